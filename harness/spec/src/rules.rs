@@ -106,6 +106,9 @@ rules! {
     NOT_RESERVED: "placement/not-reserved",
         ["BM-16", "BM-18", "BM-20"],
         "where devices are reserved, a pod goes only to a node where they are held for it";
+    NOT_EXTENDED: "placement/not-extended",
+        ["BM-22"],
+        "a pod goes to no node that an extender refuses, and nowhere while one fails that is not ignorable";
     NEEDLESSLY_REFUSED: "placement/needlessly-refused",
         ["SCHED-03", "SCHED-04", "SCHED-14", "SCHED-15", "SCHED-16", "SCHED-20", "SCHED-22", "SCHED-24", "SCHED-28", "SCHED-31", "SCHED-34", "SCHED-35", "SCHED-36", "API-11", "LIM-24"],
         "a pod is refused only where no node fits";
@@ -144,6 +147,9 @@ rules! {
     STRANGE_QUESTION: "always/strange-question",
         ["PUB-13", "PUB-03", "CSI-02", "CSI-03", "SCHED-40", "CSI-13"],
         "only publishers ask for capacity, and only for classes of their driver and their own segments";
+    NEEDLESSLY_FILTERED: "always/needlessly-filtered",
+        ["BM-22"],
+        "an extender is asked about pods that concern it, and about nodes that fit otherwise";
     TOO_EARLY: "always/too-early",
         ["PROV-01", "PROV-14"],
         "a volume for a claim that waits for its pod is made once a node is chosen, and by the provisioner of that node";

@@ -9,8 +9,8 @@ use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Pod,
 use capacity_types::Segment;
 
 use super::Oracle;
-use crate::journal::{CallFact, Change as Committed, CommitFact, Fact, What};
-use crate::plan::{Action, NAMESPACE};
+use crate::journal::{CallFact, Change as Committed, CommitFact, ExtenderFact, Fact, What};
+use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
 impl Oracle<'_> {
@@ -34,6 +34,7 @@ impl Oracle<'_> {
             }
             What::Commit(commit) => self.commit(commit),
             What::Call(call) => self.call(call),
+            What::Extender(question) => filtered(question).into_iter().collect(),
             What::Answer(_) => {
                 self.is_asking = false;
                 Vec::new()
@@ -317,6 +318,15 @@ fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
         PodVolume::Inline(_) => None,
+    })
+}
+
+/// An extender is asked which nodes it takes out.
+fn filtered(question: &ExtenderFact) -> Option<Event> {
+    (question.verb == "filter").then(|| Event::Filtered {
+        extender: question.extender.clone(),
+        pod: NamespacedName::new(WORKLOADS, &question.pod),
+        nodes: question.nodes.clone(),
     })
 }
 

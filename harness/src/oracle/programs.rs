@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use capacity_spec::world::capacity::MANAGED_LABEL;
 use capacity_spec::world::{
-    Api, CapacityObject, Change, Cleaner, Deployment, Instance, Owner, Publisher, Release, Scheduler,
-    ShapePoint,
+    Api, CapacityObject, Change, Cleaner, Deployment, Extender, Instance, Owner, Publisher, Release,
+    Scheduler, ShapePoint,
 };
 use capacity_types::Segment;
 use fake_apiserver::Release as ServerRelease;
@@ -14,7 +14,7 @@ use fake_apiserver::Release as ServerRelease;
 use super::owners::Owners;
 use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
 use crate::plan::{Action, NAMESPACE, Plan};
-use crate::scenario::{Role, SchedulerSpec};
+use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
 
 /// The gate that governs the type in old releases.
 const GATE: &str = "CSIStorageCapacity";
@@ -44,9 +44,11 @@ impl<'p> Programs<'p> {
     }
 
     /// The settings with which a case begins.
-    pub(super) fn at_first(&self) -> [Change; 2] {
+    pub(super) fn at_first(&self) -> [Change; 3] {
         let gates = &self.plan.gates;
+        let extenders = self.plan.extenders.iter();
         [
+            Change::Extenders(extenders.map(extender).collect()),
             Change::Api(api(self.plan.release, gates)),
             Change::Scheduler(scheduler(&self.plan.scheduler)),
         ]
@@ -174,5 +176,18 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
         priority: spec.priority,
         shape: shape.collect(),
         kep_text: spec.kep_text,
+    }
+}
+
+/// How an extender answers.
+fn extender(spec: &ExtenderSpec) -> Extender {
+    Extender {
+        name: spec.name.clone(),
+        is_unconcerned: spec.resource.is_some(),
+        refuses: spec.refuses.keys().cloned().collect(),
+        prefers: spec.prefers.clone(),
+        weight: spec.weight,
+        fails: spec.fails,
+        is_ignorable: spec.ignorable,
     }
 }

@@ -5,7 +5,7 @@ use fake_csi::Storage;
 use serde_json::Value;
 
 use super::{Action, NAMESPACE, Plan, Predicate, Target};
-use crate::scenario::{Role, SchedulerSpec};
+use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
 
 /// Fields of a pod's spec by which the scheduler decides and of which the specification knows nothing.
 const POD_FIELDS: [&str; 9] = [
@@ -50,7 +50,7 @@ fn beyond(plan: &Plan) -> Option<String> {
     let actions = plan.steps.iter().flat_map(|step| &step.actions);
     let of_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
-        (!plan.extenders.is_empty()).then_some("extenders"),
+        plan.extenders.iter().find_map(of_extender),
         of_scheduler(&plan.scheduler),
         plan.driver
             .pools
@@ -61,6 +61,14 @@ fn beyond(plan: &Plan) -> Option<String> {
     of_case
         .or_else(|| plan.objects.iter().find_map(of_object))
         .or_else(|| actions.map(|(action, _)| action).find_map(of_action))
+}
+
+fn of_extender(spec: &ExtenderSpec) -> Option<&'static str> {
+    match spec {
+        ExtenderSpec { reserves: true, .. } => Some("an extender with `reserves`"),
+        ExtenderSpec { binds: true, .. } => Some("an extender with `binds`"),
+        _ => None,
+    }
 }
 
 fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
@@ -77,7 +85,7 @@ fn of_action(action: &Action) -> Option<String> {
         Action::Attempt(inner) => return of_action(inner),
         Action::Pool(_, Some(storage)) => of_storage(storage),
         Action::Reschedule(spec) => of_scheduler(spec),
-        Action::Reserve(_) | Action::Unreserve(_) => Some("extenders"),
+        Action::Reserve(_) | Action::Unreserve(_) => Some("devices that are reserved"),
         Action::Delete(Target::Named {
             resource, namespace, ..
         }) if namespace.as_deref() == Some(NAMESPACE) && resource != "csistoragecapacities" => {
@@ -155,7 +163,11 @@ mod tests {
         let owner = json!({"delete": {"object": {"resource": "pods", "namespace": "csi", "name": "publisher-5d4-x7x"}}});
         for (cluster, actions, words) in [
             (json!({"roles": ["driver"]}), none.clone(), "a driver under test"),
-            (json!({"extenders": [{"name": "e"}]}), none.clone(), "extenders"),
+            (
+                json!({"extenders": [{"name": "e", "reserves": true}]}),
+                none.clone(),
+                "an extender with `reserves`",
+            ),
             (
                 json!({"scheduler": {"bugCompatible": ["flag"]}}),
                 none.clone(),

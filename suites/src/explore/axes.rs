@@ -57,6 +57,12 @@ pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str
     for prior in prior_kinds(world) {
         add("prior", prior);
     }
+    for extender in &world.extenders {
+        let settings = json!(extender);
+        for name in settings.as_object().into_iter().flat_map(|it| it.keys()) {
+            add("extender", name);
+        }
+    }
     for (axis, settings) in [
         ("publisher", json!(world.publisher)),
         ("scheduler", json!(world.scheduler)),

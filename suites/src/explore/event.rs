@@ -105,6 +105,9 @@ pub(super) struct Claim {
     pub(super) class: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<Size>,
+    /// `Block`; unset: a filesystem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<String>,
 }
 
 /// What the driver does with calls.

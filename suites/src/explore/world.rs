@@ -40,6 +40,9 @@ pub(super) struct World {
     /// Settings of the scheduler.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) scheduler: Scheduler,
+    /// Extenders that the scheduler calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) extenders: Vec<Extender>,
     /// The driver.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) driver: Driver,
@@ -230,6 +233,28 @@ pub(super) struct Capacity {
     pub(super) managed: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) labels: BTreeMap<String, String>,
+}
+
+/// An extender of the scheduler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Extender {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) refuses: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) prefers: BTreeMap<String, u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) weight: Option<u8>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) by_name: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) ignorable: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) fails: bool,
+    /// The extended resource that pods must request to concern it; unset: all pods do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource: Option<String>,
 }
 
 /// A PersistentVolume.

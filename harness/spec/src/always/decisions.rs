@@ -2,7 +2,7 @@
 
 use super::monitor::Monitor;
 use crate::placement::{Outcome, View};
-use crate::rules;
+use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
 use crate::world::{Change, NamespacedName, PodVolume, World};
@@ -26,7 +26,7 @@ impl Monitor {
         let pods = self.world.pods.iter().filter(|(key, pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
         });
-        let judged: Vec<_> = pods.map(|(key, _)| self.decided(key, &node)).collect();
+        let judged: Vec<_> = pods.map(|(key, _)| self.decided(key, &node, &[])).collect();
         let is_right = judged.iter().any(Vec::is_empty);
         let violations = judged.into_iter().next().filter(|_| !is_right);
         let violations = violations.unwrap_or_default();
@@ -47,7 +47,7 @@ impl Monitor {
                 subject: Subject::Pod(pod.clone()),
                 detail: format!("it was on {before}, and is on {node}"),
             }],
-            None => self.decided(pod, &node),
+            None => self.decided(pod, &node, &[]),
         };
         if let Some(known) = self.world.pods.get(pod) {
             let mut known = known.clone();
@@ -57,10 +57,34 @@ impl Monitor {
         violations
     }
 
-    /// What is wrong with a node, in whatever the scheduler may have known.
-    fn decided(&self, pod: &NamespacedName, node: &str) -> Vec<Violation> {
+    pub(super) fn filtered(&self, extender: &str, pod: &NamespacedName, nodes: &[String]) -> Vec<Violation> {
+        let is_concerned = |world: &World| {
+            let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
+            extenders.all(|it| !it.is_unconcerned)
+        };
+        // Extenders take nodes out themselves, and which of the others is best is seen later.
+        let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
+        let is_out = |node: &&String| !self.decided(pod, node, &later).is_empty();
+        let detail = match nodes.iter().find(is_out) {
+            _ if !is_concerned(&self.world) => "the pod is none of its concern".to_owned(),
+            Some(node) => format!("it is asked about {node}, which does not fit"),
+            None => return Vec::new(),
+        };
+        vec![Violation {
+            rule: rules::NEEDLESSLY_FILTERED,
+            subject: Subject::Pod(pod.clone()),
+            detail: format!("extender {extender}: {detail}"),
+        }]
+    }
+
+    /// What is wrong with a node, in whatever the scheduler may have known, but for what breaks these rules.
+    fn decided(&self, pod: &NamespacedName, node: &str, besides: &[&Rule]) -> Vec<Violation> {
         let outcome = Outcome::On(node.to_owned());
-        let judged = |world: &World| View::new(world).judge(pod, &outcome);
+        let judged = |world: &World| {
+            let mut violations = View::new(world).judge(pod, &outcome);
+            violations.retain(|violation| !besides.contains(&violation.rule));
+            violations
+        };
         let violations = judged(&self.world);
         // It may know the flag from before, or have begun with a server that does not show it.
         let is_allowed = |world: &World| {

@@ -43,6 +43,15 @@ pub enum Event {
         /// The node.
         node: String,
     },
+    /// The scheduler asks an extender which of these nodes a pod may go to.
+    Filtered {
+        /// The extender's name.
+        extender: String,
+        /// The pod.
+        pod: NamespacedName,
+        /// The nodes.
+        nodes: Vec<String>,
+    },
     /// The scheduler binds a pod to a node.
     Placed {
         /// The pod.

@@ -79,6 +79,7 @@ impl Monitor {
                 Vec::new()
             }
             Event::Selected { claim, node } => self.selected(&claim, node),
+            Event::Filtered { extender, pod, nodes } => self.filtered(&extender, &pod, &nodes),
             Event::Placed { pod, node } => self.placed(&pod, node),
             Event::Quiet => self.quiet(),
         }

@@ -9,7 +9,7 @@ use super::score::Candidate;
 use super::shape::Shape;
 use super::view::View;
 use super::{fit, volumes};
-use crate::world::{NamespacedName, Node, Pod, Scoring};
+use crate::world::{Extender, NamespacedName, Node, Pod, Scoring};
 
 /// Where a pod may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +112,7 @@ impl<'v, 'w> Question<'v, 'w> {
         let mut reasons = fit::reasons(self.pod, name, node);
         reasons.extend(self.limits(name));
         reasons.extend(self.bound(name, node));
+        reasons.extend(self.extended(name));
         if let Some(held) = self.reserved
             && !held.is_some_and(|nodes| nodes.contains(name))
         {
@@ -120,13 +121,30 @@ impl<'v, 'w> Question<'v, 'w> {
         let mut candidate = Candidate::default();
         reasons.extend(self.delayed(name, node, &mut candidate));
         match reasons.is_empty() {
-            true => NodeVerdict::Fits(candidate.scores(
-                self.scoring,
-                &self.shape,
-                self.view.world.scheduler.kep_text,
-            )),
+            true => NodeVerdict::Fits(self.scores(name, &candidate)),
             false => NodeVerdict::Excluded(reasons.into_iter().collect()),
         }
+    }
+
+    /// What capacity and extenders give a node.
+    fn scores(&self, name: &str, candidate: &Candidate<'_>) -> BTreeSet<i64> {
+        let world = self.view.world;
+        let points: i64 = world.extenders.iter().map(|it| it.points(name)).sum();
+        let own = candidate.scores(self.scoring, &self.shape, world.scheduler.kep_text);
+        own.into_iter().map(|score| score + points).collect()
+    }
+
+    /// Extenders have to be heard.
+    fn extended(&self, name: &str) -> Vec<Reason> {
+        let concerned = self.view.world.extenders.iter().filter(|it| !it.is_unconcerned);
+        let reason = |it: &Extender| match it.fails {
+            true => (!it.is_ignorable).then(|| Reason::ExtenderFails(it.name.clone())),
+            false => it
+                .refuses
+                .contains(name)
+                .then(|| Reason::Extender(it.name.clone())),
+        };
+        concerned.filter_map(reason).collect()
     }
 
     /// Volumes that exist have to be reached.

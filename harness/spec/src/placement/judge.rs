@@ -67,8 +67,7 @@ impl View<'_> {
                     .collect(),
                 Some(NodeVerdict::Fits(scores)) => {
                     let best = decision.best();
-                    let is_wrong =
-                        self.world.scheduler.scores() != Scoring::Off && !best.contains(node.as_str());
+                    let is_wrong = self.is_scored() && !best.contains(node.as_str());
                     let detail = || format!("it is on {node}, which scores {scores:?}; best: {best:?}");
                     is_wrong
                         .then(|| violation(rules::NOT_BEST, detail()))
@@ -85,5 +84,11 @@ impl View<'_> {
                     .collect()
             }
         }
+    }
+
+    /// Whether anything makes one node better than another.
+    fn is_scored(&self) -> bool {
+        let mut extenders = self.world.extenders.iter();
+        self.world.scheduler.scores() != Scoring::Off || extenders.any(|it| !it.prefers.is_empty())
     }
 }

@@ -29,6 +29,10 @@ pub enum Reason {
     NotEnoughCapacity(String),
     /// Nothing is reserved for the pod here.
     NotReserved,
+    /// The extender of this name takes it out.
+    Extender(String),
+    /// The extender of this name fails, and is not ignorable.
+    ExtenderFails(String),
 }
 
 impl Reason {
@@ -45,6 +49,7 @@ impl Reason {
             | Reason::NotAllowed(_) => rules::NO_VOLUME,
             Reason::NotEnoughCapacity(_) => rules::NO_CAPACITY,
             Reason::NotReserved => rules::NOT_RESERVED,
+            Reason::Extender(_) | Reason::ExtenderFails(_) => rules::NOT_EXTENDED,
         }
     }
 }
@@ -65,6 +70,8 @@ impl fmt::Display for Reason {
                 write!(f, "no capacity object is large enough for claim {claim}")
             }
             Reason::NotReserved => write!(f, "nothing is reserved for the pod there"),
+            Reason::Extender(name) => write!(f, "extender {name} refuses it"),
+            Reason::ExtenderFails(name) => write!(f, "extender {name} fails, and is not ignorable"),
         }
     }
 }

@@ -15,7 +15,7 @@ use super::csi::{CsiDriver, CsiDriverJson, CsiNode, CsiNodeJson};
 use super::metadata::NamespacedName;
 use super::node::{Node, NodeJson};
 use super::pod::{Pod, PodJson};
-use super::programs::{Cleaner, Instance, Publisher, Reservations, Scheduler};
+use super::programs::{Cleaner, Extender, Instance, Publisher, Reservations, Scheduler};
 use super::volume::{Volume, VolumeJson};
 
 /// One change of a world. Where a change has a name and an option, none removes what has that name.
@@ -51,6 +51,8 @@ pub enum Change {
     Cleaner(Option<Cleaner>),
     /// How the scheduler is set.
     Scheduler(Scheduler),
+    /// The extenders that the scheduler calls.
+    Extenders(Vec<Extender>),
     /// What an extender holds.
     Reservations(Option<Reservations>),
 }
@@ -97,6 +99,7 @@ impl Change {
             | Change::Publisher(..)
             | Change::Cleaner(_)
             | Change::Scheduler(_)
+            | Change::Extenders(_)
             | Change::Reservations(_) => Aspect::Settings,
         }
     }
@@ -184,6 +187,7 @@ impl World {
             Change::Publisher(instance, it) => put(&mut self.publishers, instance, it),
             Change::Cleaner(it) => self.cleaner = it,
             Change::Scheduler(it) => self.scheduler = it,
+            Change::Extenders(it) => self.extenders = it,
             Change::Reservations(it) => self.reservations = it,
         }
     }
@@ -210,6 +214,7 @@ impl World {
                 self.publishers.clone_from(&from.publishers);
                 self.cleaner.clone_from(&from.cleaner);
                 self.scheduler.clone_from(&from.scheduler);
+                self.extenders.clone_from(&from.extenders);
                 self.reservations.clone_from(&from.reservations);
             }
         }

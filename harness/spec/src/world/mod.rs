@@ -30,7 +30,7 @@ pub use self::metadata::{NamespacedName, Owner};
 pub use self::node::{Effect, Node, Taint};
 pub use self::pod::{Pod, PodVolume, Toleration};
 pub use self::programs::{
-    Cleaner, Deployment, Instance, Publisher, Reservations, Scheduler, Scoring, ShapePoint,
+    Cleaner, Deployment, Extender, Instance, Publisher, Reservations, Scheduler, Scoring, ShapePoint,
 };
 pub use self::selection::NodeTerms;
 pub use self::volume::{ClaimRef, Volume};
@@ -72,6 +72,8 @@ pub struct World {
     pub cleaner: Option<Cleaner>,
     /// How the scheduler is set.
     pub scheduler: Scheduler,
+    /// The extenders that the scheduler calls, in this order.
+    pub extenders: Vec<Extender>,
     /// What an extender that reserves devices holds, where there is one.
     pub reservations: Option<Reservations>,
 }

@@ -183,6 +183,36 @@ impl Scheduler {
     }
 }
 
+/// A scheduler extender (`KubeSchedulerConfiguration.extenders`): it takes nodes out, and scores the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extender {
+    /// What it is called.
+    pub name: String,
+    /// Whether only pods that request an extended resource concern it, which no pod here does.
+    pub is_unconcerned: bool,
+    /// Nodes that it takes out.
+    pub refuses: BTreeSet<String>,
+    /// Its scores by node, 0 to 10.
+    pub prefers: BTreeMap<String, i64>,
+    /// Multiplies its scores.
+    pub weight: i64,
+    /// Whether it answers nothing but errors.
+    pub fails: bool,
+    /// Whether the scheduler may go on without it.
+    pub is_ignorable: bool,
+}
+
+impl Extender {
+    /// What it adds to the score of a node, which is 0 to 100 otherwise.
+    pub(crate) fn points(&self, node: &str) -> i64 {
+        let own = self
+            .prefers
+            .get(node)
+            .filter(|_| !self.fails && !self.is_unconcerned);
+        own.map_or(0, |score| score * self.weight * 10)
+    }
+}
+
 /// What an extender holds that reserves devices before volumes are made (bare-metal proposal, capacity reservations).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reservations {

@@ -6,7 +6,7 @@ use capacity_spec::always::{Author, Event, judge as judge_history};
 use capacity_spec::placement::{Outcome, judge as judge_pod};
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::{
-    Answer, CapacityObject, Change, Cleaner, Deployment, Figures, Objects, Publisher, Reservations,
+    Answer, CapacityObject, Change, Cleaner, Deployment, Extender, Figures, Objects, Publisher, Reservations,
 };
 use capacity_spec::{RULES, Rule, Violation, World, objects, rules};
 
@@ -189,6 +189,15 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
             }),
         ),
         (
+            rules::NOT_EXTENDED,
+            outcome("1Gi", &on("n1"), |world| {
+                world.extenders = vec![Extender {
+                    refuses: ["n1".to_owned()].into(),
+                    ..Extender::default()
+                }];
+            }),
+        ),
+        (
             rules::NEEDLESSLY_REFUSED,
             outcome("1Gi", &Outcome::Refused, as_it_is),
         ),
@@ -294,6 +303,19 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             world.publishers.get_mut(&central()).unwrap().publishes = false;
             let event = wrote(&n1(&world), Some(object("n1", "0")));
             judge_history(world, [event])
+        }),
+        (rules::NEEDLESSLY_FILTERED, {
+            let mut world = published();
+            let pod = add_pod(&mut world, "app", &["11Gi"]);
+            let nodes = vec!["n1".to_owned(), "n2".to_owned()];
+            judge_history(
+                world,
+                [Event::Filtered {
+                    extender: "e".to_owned(),
+                    pod,
+                    nodes,
+                }],
+            )
         }),
         (
             rules::STRANGE_QUESTION,

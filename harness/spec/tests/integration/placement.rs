@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use capacity_spec::placement::{Decision, NodeVerdict, Reason, Refusal, View, pending};
 use capacity_spec::world::{
-    Api, CapacityObject, Change, Effect, NamespacedName, PodVolume, Release, Reservations, ShapePoint, Taint,
-    Toleration,
+    Api, CapacityObject, Change, Effect, Extender, NamespacedName, PodVolume, Release, Reservations,
+    ShapePoint, Taint, Toleration,
 };
 use capacity_spec::{World, rules};
 use serde_json::json;
@@ -432,4 +432,49 @@ fn once_everything_is_quiet_a_pod_waits_for_room_or_for_its_volume() {
     world.claims.get_mut(&claim).unwrap().selected_node = None;
     world.pods.get_mut(&pod).unwrap().node = Some("n2".to_owned());
     assert_eq!(pending(&world), []);
+}
+
+#[test]
+fn extenders_take_nodes_out_and_add_to_scores() {
+    let mut world = published();
+    world.scheduler.scoring = Some(true);
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    // By capacity n2 is the better one: 95 to 90.
+    let extender = |change: &dyn Fn(&mut Extender)| {
+        let mut extender = Extender {
+            name: "e".to_owned(),
+            weight: 1,
+            ..Extender::default()
+        };
+        change(&mut extender);
+        extender
+    };
+    let best = |world: &mut World, extenders: Vec<Extender>| -> Vec<String> {
+        world.extenders = extenders;
+        let decision = decide(world, &pod);
+        decision.best().into_iter().map(str::to_owned).collect()
+    };
+    let prefers = |it: &mut Extender| it.prefers = [("n1".to_owned(), 1)].into();
+    assert_eq!(best(&mut world, vec![]), ["n2"]);
+    assert_eq!(best(&mut world, vec![extender(&prefers)]), ["n1"], "10 points");
+    let unconcerned = extender(&|it| {
+        prefers(it);
+        it.is_unconcerned = true;
+        it.refuses = ["n2".to_owned()].into();
+    });
+    assert_eq!(best(&mut world, vec![unconcerned]), ["n2"]);
+    let refusing = extender(&|it| it.refuses = ["n2".to_owned()].into());
+    assert_eq!(best(&mut world, vec![refusing]), ["n1"]);
+    assert_eq!(reasons(&world, &pod, "n2"), [Reason::Extender("e".to_owned())]);
+    let ignorable = extender(&|it| {
+        prefers(it);
+        (it.fails, it.is_ignorable) = (true, true);
+    });
+    assert_eq!(best(&mut world, vec![ignorable]), ["n2"]);
+    let failing = extender(&|it| it.fails = true);
+    assert_eq!(best(&mut world, vec![failing]), [""; 0]);
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::ExtenderFails("e".to_owned())]
+    );
 }

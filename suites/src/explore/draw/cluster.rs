@@ -9,10 +9,8 @@ use super::super::focus::Focus;
 use super::super::sizes;
 use super::super::state::State;
 use super::super::world::{CLASSES, Driver, Node, Volume, World};
+use super::places::NODES;
 use super::{objects, places, settings, storage};
-
-/// Names of nodes.
-pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
 
 /// A cluster.
 pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
@@ -35,10 +33,17 @@ pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
     }
     if focus.has(Role::Scheduler) {
         world.scheduler = settings::scheduler(dice);
+        if dice.one_in(5) {
+            world.extenders = settings::extenders(dice);
+        }
     }
     let classes = dice.between(0, 3) as usize;
     let names = &CLASSES[..classes];
-    world.classes = names.iter().map(|name| storage::class(dice, name)).collect();
+    let driver = &world.driver;
+    world.classes = names
+        .iter()
+        .map(|name| storage::class(dice, driver, name))
+        .collect();
     world.backend = backend(dice, &world);
     if State::of(&world).is_served() {
         world.capacities = objects::prior(dice, focus, &world);

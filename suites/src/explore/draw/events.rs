@@ -5,8 +5,8 @@ use harness::scenario::Role;
 use super::super::event::{ClassEvent, DriverEvent, Event, NodeEvent, Release};
 use super::super::focus::Focus;
 use super::super::world::CLASSES;
-use super::cluster::{self, NODES};
-use super::{Draw, objects, places, settings, storage, trouble, workload};
+use super::places::NODES;
+use super::{Draw, cluster, objects, places, settings, storage, trouble, workload};
 
 /// A kind of event.
 struct Kind {
@@ -107,7 +107,7 @@ fn unregistered(draw: &mut Draw) -> Option<Event> {
 
 fn class_comes(draw: &mut Draw) -> Option<Event> {
     let name = *draw.dice.pick(&CLASSES);
-    let class = storage::class(&mut draw.dice, name);
+    let class = storage::class(&mut draw.dice, &draw.world.driver, name);
     Some(Event::Class(ClassEvent::Create(class)))
 }
 

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::dice::Dice;
 use super::super::world::{DRIVER, Driver, Labels, Node};
 
+/// Names of nodes.
+pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
 /// The key of zones.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 /// A second key.
@@ -51,6 +53,19 @@ pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
         labels.insert(key, value);
     }
     labels
+}
+
+/// One or two values of one of a driver's keys; none: it has no key.
+pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, Vec<String>)> {
+    let key = dice.any(keys_of(driver))?;
+    let all = if key == own_key() {
+        &NODES[..3]
+    } else {
+        &VALUES[..]
+    };
+    let first = dice.below(3) as usize;
+    let values = all.iter().cycle().skip(first).take(dice.between(1, 2) as usize);
+    Some((key, values.map(|value| (*value).to_owned()).collect()))
 }
 
 /// A change of labels.

@@ -7,7 +7,8 @@ use harness::scenario::{Mode, ShapePoint};
 use super::super::dice::Dice;
 use super::super::event;
 use super::super::state::GATE;
-use super::super::world::{Publisher, Scheduler};
+use super::super::world::{Extender, Publisher, Scheduler};
+use super::places::NODES;
 
 /// Releases of the API server between which something changes.
 const RELEASES: [&str; 8] = ["1.18", "1.19", "1.20", "1.21", "1.23", "1.24", "1.27", "1.37"];
@@ -97,4 +98,31 @@ fn shape(dice: &mut Dice) -> Vec<ShapePoint> {
             score: *score,
         })
         .collect()
+}
+
+/// Extenders of the scheduler.
+pub(super) fn extenders(dice: &mut Dice) -> Vec<Extender> {
+    let count = if dice.one_in(4) { 2 } else { 1 };
+    (1..=count).map(|number| extender(dice, number)).collect()
+}
+
+fn extender(dice: &mut Dice, number: u32) -> Extender {
+    let mut node = || (*dice.pick(&NODES[..3])).to_owned();
+    let (refused, preferred) = (node(), node());
+    let fails = dice.one_in(5);
+    Extender {
+        name: format!("e{number}"),
+        refuses: dice
+            .one_in(2)
+            .then(|| (refused, "full".to_owned()))
+            .into_iter()
+            .collect(),
+        prefers: dice.one_in(2).then_some((preferred, 10)).into_iter().collect(),
+        weight: dice.one_in(4).then_some(3),
+        by_name: dice.one_in(2),
+        // One that has to answer, and does not, keeps every pod from its node.
+        ignorable: fails && !dice.one_in(4),
+        fails,
+        resource: dice.one_in(5).then(|| "example.com/gpu".to_owned()),
+    }
 }

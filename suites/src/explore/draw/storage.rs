@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::dice::Dice;
 use super::super::sizes;
 use super::super::world::{Binding, Class, Cost, Driver, Filesystem, Pool};
-use super::places::{RACK, ZONE};
+use super::places::{self, RACK, ZONE};
 
 /// A driver that no cluster has.
 const OTHER_DRIVER: &str = "tape.example.com";
@@ -30,8 +30,8 @@ pub(super) fn pool(dice: &mut Dice) -> Pool {
     }
 }
 
-/// A class.
-pub(super) fn class(dice: &mut Dice, name: &str) -> Class {
+/// A class for volumes of a driver.
+pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
     let binding = match dice.one_in(6) {
         true => Binding::Immediate,
         false => Binding::WaitForFirstConsumer,
@@ -41,13 +41,14 @@ pub(super) fn class(dice: &mut Dice, name: &str) -> Class {
         1 => parameter("plain"),
         _ => BTreeMap::new(),
     };
-    let allowed_topologies = match dice.one_in(10) {
-        true => {
+    let allowed_topologies = match dice.below(12) {
+        0 => {
             let key = *dice.pick(&[ZONE, RACK, "kubernetes.io/hostname"]);
             let value = *dice.pick(&["a", "b", "n1", "n2"]);
             [(key.to_owned(), vec![value.to_owned()])].into()
         }
-        false => BTreeMap::new(),
+        1..=2 => places::some_values(dice, driver).into_iter().collect(),
+        _ => BTreeMap::new(),
     };
     Class {
         name: name.to_owned(),

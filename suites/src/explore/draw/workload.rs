@@ -49,6 +49,7 @@ fn claim(draw: &mut Draw) -> Claim {
         name: None,
         class: Some(class),
         size: Some(sizes::size(&mut draw.dice)),
+        mode: draw.dice.one_in(8).then(|| "Block".to_owned()),
     }
 }
 
