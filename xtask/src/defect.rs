@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use suites::Defects;
 use suites::harness::interposer::interpose;
+use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 use suites::harness::{Defect as SurroundingsDefect, RunOptions};
 
@@ -43,6 +44,14 @@ impl Defect {
             true => Self::Mutant(&known.name),
             false => Self::Wire(&known.name),
         })
+    }
+
+    /// The role whose reference is broken; none: what surrounds the references is.
+    pub(crate) fn role(self) -> Option<Role> {
+        let (Defect::Wire(name) | Defect::Mutant(name)) = self else {
+            return None;
+        };
+        CATALOGUE.get(name)?.role()
     }
 
     /// Its name, as the catalogue has it, if it is a mutant of a reference.

@@ -27,8 +27,8 @@ const LONGEST: Duration = Duration::from_secs(180);
 pub struct Explorer {
     /// The systems, and how they are run.
     pub session: Arc<Session>,
-    /// What to explore; none: everything.
-    pub focus: Option<&'static Focus>,
+    /// What to explore; empty: everything.
+    pub focuses: Vec<&'static Focus>,
     /// The seed of the first world; the next ones have the numbers after it.
     pub seed: u64,
     /// Worlds at the same time.
@@ -124,7 +124,7 @@ impl Explorer {
     }
 
     async fn world(&self, seed: u64) -> World {
-        let drawn = draw(seed, self.focus);
+        let drawn = draw(seed, &self.focuses);
         let ran = self.run(seed, &case(drawn.focus, seed, &drawn.history)).await;
         World { drawn, ran }
     }

@@ -53,7 +53,7 @@ pub static FOCUSES: [Focus; 4] = [
 
 impl Focus {
     /// Whether that role runs.
-    pub(super) fn has(&self, role: Role) -> bool {
+    pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
 }

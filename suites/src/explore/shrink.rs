@@ -131,7 +131,7 @@ mod tests {
 
     #[tokio::test]
     async fn histories_without_what_matters_are_left_at_once() {
-        let history = draw(1, None).history;
+        let history = draw(1, &[]).history;
         let again = shrink(history.clone(), ALL, |_| std::future::ready(false)).await;
         assert_eq!(again.history, history);
         assert!(again.is_smallest && again.tried > 0);
@@ -144,7 +144,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_left_is_the_same_each_time() {
         for seed in 0..50 {
-            let history = draw(seed, None).history;
+            let history = draw(seed, &[]).history;
             let shows = |tree: &Value| {
                 tree["steps"]
                     .as_array()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use suites::explore::{Exploration, Explorer, Focus, Tries, Until, Written};
+use suites::explore::{Exploration, Explorer, FOCUSES, Focus, Tries, Until, Written};
 use suites::harness::manifest::Manifest;
 use suites::{Session, Turns};
 
@@ -93,7 +93,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     let seed = args.seed.unwrap_or_else(drawn_seed);
     let explorer = |defect, manifest, tries| Explorer {
         session: Arc::new(session(args, defect, manifest, jobs)),
-        focus: args.role,
+        focuses: focuses(args, defect),
         seed,
         jobs,
         is_simulated: is_simulated(args),
@@ -113,6 +113,16 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     // A world that goes on for ever is left behind.
     runtime.shutdown_background();
     Ok(exit)
+}
+
+/// What worlds are about: what was asked for, or all in which a broken program plays a part.
+fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
+    let broken = defect.and_then(Defect::role);
+    match (args.role, broken) {
+        (Some(wanted), _) => vec![wanted],
+        (None, Some(role)) => FOCUSES.iter().filter(|focus| focus.has(role)).collect(),
+        (None, None) => Vec::new(),
+    }
 }
 
 /// Other programs live in real time.

@@ -147,6 +147,7 @@ impl Monitor {
         self.world.drivers.values_mut().for_each(Driver::forget);
         self.lately = Lately::since(&self.world);
         self.departures.settle();
+        self.ledger.settle();
         violations
     }
 }

@@ -2,7 +2,7 @@
 
 use capacity_types::Segment;
 
-use super::ledger::{Ending, Ledger, Made};
+use super::ledger::{Ledger, Made};
 use super::{Backend, is_for};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
@@ -89,13 +89,8 @@ impl<'w> Open<'w> {
             .get(node)?
             .drivers
             .get(&self.class.provisioner)?;
-        let mut calls = ledger.iter().filter(|(name, _)| is_for(name, self.claim));
-        let is_exhausted = calls.any(|(_, entry)| {
-            let last = entry.last.as_ref();
-            last.is_some_and(|last| last.ending == Ending::Exhausted)
-        });
         // Without topology no other node is any better.
-        let is_kept = is_exhausted && !registration.topology_keys.is_empty();
+        let is_kept = ledger.keeps_node(self.claim) && !registration.topology_keys.is_empty();
         let detail = || format!("it keeps {node}, where RESOURCE_EXHAUSTED was answered");
         is_kept.then(|| violation(rules::NODE_KEPT, key, detail()))
     }

@@ -1,6 +1,6 @@
 //! What drivers were asked to make, and what they have made, by the name of the volume.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
 
@@ -63,12 +63,16 @@ pub(super) struct Entry {
 
 /// What drivers were asked to make, and what they have made.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger(BTreeMap<String, Entry>);
+pub struct Ledger {
+    entries: BTreeMap<String, Entry>,
+    /// Claims, by uid, that gave a node back since everything was last quiet: they may come to it again and again.
+    given_back: BTreeSet<String>,
+}
 
 impl Ledger {
     /// Takes in that a volume was asked for.
     pub fn created(&mut self, creation: Creation) {
-        let entry = self.0.entry(creation.name.clone()).or_default();
+        let entry = self.entries.entry(creation.name.clone()).or_default();
         if let Ending::Made { id, .. } = &creation.ending {
             entry.made = Some(Made {
                 id: id.clone(),
@@ -81,13 +85,13 @@ impl Ledger {
 
     /// Takes in that a driver has deleted a volume.
     pub fn deleted(&mut self, id: &str) {
-        self.0
+        self.entries
             .retain(|_, entry| entry.made.as_ref().is_none_or(|made| made.id != id));
     }
 
     /// Takes in that a program starts or ends: what it knew only by itself is forgotten.
     pub(crate) fn restarted(&mut self, instance: &Instance) {
-        for entry in self.0.values_mut() {
+        for entry in self.entries.values_mut() {
             entry.last.take_if(|last| last.by == *instance);
             if let Some(made) = entry.made.as_mut().filter(|made| made.by == *instance) {
                 made.is_known = false;
@@ -97,14 +101,20 @@ impl Ledger {
 
     /// Takes in that a claim has another node than before, or none.
     pub(crate) fn moved(&mut self, claim: &Claim) {
-        for (_, entry) in self.0.iter_mut().filter(|(name, _)| is_for(name, claim)) {
-            entry.last.take_if(|last| last.ending == Ending::Exhausted);
+        for (_, entry) in self.entries.iter_mut().filter(|(name, _)| is_for(name, claim)) {
+            if entry
+                .last
+                .take_if(|last| last.ending == Ending::Exhausted)
+                .is_some()
+            {
+                self.given_back.insert(claim.uid.clone());
+            }
         }
     }
 
     /// The last call for a volume that may have been made, without the caller being told.
     pub(crate) fn undecided(&self, name: &str) -> Option<&Creation> {
-        let last = self.0.get(name)?.last.as_ref()?;
+        let last = self.entries.get(name)?.last.as_ref()?;
         let is_open = matches!(
             last.ending,
             Ending::Undecided | Ending::Made { is_told: false, .. }
@@ -114,10 +124,25 @@ impl Ledger {
 
     /// Whether there is a volume of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|entry| entry.made.is_some())
+        self.entries.get(name).is_some_and(|entry| entry.made.is_some())
+    }
+
+    /// Everything is quiet: whoever gave a node back has another, or none.
+    pub(crate) fn settle(&mut self) {
+        self.given_back.clear();
+    }
+
+    /// Whether a claim keeps a node on which storage is exhausted.
+    pub(super) fn keeps_node(&self, claim: &Claim) -> bool {
+        let mut own = self.entries.iter().filter(|(name, _)| is_for(name, claim));
+        let is_exhausted = |entry: &Entry| {
+            let last = entry.last.as_ref();
+            last.is_some_and(|last| last.ending == Ending::Exhausted)
+        };
+        !self.given_back.contains(&claim.uid) && own.any(|(_, entry)| is_exhausted(entry))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.0.iter().map(|(name, entry)| (name.as_str(), entry))
+        self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 }

@@ -156,6 +156,9 @@ fn what_is_right_passes_once_everything_is_quiet() {
         "persistentvolumeclaims",
         &claim(Some("n1")),
     );
+    let mut bound = claim(Some("n1"));
+    bound["spec"]["volumeName"] = "v".into();
+    story.workload("harness", "modified", "persistentvolumeclaims", &bound);
     let mut placed = waiting();
     placed["spec"]["nodeName"] = "n1".into();
     story.workload("scheduler", "modified", "pods", &placed);
@@ -263,6 +266,26 @@ fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
         &story.failure(),
         "placement/needlessly-refused",
         &["n1 → refused", "delivered to the scheduler"],
+    );
+}
+
+#[test]
+fn a_claim_that_waits_though_there_is_room_for_its_volume_is_told_as_a_row() {
+    let mut story = begun();
+    story.create_pod();
+    story.inquire("n1");
+    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.workload(
+        "scheduler",
+        "modified",
+        "persistentvolumeclaims",
+        &claim(Some("n1")),
+    );
+    story.give_up();
+    assert_told(
+        &story.failure(),
+        "volumes/not-provisioned",
+        &["Claim(\"app-0\")", "there is room"],
     );
 }
 

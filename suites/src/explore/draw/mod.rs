@@ -38,12 +38,17 @@ pub struct Drawn {
     pub history: History,
 }
 
-/// The history of a seed: about what is wanted, or about anything.
-pub fn draw(seed: u64, wanted: Option<&'static Focus>) -> Drawn {
+/// The history of a seed: about one of those that are wanted, or, if none is named, about anything.
+pub fn draw(seed: u64, wanted: &[&'static Focus]) -> Drawn {
     let mut dice = Dice::of(seed);
     // Drawn in any case: the same seed is the same history, whether what it is about was wanted or drawn.
     let drawn = dice.pick(&FOCUSES);
-    let focus = wanted.unwrap_or(drawn);
+    let focus = match wanted {
+        [] => drawn,
+        wanted if wanted.contains(&drawn) => drawn,
+        [only] => only,
+        wanted => *dice.pick(wanted),
+    };
     let world = cluster::world(&mut dice, focus);
     let state = State::of(&world);
     let mut draw = Draw {

@@ -5,8 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::dice::Dice;
 use super::super::world::{DRIVER, Driver, Labels, Node};
 
-/// Names of nodes.
-pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
+/// Names of nodes. One is too long for the label of its publisher, which is cut off then.
+pub(super) const NODES: [&str; 5] = [
+    "n1",
+    "n2",
+    "n3",
+    "n4-whose-name-is-longer-than-what-a-label-has-left",
+    "n5",
+];
 /// The key of zones.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 /// A second key.

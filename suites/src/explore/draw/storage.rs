@@ -13,6 +13,9 @@ const OTHER_DRIVER: &str = "tape.example.com";
 /// The parameter of classes, and its value that costs more.
 const PARAMETER: (&str, &str) = ("kind", "mirrored");
 
+/// A parameter of classes that is for the sidecars, and that no driver gets.
+const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
+
 /// Storage of a segment.
 pub(super) fn pool(dice: &mut Dice) -> Pool {
     match dice.below(10) {
@@ -36,9 +39,10 @@ pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
         true => Binding::Immediate,
         false => Binding::WaitForFirstConsumer,
     };
-    let parameters = match dice.below(6) {
-        0 => parameter("mirrored"),
-        1 => parameter("plain"),
+    let parameters = match dice.below(8) {
+        0 => parameter(PARAMETER.0, "mirrored"),
+        1 => parameter(PARAMETER.0, "plain"),
+        2 => parameter(SIDECAR_PARAMETER, "ext4"),
         _ => BTreeMap::new(),
     };
     let allowed_topologies = match dice.below(12) {
@@ -59,8 +63,8 @@ pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
     }
 }
 
-fn parameter(value: &str) -> BTreeMap<String, String> {
-    [(PARAMETER.0.to_owned(), value.to_owned())].into()
+fn parameter(name: &str, value: &str) -> BTreeMap<String, String> {
+    [(name.to_owned(), value.to_owned())].into()
 }
 
 /// What volumes cost besides their bytes.

@@ -130,6 +130,7 @@ impl Walk<'_> {
             publishes: spec.publish,
             immediate: spec.immediate,
             polls: spec.polls,
+            strict_topology: spec.strict_topology,
             zero: spec.zero,
             owner: owner.clone(),
             by_owner: spec.by_owner,
