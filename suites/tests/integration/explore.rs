@@ -28,9 +28,9 @@ proptest! {
 
     #[test]
     fn the_same_seed_is_the_same_case(seed: u64) {
-        let drawn = text(seed, None);
-        prop_assert_eq!(&drawn, &text(seed, None));
+        let drawn = text(seed, &[]);
+        prop_assert_eq!(&drawn, &text(seed, &[]));
         let focus = draw(seed, &[]).focus;
-        prop_assert_eq!(drawn, text(seed, Some(focus)));
+        prop_assert_eq!(drawn, text(seed, &[focus]));
     }
 }

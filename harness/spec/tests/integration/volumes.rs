@@ -219,7 +219,7 @@ fn a_volume_is_left_behind_when_nobody_claims_it_any_more() {
     let [saved, bound] = bound();
     let kept = [made(), saved.clone(), bound.clone()];
     assert_eq!(broken(world(), kept, Some(0)), NOTHING);
-    let released = [made(), saved.clone(), bound, restarted, gone()];
+    let released = [made(), saved, bound, restarted, gone()];
     assert_eq!(
         broken(world(), released, Some(0)),
         [rules::VOLUME_LEFT],

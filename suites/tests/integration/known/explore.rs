@@ -25,7 +25,7 @@ async fn found(manifest: Manifest) -> Vec<String> {
     };
     let explorer = Arc::new(Explorer {
         session: Arc::new(session),
-        focus: Some("publisher".parse().unwrap()),
+        focuses: vec!["publisher".parse().unwrap()],
         seed: 1,
         jobs: 1,
         is_simulated: true,
