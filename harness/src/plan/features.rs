@@ -32,7 +32,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// Those that are about more than one setting.
-const OTHERS: [Feature; 9] = [
+const OTHERS: [Feature; 13] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -59,6 +59,21 @@ const OTHERS: [Feature; 9] = [
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
+        name: "publisher.keeps",
+        text: "an object keeps its figure while the driver does not tell one",
+        needed: Needed::ByPlan(|_| false),
+    },
+    Feature {
+        name: "publisher.patient-start",
+        text: "where it cannot begin because the API server refuses or cuts its requests, it waits instead of ending",
+        needed: Needed::ByPlan(|_| false),
+    },
+    Feature {
+        name: "publisher.retries-infeasible",
+        text: "it soon asks again for a volume that the driver found wrong",
+        needed: Needed::ByPlan(|_| false),
+    },
+    Feature {
         name: "publisher.registration-grace",
         text: "a driver that unregisters for a moment keeps its objects",
         needed: Needed::ByPlan(|_| false),
@@ -72,6 +87,11 @@ const OTHERS: [Feature; 9] = [
         name: "scheduler.old-releases",
         text: "it works with API servers older than 1.34, which lack kinds that a scheduler of today lists",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS)),
+    },
+    Feature {
+        name: "driver.maximum",
+        text: "it tells the largest volume that it can make",
+        needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "scheduler.extenders",
