@@ -48,7 +48,7 @@ impl Other {
             ..DriverSpec::new(NAME)
         };
         let driver = FakeDriver::new(spec, None);
-        driver.set_pool(Pool::linear(segment.clone(), 10 * GIB, None));
+        driver.set_pool(Pool::linear(segment.clone(), 10 * GIB, Some(10 * GIB)));
         let identity = NodeIdentity {
             node_id: "n1".to_owned(),
             segment,
@@ -67,7 +67,7 @@ impl Other {
         let path = self.folder.path().join("sut.yaml");
         let names = format!("{{name: {NAME}, {}, parameters: {{tier: gold}}}}", self.topology);
         let text =
-            format!("name: other\nfeatures: []\nroles:\n  driver: {{socket: csi.sock, names: {names}}}\n");
+            format!("name: other\nfeatures: [driver.maximum]\nroles:\n  driver: {{socket: csi.sock, names: {names}}}\n");
         std::fs::write(&path, text).unwrap();
         Manifest::load(&path).unwrap()
     }
@@ -155,7 +155,7 @@ async fn what_it_tells_wrongly_is_found() {
         times: None,
         effect: Effect::Capacity {
             available: 20 << 30,
-            maximum: None,
+            maximum: Some(20 << 30),
             minimum: None,
         },
     };
@@ -165,7 +165,7 @@ async fn what_it_tells_wrongly_is_found() {
     assert_eq!(failure.summary, "the driver answered something else");
     let link = failure.chain.first_missing().unwrap();
     assert!(
-        link.text.starts_with("made.bytes is >= before.room, 20Gi"),
+        link.text.starts_with("made.bytes is >= before.maximum, 20Gi"),
         "{}",
         link.text
     );

@@ -100,7 +100,10 @@ fn a_case_is_explained_with_what_it_expects_and_without_repetitions() {
         actions,
         [
             "    do      backend n1 is now 10Gi (largest volume 3Gi)",
-            "    do      backend n1 is now 10Gi"
+            "    do      the driver is told: GetCapacity answers 10737418240 (maximum 0)",
+            "    do      backend n1 is now 10Gi",
+            "    do      the driver no longer does as zero says",
+            "    do      backend n1 is now 10Gi (largest volume 5Gi)",
         ],
         "{out}"
     );
