@@ -66,8 +66,9 @@ impl Other {
     fn manifest(&self) -> Manifest {
         let path = self.folder.path().join("sut.yaml");
         let names = format!("{{name: {NAME}, {}, parameters: {{tier: gold}}}}", self.topology);
-        let text =
-            format!("name: other\nfeatures: [driver.maximum]\nroles:\n  driver: {{socket: csi.sock, names: {names}}}\n");
+        let text = format!(
+            "name: other\nfeatures: [driver.maximum]\nroles:\n  driver: {{socket: csi.sock, names: {names}}}\n"
+        );
         std::fs::write(&path, text).unwrap();
         Manifest::load(&path).unwrap()
     }
