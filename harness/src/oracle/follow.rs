@@ -124,8 +124,8 @@ impl Oracle<'_> {
                 let by = self.author(&commit.client);
                 let mut events = match (&by, &object) {
                     (Author::Publisher(instance), Some(object)) => {
-                        let label = self.programs.wrote(instance, object);
-                        label.map_or_else(Vec::new, |change| self.changed(change))
+                        let changes = self.programs.wrote(instance, object).into_iter();
+                        changes.flat_map(|change| self.changed(change)).collect()
                     }
                     _ => Vec::new(),
                 };

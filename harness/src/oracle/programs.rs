@@ -99,11 +99,7 @@ impl<'p> Programs<'p> {
                 let publisher = self.publisher(&instance);
                 Some(Change::Publisher(instance, publisher))
             }
-            Role::Cleaner => Some(Change::Cleaner(self.runs(Role::Cleaner).then(|| Cleaner {
-                driver: self.plan.driver.name.clone(),
-                namespace: NAMESPACE.to_owned(),
-                waiting: BTreeSet::new(),
-            }))),
+            Role::Cleaner => Some(Change::Cleaner(self.cleaner())),
             Role::Scheduler | Role::Driver => None,
         }
     }
@@ -114,14 +110,29 @@ impl<'p> Programs<'p> {
     }
 
     /// A publisher has written an object. Its label is what it writes first, where the documents do not say which it is.
-    pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Option<Change> {
-        let publisher = self.publisher(instance)?;
-        if publisher.managed_by(instance).is_some() {
-            return None;
-        }
-        let label = object.labels.get(MANAGED_LABEL)?;
+    pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
+        let publisher = self.publisher(instance);
+        let is_open = publisher.is_some_and(|publisher| publisher.managed_by(instance).is_none());
+        let Some(label) = object.labels.get(MANAGED_LABEL).filter(|_| is_open) else {
+            return Vec::new();
+        };
         self.labels.insert(instance.clone(), label.clone());
-        Some(Change::Publisher(instance.clone(), self.publisher(instance)))
+        vec![
+            Change::Publisher(instance.clone(), self.publisher(instance)),
+            Change::Cleaner(self.cleaner()),
+        ]
+    }
+
+    /// The cleaner; none: none runs.
+    fn cleaner(&self) -> Option<Cleaner> {
+        let labels = self.labels.iter();
+        let nodes = labels.filter_map(|(instance, label)| Some((label.clone(), instance.node.clone()?)));
+        self.runs(Role::Cleaner).then(|| Cleaner {
+            driver: self.plan.driver.name.clone(),
+            namespace: NAMESPACE.to_owned(),
+            waiting: BTreeSet::new(),
+            labels: nodes.collect(),
+        })
     }
 
     /// A publisher as it is set; none: it does not run.
@@ -142,6 +153,7 @@ impl<'p> Programs<'p> {
             immediate: spec.immediate,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
+            withdraws: spec.withdraw,
             zero: spec.zero,
             owner: self.owner(),
             by_owner: spec.by_owner,

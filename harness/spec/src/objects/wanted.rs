@@ -121,21 +121,23 @@ impl<'w> Wanted<'w> {
 
     fn demand(&self, class: &StorageClass, segment: &Segment, answer: Option<&Answer>) -> Demand {
         let has_maximum = self.world.api.release.has_maximum();
-        let untold = |figures: BTreeSet<Figures>| Demand::Optional {
-            figures,
-            as_before: true,
+        let untold = |figures: BTreeSet<Figures>, is_kept: bool| Demand::Optional {
+            figures: if is_kept { figures } else { BTreeSet::new() },
+            as_before: is_kept,
             question: Question::KeepOrWithdraw,
         };
+        // One that asks only when something else happens may not have noticed.
+        let is_kept = !self.publisher.withdraws || !self.publisher.polls;
         let figures = match answer {
             // CSI: a driver without GET_CAPACITY is not to be asked.
-            None => return untold(BTreeSet::new()),
+            None => return untold(BTreeSet::new(), true),
             Some(Answer::Error { before }) => {
                 let sound = before.iter().filter(|figures| figures.is_sound());
                 // What was written before may have been written to a server that did not keep the maximum.
                 let kept = |figures: &Figures| [figures.kept(false), figures.kept(has_maximum)];
-                return untold(sound.flat_map(kept).collect());
+                return untold(sound.flat_map(kept).collect(), is_kept);
             }
-            Some(Answer::Figures(figures)) if !figures.is_sound() => return untold(BTreeSet::new()),
+            Some(Answer::Figures(figures)) if !figures.is_sound() => return untold(BTreeSet::new(), is_kept),
             Some(Answer::Figures(figures)) => figures.kept(has_maximum),
         };
         match self.question(class, segment, figures) {

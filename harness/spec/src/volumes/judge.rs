@@ -57,7 +57,7 @@ impl<'w> Open<'w> {
             let node = self.world.nodes.get(name)?;
             let registration = self.world.csi_nodes.get(name)?.drivers.get(driver)?;
             let segment = registration.segment(&node.labels)?;
-            let is_allowed = self.class.allowed_topologies.is_empty() || self.class.allows(&segment);
+            let is_allowed = self.is_allowed(&segment);
             let here = |node: Option<&str>| Instance {
                 driver: driver.clone(),
                 node: node.map(str::to_owned),
@@ -67,6 +67,16 @@ impl<'w> Open<'w> {
             is_allowed.then_some((instance, segment))
         };
         nodes.into_iter().filter_map(place).collect()
+    }
+
+    /// Whether the class allows a segment. Of a term that speaks of some of its keys only, CSI leaves open where a volume is made.
+    fn is_allowed(&self, segment: &Segment) -> bool {
+        let names_all = |term: &Vec<(String, Vec<String>)>| {
+            let mut keys = segment.keys();
+            keys.all(|key| term.iter().any(|(named, _)| named == key))
+        };
+        let terms = &self.class.allowed_topologies;
+        terms.is_empty() || self.class.allows(segment) && terms.iter().all(names_all)
     }
 
     fn missing(&self, key: &NamespacedName, backend: &dyn Backend) -> Option<Violation> {

@@ -38,6 +38,8 @@ pub struct Publisher {
     pub polls: bool,
     /// Whether volumes that wait for a pod are made in the segment of its node and nowhere else.
     pub strict_topology: bool,
+    /// Whether an object goes while the driver does not tell its figure. If not, whether it stays or goes is left open.
+    pub withdraws: bool,
     /// Whether it publishes zero as an object, where the documents leave the choice.
     pub zero: bool,
     /// The owner of its objects; none: they have none.
@@ -67,6 +69,7 @@ impl Default for Publisher {
             immediate: false,
             polls: true,
             strict_topology: false,
+            withdraws: false,
             zero: false,
             owner: None,
             by_owner: false,
@@ -115,14 +118,20 @@ pub struct Cleaner {
     pub namespace: String,
     /// Nodes that miss the driver for less than the chosen time: their objects may be there or not.
     pub waiting: BTreeSet<String>,
+    /// Managed-by labels of which the documents do not say how they tell their node ([`Publisher::managed_by`]), as they were seen, each
+    /// with that node.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Cleaner {
     /// The node whose publisher manages an object that this cleaner looks after.
-    pub fn node_of<'o>(&self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
+    pub fn node_of<'o>(&'o self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
         let is_of_driver = object.labels.get(DRIVER_LABEL) == Some(&self.driver);
         let managed_by = object.labels.get(MANAGED_LABEL)?;
-        let node = managed_by.strip_prefix(MANAGED_BY)?.strip_prefix('-')?;
+        let node = match self.labels.get(managed_by) {
+            Some(node) => node,
+            None => managed_by.strip_prefix(MANAGED_BY)?.strip_prefix('-')?,
+        };
         (is_of_driver && key.namespace == self.namespace).then_some(node)
     }
 }

@@ -129,6 +129,25 @@ fn an_error_leaves_whatever_was_answered_shortly_before() {
 }
 
 #[test]
+fn a_publisher_that_is_told_to_withdraw_leaves_nothing_that_the_driver_does_not_tell() {
+    for (withdraws, polls, wrong) in [
+        (true, true, vec![rules::UNTOLD_FIGURES]),
+        // One that does not poll may not have noticed.
+        (true, false, vec![]),
+        (false, true, vec![]),
+    ] {
+        let mut world = published();
+        let publisher = world.publishers.get_mut(&central()).unwrap();
+        (publisher.withdraws, publisher.polls) = (withdraws, polls);
+        for untold in [Answer::error(), Answer::available(-1)] {
+            answer(&mut world, "n1", untold);
+            assert_eq!(with(&world, Some(object("n1", "10Gi"))), wrong);
+            assert_eq!(with(&world, None), NONE);
+        }
+    }
+}
+
+#[test]
 fn a_driver_that_does_not_report_capacity_gets_no_new_object() {
     let mut world = world();
     world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;

@@ -148,20 +148,41 @@ fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
     );
     let elsewhere = distributed(claimed(Some("n1")), &["n2"]);
     assert_eq!(
-        broken(elsewhere, [], Some(2)),
+        quiet(elsewhere, Some(2)),
         NOTHING,
         "nobody provisions on that node"
     );
     let here = distributed(claimed(Some("n1")), &["n1"]);
-    assert_eq!(broken(here, [], Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(quiet(here, Some(2)), [rules::NOT_PROVISIONED]);
     let mut outside = claimed(Some("n1"));
     let only = ("disk.example.com/node".to_owned(), vec!["n2".to_owned()]);
     outside.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![only]];
     assert_eq!(
-        broken(outside, [], Some(2)),
+        quiet(outside, Some(2)),
         NOTHING,
         "its class does not allow the node"
     );
+}
+
+#[test]
+fn where_in_a_part_of_the_topology_a_volume_is_made_is_left_to_the_driver() {
+    let mut vague = claimed(Some("n1"));
+    let (zone, of_n1) = ("zone".to_owned(), "a".to_owned());
+    let only = (zone.clone(), vec![of_n1.clone()]);
+    vague.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![only]];
+    vague
+        .nodes
+        .get_mut("n1")
+        .unwrap()
+        .labels
+        .insert(zone.clone(), of_n1);
+    let registered = vague.csi_nodes.get_mut("n1").unwrap();
+    let keys = &mut registered.drivers.get_mut(DRIVER).unwrap().topology_keys;
+    keys.push(zone.clone());
+    assert_eq!(quiet(vague.clone(), Some(2)), NOTHING);
+    let registered = vague.csi_nodes.get_mut("n1").unwrap();
+    registered.drivers.get_mut(DRIVER).unwrap().topology_keys = vec![zone];
+    assert_eq!(quiet(vague, Some(2)), [rules::NOT_PROVISIONED]);
 }
 
 #[test]

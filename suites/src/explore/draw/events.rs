@@ -43,7 +43,7 @@ const KINDS: [Kind; 33] = [
     kind([0, 2, 0, 2], workload::claim_goes),
     kind([3, 0, 1, 2], trouble::driver_fails),
     kind([2, 0, 1, 2], trouble::driver_recovers),
-    kind([3, 2, 2, 2], trouble::writes_fail),
+    kind([3, 2, 2, 2], trouble::requests_fail),
     kind([3, 3, 2, 2], trouble::watches_break),
     kind([2, 2, 1, 1], trouble::outage),
     kind([2, 1, 1, 1], trouble::killed),

@@ -5,28 +5,29 @@ use harness::scenario::Role;
 use super::super::event::{Cut, Event, Fault, FaultEffect, Script, ScriptEffect, Stale};
 use super::Draw;
 
-/// What a role writes, and what it watches.
+/// What a role asks the API server for one by one, and what it watches.
 struct Traffic {
     role: Role,
-    writes: &'static [&'static str],
+    requests: &'static [&'static str],
     watches: &'static [&'static str],
 }
 
 const TRAFFIC: [Traffic; 3] = [
     Traffic {
         role: Role::Publisher,
-        writes: &[
+        requests: &[
             "create csistoragecapacities",
             "update csistoragecapacities",
             "delete csistoragecapacities",
             "update persistentvolumeclaims",
             "create persistentvolumes",
+            "get pods|replicasets|deployments",
         ],
         watches: &["csistoragecapacities", "storageclasses", "nodes", "csinodes", "*"],
     },
     Traffic {
         role: Role::Scheduler,
-        writes: &[
+        requests: &[
             "update persistentvolumeclaims",
             "create pods",
             "update|patch pods",
@@ -43,7 +44,7 @@ const TRAFFIC: [Traffic; 3] = [
     },
     Traffic {
         role: Role::Cleaner,
-        writes: &["delete csistoragecapacities"],
+        requests: &["delete csistoragecapacities"],
         watches: &["csinodes", "nodes"],
     },
 ];
@@ -67,10 +68,10 @@ fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultEffect) 
     }
 }
 
-/// Some writes fail, and then no more.
-pub(super) fn writes_fail(draw: &mut Draw) -> Option<Event> {
+/// Some requests fail, and then no more.
+pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
-    let api = *draw.dice.pick(traffic.writes);
+    let api = *draw.dice.pick(traffic.requests);
     let effect = match draw.dice.below(8) {
         0 => FaultEffect::Cut(Cut::Before),
         1..=2 => FaultEffect::Cut(Cut::After),
@@ -117,10 +118,10 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     Some(Event::Fault(fault))
 }
 
-/// A program is killed at a write; where there is one on each node, several are.
+/// A program is killed at a request; where there is one on each node, several are.
 pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
-    let api = *draw.dice.pick(traffic.writes);
+    let api = *draw.dice.pick(traffic.requests);
     let cut = *draw.dice.pick(&[Cut::Before, Cut::After]);
     let skip = draw.dice.below(2);
     let times = draw.dice.between(1, 3);

@@ -131,6 +131,7 @@ impl Walk<'_> {
             immediate: spec.immediate,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
+            withdraws: spec.withdraw,
             zero: spec.zero,
             owner: owner.clone(),
             by_owner: spec.by_owner,
@@ -157,6 +158,7 @@ impl Walk<'_> {
             driver: self.plan.driver.name.clone(),
             namespace: NAMESPACE.to_owned(),
             waiting: BTreeSet::new(),
+            labels: BTreeMap::new(),
         });
         self.cluster.world.cleaner = cleaner;
     }
