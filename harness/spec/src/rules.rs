@@ -147,6 +147,9 @@ rules! {
     STRANGE_QUESTION: "always/strange-question",
         ["PUB-13", "PUB-03", "CSI-02", "CSI-03", "SCHED-40", "CSI-13"],
         "only publishers ask for capacity, and only for classes of their driver and their own segments";
+    UNFILTERED: "always/unfiltered",
+        ["PUB-33"],
+        "a publisher watches its own objects, and is sent no others";
     NEEDLESSLY_FILTERED: "always/needlessly-filtered",
         ["BM-22"],
         "an extender is asked about pods that concern it, and about nodes that fit otherwise";
@@ -156,6 +159,9 @@ rules! {
     WRONG_SIZE: "always/wrong-size",
         ["PROV-15"],
         "a volume is asked for in the size that its claim requests";
+    WRONG_SOURCE: "always/wrong-source",
+        ["PROV-15"],
+        "a copy is asked for where the claim wants one, and an empty volume elsewhere";
     MISPLACED: "always/misplaced",
         ["CSI-22", "SCHED-23"],
         "a volume is made where its class allows it, and at its node if that was asked for";

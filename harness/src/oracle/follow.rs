@@ -9,7 +9,7 @@ use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Pod,
 use capacity_types::Segment;
 
 use super::Oracle;
-use crate::journal::{CallFact, Change as Committed, CommitFact, ExtenderFact, Fact, What};
+use crate::journal::{CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, What};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
@@ -33,6 +33,7 @@ impl Oracle<'_> {
                 change.map_or_else(Vec::new, |change| self.changed(change))
             }
             What::Commit(commit) => self.commit(commit),
+            What::Delivery(delivery) => self.delivery(delivery).into_iter().collect(),
             What::Call(call) => self.call(call),
             What::Extender(question) => filtered(question).into_iter().collect(),
             What::Answer(_) => {
@@ -275,6 +276,16 @@ impl Oracle<'_> {
 }
 
 impl Oracle<'_> {
+    /// A client is sent an event.
+    fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
+        let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
+        let is_capacity = &*delivery.resource == "csistoragecapacities";
+        (is_publisher && is_capacity).then(|| Event::Delivered {
+            to: self.programs.instance(&delivery.client),
+            key: NamespacedName::new(delivery.namespace.as_deref().unwrap_or_default(), &delivery.name),
+        })
+    }
+
     /// What a call says of a volume.
     fn volume_event(&self, call: &CallFact) -> Vec<Event> {
         let event = match (call.method.as_str(), &call.volume_id, &call.volume) {
@@ -283,6 +294,7 @@ impl Oracle<'_> {
                 by: self.programs.instance_on(call.node.as_deref()),
                 name: name.clone(),
                 bytes: call.required_bytes,
+                is_copy: call.details.copy_of.is_some(),
                 place: self.parsed(call.segment.as_deref()),
                 ending: self.ending(call),
             })),

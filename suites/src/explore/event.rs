@@ -98,6 +98,7 @@ pub(super) struct Pod {
 
 /// A claim; in a pod, one with a name alone is one that exists.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
@@ -108,6 +109,9 @@ pub(super) struct Claim {
     /// `Block`; unset: a filesystem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<String>,
+    /// The claim of whose volume a copy is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) copy_of: Option<String>,
 }
 
 /// What the driver does with calls.

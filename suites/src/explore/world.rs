@@ -130,6 +130,9 @@ pub(super) struct Driver {
     pub(super) object: bool,
     #[serde(skip_serializing_if = "is_true")]
     pub(super) get_capacity: bool,
+    /// Whether it makes copies of volumes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) clone_volume: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) costs: Vec<Cost>,
 }
@@ -141,6 +144,7 @@ impl Default for Driver {
             storage_capacity: Some(true),
             object: true,
             get_capacity: true,
+            clone_volume: false,
             costs: Vec::new(),
         }
     }

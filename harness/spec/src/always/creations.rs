@@ -62,6 +62,10 @@ impl Monitor {
         if !any(&|_, claim, _| claim.request.map(bytes) == asked) {
             return Some((rules::WRONG_SIZE, format!("{asked:?} bytes are asked for")));
         }
+        if !any(&|_, claim, _| claim.is_copy == creation.is_copy) {
+            let detail = format!("a copy is asked for: {}", creation.is_copy);
+            return Some((rules::WRONG_SOURCE, detail));
+        }
         let Ending::Made { segment, .. } = &creation.ending else {
             return None;
         };

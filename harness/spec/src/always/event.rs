@@ -19,6 +19,13 @@ pub enum Event {
         /// As it is then; none: it is deleted.
         object: Option<CapacityObject>,
     },
+    /// A publisher is sent an event of a capacity object.
+    Delivered {
+        /// The publisher.
+        to: Instance,
+        /// The object's key.
+        key: NamespacedName,
+    },
     /// The driver is asked for capacity.
     Asked {
         /// By whom.

@@ -9,10 +9,12 @@
 //! decisions  of the scheduler                       told       what the driver ever answered
 //! views      the mixtures that a program may have acted on
 //! departures drivers that may be back soon          creations  of volumes
+//! deliveries of objects to publishers
 //! ```
 
 mod creations;
 mod decisions;
+mod deliveries;
 mod departures;
 mod event;
 mod monitor;

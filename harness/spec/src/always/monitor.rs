@@ -66,6 +66,7 @@ impl Monitor {
                 Vec::new()
             }
             Event::Wrote { by, key, object } => self.wrote(&by, key, object),
+            Event::Delivered { to, key } => self.delivered(&to, &key).into_iter().collect(),
             Event::Asked {
                 by,
                 driver,

@@ -35,7 +35,9 @@ struct Open<'w> {
 impl<'w> Open<'w> {
     fn of(world: &'w World, claim: &'w Claim) -> Option<Self> {
         let class = world.classes.get(&claim.class)?;
-        let is_open = claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
+        // A copy, or certain attributes, may not be to be had.
+        let is_plain = !claim.is_copy && claim.attributes_class.is_empty();
+        let is_open = is_plain && claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
         let waits = class.binding == Binding::WaitForFirstConsumer && claim.selected_node.is_none();
         (is_open && !waits).then_some(Open { world, claim, class })
     }

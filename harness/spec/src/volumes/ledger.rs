@@ -16,6 +16,8 @@ pub struct Creation {
     pub name: String,
     /// `capacity_range.required_bytes`.
     pub bytes: Option<i64>,
+    /// Whether `volume_content_source` names a volume.
+    pub is_copy: bool,
     /// The first choice of its accessibility requirements; empty: there are none.
     pub place: Segment,
     /// How it ended.

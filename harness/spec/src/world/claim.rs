@@ -41,6 +41,8 @@ pub struct Claim {
     pub is_block: bool,
     /// `spec.accessModes`.
     pub access_modes: BTreeSet<String>,
+    /// `spec.dataSource` names a claim of whose volume a copy is wanted.
+    pub is_copy: bool,
     /// `spec.selector`: which existing volumes may be used.
     pub selector: Option<LabelSelector>,
     /// `spec.volumeAttributesClassName`.
@@ -71,9 +73,16 @@ struct Spec {
     #[serde(default)]
     access_modes: Option<BTreeSet<String>>,
     #[serde(default)]
+    data_source: Option<DataSource>,
+    #[serde(default)]
     selector: Option<LabelSelectorJson>,
     #[serde(default)]
     volume_attributes_class_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct DataSource {
+    kind: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -98,7 +107,9 @@ impl From<ClaimJson> for (NamespacedName, Claim) {
     fn from(mut json: ClaimJson) -> Self {
         let key = json.metadata.key();
         let annotated = json.metadata.annotation(CLASS_ANNOTATION).cloned();
+        let source = json.spec.data_source.take();
         let claim = Claim {
+            is_copy: source.is_some_and(|source| source.kind == "PersistentVolumeClaim"),
             class: annotated.or(json.spec.storage_class_name).unwrap_or_default(),
             request: json.spec.resources.requests.storage,
             volume: json.spec.volume_name.unwrap_or_default(),

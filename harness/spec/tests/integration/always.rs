@@ -518,3 +518,19 @@ fn of_the_pods_that_share_a_claim_any_may_be_the_one_that_is_placed() {
     world.pods.insert(NamespacedName::new("default", "small"), small);
     assert_eq!(judge(world, [selected()]), []);
 }
+
+#[test]
+fn a_publisher_is_told_when_an_object_stops_being_its_own() {
+    let world = published();
+    let own = key_of(&world.objects, "n1");
+    let sent = || Event::Delivered {
+        to: central(),
+        key: own.clone(),
+    };
+    let handed_over = Change::Object(own.clone(), Some(by_hand("n1", "10Gi")));
+    let gone = Change::Object(own.clone(), None);
+    for change in [handed_over, gone] {
+        let events = [sent(), Event::Changed(change), sent()];
+        assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
+    }
+}

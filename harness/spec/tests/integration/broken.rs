@@ -249,6 +249,13 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::WRONG_SIZE,
             judged(at_n1(), [Event::Created(half)], Some(0)),
         ),
+        (rules::WRONG_SOURCE, {
+            let copy = Creation {
+                is_copy: true,
+                ..creation("n1", Ending::Refused)
+            };
+            judged(at_n1(), [Event::Created(copy)], Some(0))
+        }),
         (
             rules::MISPLACED,
             judged(strict, [asked("n2", made_at("n2"))], Some(0)),
@@ -304,6 +311,17 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             let event = wrote(&n1(&world), Some(object("n1", "0")));
             judge_history(world, [event])
         }),
+        (
+            rules::UNFILTERED,
+            history(|_| {
+                let other = Change::Object(key("mine"), Some(by_hand("n1", "1Gi")));
+                let sent = Event::Delivered {
+                    to: central(),
+                    key: key("mine"),
+                };
+                vec![Event::Changed(other), sent]
+            }),
+        ),
         (rules::NEEDLESSLY_FILTERED, {
             let mut world = published();
             let pod = add_pod(&mut world, "app", &["11Gi"]);

@@ -62,6 +62,7 @@ pub(crate) fn creation(node: &str, ending: Ending) -> Creation {
         by: central(),
         name: "pvc-u-1".to_owned(),
         bytes: Some(2 * GI),
+        is_copy: false,
         place: at(node),
         ending,
     }
@@ -141,6 +142,9 @@ fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
     assert_eq!(quiet(claimed(None), Some(2)), NOTHING, "no node is chosen");
     assert_eq!(quiet(claimed(Some("n1")), Some(1)), NOTHING, "there is no room");
     assert_eq!(quiet(claimed(Some("n1")), None), NOTHING, "the driver is away");
+    let mut copy = claimed(Some("n1"));
+    copy.claims.get_mut(&claim_key()).unwrap().is_copy = true;
+    assert_eq!(quiet(copy, Some(2)), NOTHING, "there may be nothing to copy");
     assert_eq!(
         quiet(claimed(Some("n9")), Some(2)),
         NOTHING,

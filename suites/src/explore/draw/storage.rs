@@ -88,6 +88,7 @@ pub(super) fn driver(dice: &mut Dice, topology_keys: Option<Vec<String>>) -> Dri
         },
         object: !dice.one_in(12),
         get_capacity: !dice.one_in(20),
+        clone_volume: dice.one_in(4),
         costs: costs(dice),
     }
 }

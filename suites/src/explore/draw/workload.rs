@@ -45,8 +45,11 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
 fn claim(draw: &mut Draw) -> Claim {
     // A claim may wait for its class.
     let class = draw.class().unwrap_or_else(|| "fast".to_owned());
+    let is_copied = draw.world.driver.clone_volume && draw.dice.one_in(3);
+    let original = draw.dice.any(draw.state.claims.clone()).filter(|_| is_copied);
     Claim {
         name: None,
+        copy_of: original,
         class: Some(class),
         size: Some(sizes::size(&mut draw.dice)),
         mode: draw.dice.one_in(8).then(|| "Block".to_owned()),

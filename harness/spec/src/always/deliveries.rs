@@ -1,0 +1,28 @@
+//! What publishers are sent: their own objects, and no others.
+
+use super::monitor::Monitor;
+use crate::rules;
+use crate::violation::{Subject, Violation};
+use crate::world::change::Aspect;
+use crate::world::{CapacityObject, Instance, NamespacedName, World};
+
+impl Monitor {
+    pub(super) fn delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
+        let publisher = self.world.publishers.get(instance)?;
+        // No selector tells owners apart, and none is known for a label that was not seen yet.
+        if publisher.by_owner || publisher.managed_by(instance).is_none() {
+            return None;
+        }
+        let ever = |is_so: &dyn Fn(&CapacityObject) -> bool| {
+            let is_there = |world: &World| world.objects.get(key).is_some_and(is_so);
+            self.lately.any(&self.world, &[Aspect::Objects], is_there)
+        };
+        // What was its own once leaves with an event.
+        let is_strange = ever(&|_| true) && !ever(&|object| publisher.owns(instance, key, object));
+        is_strange.then(|| Violation {
+            rule: rules::UNFILTERED,
+            subject: Subject::Object(key.clone()),
+            detail: format!("it is sent to {instance:?}, and is none of its own"),
+        })
+    }
+}
