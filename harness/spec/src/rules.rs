@@ -135,6 +135,9 @@ rules! {
     NEEDLESS_DELETE: "always/needless-delete",
         ["PUB-44", "FAIL-16", "SCALE-07", "SCALE-08"],
         "a publisher deletes no object that is right and that it has once";
+    FLAPPING: "always/flapping",
+        ["PUB-21", "SCALE-07"],
+        "a publisher does not delete an object to make the same again";
     UNWANTED_CREATE: "always/unwanted-create",
         ["PUB-13", "PUB-08", "PUB-10", "PUB-03"],
         "a publisher creates objects only for classes of its driver and segments of its nodes";

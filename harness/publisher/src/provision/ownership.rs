@@ -54,7 +54,10 @@ impl Provisioner {
         *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
         match taken {
             Ok(()) => self.owners.done(uid),
-            Err(error) if is_not_found(&error) => self.owners.done(uid),
+            Err(error) if is_not_found(&error) => {
+                self.attempts.lock().remove(uid);
+                self.owners.done(uid);
+            }
             Err(error) if is_conflict(&error) => {
                 self.owners.done(uid);
                 self.owners.add_at(uid.clone(), self.next_attempt(uid));

@@ -8,6 +8,7 @@
 //! writes     of capacity objects                    questions  to the driver
 //! decisions  of the scheduler                       told       what the driver ever answered
 //! views      the mixtures that a program may have acted on
+//! withdrawn  what publishers have deleted themselves
 //! departures drivers that may be back soon          creations  of volumes
 //! deliveries of objects to publishers
 //! ```
@@ -21,6 +22,7 @@ mod monitor;
 mod questions;
 mod told;
 mod views;
+mod withdrawn;
 mod writes;
 
 pub use event::{Author, Event};

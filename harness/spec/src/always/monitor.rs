@@ -4,6 +4,7 @@ use super::departures::Departures;
 use super::event::Event;
 use super::told::Told;
 use super::views::Lately;
+use super::withdrawn::Withdrawn;
 use crate::objects;
 use crate::violation::Violation;
 use crate::volumes::{self, Backend, Ledger};
@@ -19,6 +20,8 @@ pub struct Monitor {
     pub(super) departures: Departures,
     /// What the driver ever answered.
     pub(super) told: Told,
+    /// What publishers have deleted themselves.
+    pub(super) withdrawn: Withdrawn,
     /// What the driver was asked to make.
     pub(super) ledger: Ledger,
     /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
@@ -39,6 +42,7 @@ impl Monitor {
             lately: Lately::since(&world),
             departures: Departures::default(),
             told: Told::default(),
+            withdrawn: Withdrawn::default(),
             ledger: Ledger::default(),
             before: world.objects.clone(),
             world,
@@ -117,6 +121,7 @@ impl Monitor {
         {
             self.ledger.moved(before);
         }
+        self.withdrawn.changed(&change);
         self.lately.add(change.clone());
         self.world.apply(change);
     }
@@ -149,6 +154,7 @@ impl Monitor {
         self.lately = Lately::since(&self.world);
         self.departures.settle();
         self.ledger.settle();
+        self.withdrawn = Withdrawn::default();
         violations
     }
 }

@@ -35,8 +35,9 @@ impl Monitor {
             },
             detail: format!("{wrong}: {parameters:?}"),
         });
-        if let Some(figures) = answer.filter(|figures| figures.is_sound()) {
-            self.told.add(driver, parameters, segment, figures);
+        match answer.filter(|figures| figures.is_sound()) {
+            Some(figures) => self.told.add(driver, parameters, segment, figures),
+            None => self.withdrawn.untold(),
         }
         violation.into_iter().collect()
     }

@@ -36,6 +36,7 @@ impl Monitor {
             Author::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),
             _ => wrong.push((rules::FOREIGN_WRITE, "no publisher wrote it".to_owned())),
         }
+        self.withdraw(by, &key, object.as_ref(), &mut wrong);
         let violation = |(rule, detail): (&'static Rule, String)| Violation {
             rule,
             subject: Subject::Object(key.clone()),
@@ -52,6 +53,27 @@ impl Monitor {
         }
         self.apply(Change::Object(key, object));
         violations
+    }
+
+    /// What a publisher has deleted itself, it does not make again.
+    fn withdraw(
+        &mut self,
+        by: &Author,
+        key: &NamespacedName,
+        object: Option<&CapacityObject>,
+        wrong: &mut Vec<(&'static Rule, String)>,
+    ) {
+        let Author::Publisher(instance) = by else {
+            return;
+        };
+        match (self.world.objects.get(key), object) {
+            // One that is wrong anyway is told as that.
+            (Some(existing), None) if wrong.is_empty() => self.withdrawn.deleted(instance, existing),
+            (None, Some(object)) if self.withdrawn.created(instance, object) => {
+                wrong.push((rules::FLAPPING, object.figures()));
+            }
+            _ => {}
+        }
     }
 
     fn by_publisher(

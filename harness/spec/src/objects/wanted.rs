@@ -159,7 +159,7 @@ impl<'w> Wanted<'w> {
         if segment.is_empty() {
             return Some(Question::WithoutTopology);
         }
-        (figures.available == 0).then_some(Question::ZeroOrNothing)
+        (figures.available == 0 && !self.publisher.zero).then_some(Question::ZeroOrNothing)
     }
 }
 

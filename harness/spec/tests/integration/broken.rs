@@ -311,6 +311,14 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             let event = wrote(&n1(&world), Some(object("n1", "0")));
             judge_history(world, [event])
         }),
+        (rules::FLAPPING, {
+            let mut world = published();
+            answer(&mut world, "n1", Answer::available(0));
+            world.objects.insert(key("zero"), object("n1", "0"));
+            world.objects.remove(&key_of(&published().objects, "n1"));
+            let zero = || Some(object("n1", "0"));
+            judge_history(world, [wrote("zero", None), wrote("again", zero())])
+        }),
         (
             rules::UNFILTERED,
             history(|_| {
