@@ -76,7 +76,8 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
         0 => FaultEffect::Cut(Cut::Before),
         1..=2 => FaultEffect::Cut(Cut::After),
         3 => FaultEffect::Delay("50ms".to_owned()),
-        4 => FaultEffect::Status(409),
+        // A read meets no conflict.
+        4 if !api.starts_with("get ") => FaultEffect::Status(409),
         _ => FaultEffect::Status(*draw.dice.pick(&[429, 500, 503, 504])),
     };
     let times = draw.dice.between(1, 3);

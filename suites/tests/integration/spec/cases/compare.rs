@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::left_out::LeftOut;
-use capacity_spec::objects;
+use capacity_spec::objects::{self, Demand};
 use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Question, World};
@@ -83,16 +83,34 @@ fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
         }
     }
     for (class, segment, row) in open {
-        if let Row::Values { capacity, maximum } = row {
-            let segment = plan.segments.parse(segment).unwrap();
-            if !add(world, &mut stored, class, &segment, (*capacity, *maximum)) {
-                wrong.push(format!("nobody publishes class {class} at {segment:?}"));
-            }
+        let segment = plan.segments.parse(segment).unwrap();
+        let figures = match row {
+            Row::Values { capacity, maximum } => Some((*capacity, *maximum)),
+            Row::Nothing => published_nothing(world, class, &segment),
+        };
+        if let Some(figures) = figures
+            && !add(world, &mut stored, class, &segment, figures)
+        {
+            wrong.push(format!("nobody publishes class {class} at {segment:?}"));
         }
     }
     let violations = objects::judge(world, &stored);
     wrong.extend(violations.iter().map(ToString::to_string));
     wrong
+}
+
+/// The figures by which a publisher says that there is nothing, if it has to say so by an object: a row without figures leaves it open.
+fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(Option<i128>, Option<i128>)> {
+    let publishers = world.publishers.iter().filter(|(_, it)| it.publishes);
+    let mut demands = publishers.filter_map(|(instance, publisher)| {
+        objects::Wanted::of(world, instance, publisher).demand_for(class, segment)
+    });
+    demands.find_map(|demand| match demand {
+        Demand::Present(figures) if figures.available == 0 => {
+            Some((Some(0), figures.maximum.map(i128::from)))
+        }
+        _ => None,
+    })
 }
 
 fn publisher_of<'w>(world: &'w World, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
