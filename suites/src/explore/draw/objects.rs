@@ -16,6 +16,9 @@ use super::{Draw, places};
 /// The value of the managed-by label, and its beginning where each node has a publisher of its own.
 const PUBLISHER: &str = "external-provisioner";
 
+/// The longest value of a label, in bytes.
+const LABEL_MAX: usize = 63;
+
 /// Objects from before.
 pub(super) fn prior(dice: &mut Dice, focus: &Focus, world: &World) -> Vec<Capacity> {
     if !focus.has(Role::Publisher) {
@@ -122,8 +125,13 @@ fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
         (0, _) => return object,
         (1, _) => "somebody".to_owned(),
         (2, Mode::Central) | (3..=9, Mode::Distributed) => {
-            let nodes = world.nodes.iter().map(|node| node.name.as_str());
-            format!("{PUBLISHER}-{}", dice.any(nodes).unwrap_or("n9"))
+            let nodes = world
+                .nodes
+                .iter()
+                .map(|node| format!("{PUBLISHER}-{}", node.name));
+            // What is longer is written in another way, which only its publisher knows.
+            let labels = nodes.filter(|label| label.len() <= LABEL_MAX);
+            dice.any(labels).unwrap_or_else(|| format!("{PUBLISHER}-n9"))
         }
         (2, Mode::Distributed) => PUBLISHER.to_owned(),
         (_, Mode::Central) => {
