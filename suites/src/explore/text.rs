@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 use super::history::{History, Step};
 
-/// The parts of a cluster, in the order in which people look at them.
-const CLUSTER: [&str; 13] = [
+/// The parts of a cluster, in the order in which people look at them; others come after them.
+const CLUSTER: [&str; 14] = [
     "release",
     "gates",
     "roles",
     "mode",
     "publisher",
     "scheduler",
+    "extenders",
     "driver",
     "nodes",
     "classes",
@@ -99,16 +100,22 @@ fn cluster(out: &mut String, history: &History) {
     if !missing.is_empty() {
         parts["missingClasses"] = json!(missing);
     }
-    for key in CLUSTER {
-        match parts.get(key) {
-            None => {}
-            Some(Value::Array(items)) if items.iter().all(Value::is_object) => {
+    let mut fields: Vec<_> = parts.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(key, _)| {
+        CLUSTER
+            .iter()
+            .position(|known| known == key)
+            .unwrap_or(CLUSTER.len())
+    });
+    for (key, value) in fields {
+        match value {
+            Value::Array(items) if items.iter().all(Value::is_object) => {
                 let _ = writeln!(out, "  {key}:");
                 for item in items {
                     let _ = writeln!(out, "    - {}", flow(item));
                 }
             }
-            Some(value) => {
+            value => {
                 let _ = writeln!(out, "  {key}: {}", flow(value));
             }
         }

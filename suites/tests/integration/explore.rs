@@ -27,6 +27,16 @@ proptest! {
     }
 
     #[test]
+    fn nothing_that_was_drawn_of_a_cluster_is_left_out_of_its_case(seed: u64) {
+        let drawn = draw(seed, &[]);
+        let text = case(drawn.focus, seed, &drawn.history);
+        let history = serde_json::to_value(&drawn.history).unwrap();
+        for part in history["world"].as_object().unwrap().keys() {
+            prop_assert!(text.contains(&format!("\n  {part}:")), "{part}\n{text}");
+        }
+    }
+
+    #[test]
     fn the_same_seed_is_the_same_case(seed: u64) {
         let drawn = text(seed, &[]);
         prop_assert_eq!(&drawn, &text(seed, &[]));
