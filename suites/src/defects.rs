@@ -3,7 +3,7 @@
 //!
 //! Only data. How a defect is switched on is the business of whoever registers the references.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use harness::interposer::WireRule;
 use harness::manifest::Words;
@@ -20,8 +20,11 @@ pub struct Defect {
     pub name: String,
     /// What it does, in one sentence about "it".
     pub text: String,
-    /// The report or the requirement that it is made after.
-    pub source: String,
+    /// The requirements that it violates: a case that names one of them must be able to fail by it.
+    pub violates: BTreeSet<String>,
+    /// The report that it is made after; none: only the requirements.
+    #[serde(default)]
+    pub source: Option<String>,
     /// How the traffic of a correct program is spoilt to have it; none: it is a mistake in the source code, or in what surrounds the
     /// program.
     #[serde(default)]
@@ -40,6 +43,12 @@ impl Defect {
         // The driver's part is played in every case, whatever its roles.
         let roles = [Role::Publisher, Role::Scheduler, Role::Cleaner];
         roles.into_iter().find(|role| Some(role.as_str()) == broken)
+    }
+
+    /// What it is made after: requirements, and a report.
+    pub fn origin(&self) -> String {
+        let ids = self.violates.iter().map(String::as_str);
+        ids.chain(self.source.as_deref()).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether a case claims to catch it, or is named for it.

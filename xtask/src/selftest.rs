@@ -265,6 +265,12 @@ fn summarize(report: &SelftestReport) {
         );
     }
     println!("\n{:.1}s, {} runs", report.seconds, report.runs);
+    if let Some(demands) = &report.demands {
+        println!(
+            "{} of {} requirements that cases name were violated by a defect that the case detected; {} others are core",
+            demands.broken, demands.named, demands.unbroken_core
+        );
+    }
     println!(
         "{} of {} defects detected as expected, {} of {} cases pass without a defect, {} problems",
         report.claims_held(),
@@ -284,7 +290,7 @@ fn list(defects: &[suites::Defect]) {
     let paint = Paint::of(&std::io::stdout());
     for defect in defects {
         println!("{}  {}", paint.strong(&defect.name), defect.text);
-        println!("    modelled on      {}", defect.source);
+        println!("    modelled on      {}", defect.origin());
         for (case, words) in &defect.claims {
             println!("    detected by      {case}");
             println!("    expected failure {words}");

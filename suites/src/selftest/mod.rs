@@ -3,6 +3,7 @@
 //!
 //! Knows no reference: whoever calls says how to build the systems with a defect, by its name.
 
+mod broken;
 mod html;
 mod markdown;
 mod record;
@@ -22,6 +23,7 @@ use crate::defects::Defect;
 use crate::said::Said;
 use crate::session::explain_failure;
 
+pub use broken::Broken;
 pub use html::page as html;
 pub use markdown::page as markdown;
 pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};

@@ -6,6 +6,7 @@ use harness::manifest::Words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::broken::{Broken, broken};
 use super::{Reach, Selftest};
 use crate::defects::Defect;
 
@@ -73,6 +74,9 @@ pub struct SelftestReport {
     pub defects: Vec<DefectBite>,
     /// The cases.
     pub cases: Vec<CaseBite>,
+    /// What cases name of the documents; none unless every defect met every case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demands: Option<Broken>,
 }
 
 /// Something that is not as it must be.
@@ -131,6 +135,9 @@ pub struct CaseBite {
     pub named_for: Vec<String>,
     /// The defects that it caught.
     pub caught: Vec<String>,
+    /// The requirements that it names and that no defect violates which it caught; empty unless every defect met every case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unbroken: Vec<String>,
 }
 
 impl SelftestReport {
@@ -158,8 +165,12 @@ impl SelftestReport {
                 })
                 .collect(),
             cases: Vec::new(),
+            demands: None,
         };
         report.cases = cases(selftest, trials);
+        if report.full && selftest.is_whole {
+            report.demands = Some(broken(selftest, &mut report.cases));
+        }
         report.problems = problems(selftest, trials, &report);
         report
     }
@@ -229,7 +240,7 @@ fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
     DefectBite {
         name: defect.name.clone(),
         text: defect.text.clone(),
-        source: defect.source.clone(),
+        source: defect.origin(),
         claims: claims.collect(),
         caught_by: ids(Found::Failed),
         missed_by: ids(Found::Passed),
@@ -274,6 +285,7 @@ fn cases(selftest: &Selftest, trials: &[Trial]) -> Vec<CaseBite> {
                 .map(|defect| defect.name.clone())
                 .collect(),
             caught: caught.remove(plan.id()).unwrap_or_default(),
+            unbroken: Vec::new(),
         })
         .collect()
 }
