@@ -109,12 +109,16 @@ pub enum Blocker {
 /// Decides about a pod. Ties between the highest scores are broken by `random` alone.
 pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
     match judge(snapshot, rules, pod) {
-        Ok(assessment) => choose(assessment, rules, pod, random),
+        Ok(mut assessment) => {
+            rank(&mut assessment, rules);
+            choose(assessment, rules, pod, random)
+        }
         Err(decision) => decision,
     }
 }
 
-/// Every node's verdict, which extenders may change before [`choose`]; or the decision, where no node needs a look.
+/// Every node's verdict, to be ranked by [`rank`], which extenders may change before [`choose`]; or the decision, where no node needs a
+/// look.
 pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
@@ -123,7 +127,7 @@ pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment
             refused: Vec::new(),
         });
     }
-    assess(snapshot, rules, pod).map_err(|error| match error {
+    filter_nodes(snapshot, rules, pod).map_err(|error| match error {
         NoAssessment::Unready(reason) => Decision::Unschedulable {
             message: message::unready(
                 rules.form,
@@ -156,6 +160,21 @@ pub enum NoAssessment {
 
 /// Looks at every node, and scores the feasible ones if there are several.
 pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
+    let mut assessment = filter_nodes(snapshot, rules, pod)?;
+    rank(&mut assessment, rules);
+    Ok(assessment)
+}
+
+/// Scores the feasible nodes if there are several.
+pub fn rank(assessment: &mut Assessment, rules: &Rules) {
+    if assessment.feasible.len() > 1 {
+        for feasible in &mut assessment.feasible {
+            feasible.score = score::score(rules, &feasible.plan);
+        }
+    }
+}
+
+fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
     let claims = claims::classify(snapshot, rules, pod)?;
     let conditions = NodeConditions::of(snapshot, pod);
     let mut assessment = Assessment::default();
@@ -175,11 +194,6 @@ pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessmen
                 let cause = Cause::Volumes(refusals);
                 assessment.refused.push(Refused { node, cause });
             }
-        }
-    }
-    if assessment.feasible.len() > 1 {
-        for feasible in &mut assessment.feasible {
-            feasible.score = score::score(rules, &feasible.plan);
         }
     }
     Ok(assessment)

@@ -19,7 +19,9 @@ pub mod filter;
 pub mod filter_error;
 pub mod inventory;
 pub mod lint;
+mod listen;
 pub mod message;
+mod metrics;
 pub mod naive;
 pub mod node_fit;
 pub mod node_labels;
@@ -39,6 +41,8 @@ mod transport;
 pub mod usage;
 
 pub use self::control::{Error, run, serve_extender};
+pub use self::listen::{Connections, Socket, connections};
+pub use self::metrics::{Metrics, serve_metrics};
 pub use self::options::{Deviation, Options};
 pub use self::release::Release;
 pub use self::shape::ShapePoint;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use capacity_scheduler::configuration::{Configuration, ConfigurationError, Extender};
 use capacity_scheduler::rules::Pooling;
 use capacity_scheduler::shape::{ShapeError, parse_points};
-use capacity_scheduler::{Deviation, Options, Release, ShapePoint};
+use capacity_scheduler::{Deviation, Options, Release, ShapePoint, connections, serve_metrics};
 use clap::Parser;
 use futures::future::try_join_all;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -83,6 +83,10 @@ struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = Extenders::parse)]
     extenders: Option<Extenders>,
 
+    /// Serve metrics there over HTTP, at /metrics
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "extender")]
+    metrics_address: Option<SocketAddr>,
+
     /// Serve the extender protocol there, for another scheduler, instead of scheduling
     #[arg(long, value_name = "ADDRESS")]
     extender: Option<SocketAddr>,
@@ -137,6 +141,13 @@ async fn start(arguments: &Arguments) -> Result<(), Failure> {
     let stopping = stopping()?;
     if let Some(address) = arguments.extender {
         return serve(arguments, started, client, address, stopping).await;
+    }
+    // The schedulers of all profiles share their metrics.
+    let metrics = started.options.first().map(|options| options.metrics.clone());
+    if let (Some(address), Some(metrics)) = (arguments.metrics_address, metrics) {
+        let listener = TcpListener::bind(address).await?;
+        tracing::info!(address = %listener.local_addr()?, "metrics are served");
+        tokio::spawn(serve_metrics(metrics, connections(listener)));
     }
     let runs = started.options.into_iter().map(|options| {
         let stopping = stopping.clone();

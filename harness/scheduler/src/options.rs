@@ -12,6 +12,7 @@ use capacity_types::Arithmetic;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::extender::Extender;
+use crate::metrics::Metrics;
 use crate::release::Release;
 use crate::rules::{Choice, Pooling, Rules};
 use crate::shape::{Shape, ShapeError, ShapePoint};
@@ -51,6 +52,8 @@ pub struct Options {
     pub extenders: Vec<Extender>,
     /// How requests reach the extenders; unset: by HTTP over TCP.
     pub transport: Option<Arc<dyn Transport>>,
+    /// What is counted; others who have it can serve it.
+    pub metrics: Metrics,
     /// The time of day for what is written with one. Two events of a pod need two times: it is part of their names.
     pub clock: fn() -> Timestamp,
 }
@@ -118,6 +121,7 @@ impl Default for Options {
             seed: None,
             extenders: Vec::new(),
             transport: None,
+            metrics: Metrics::default(),
             clock: Timestamp::now,
         }
     }

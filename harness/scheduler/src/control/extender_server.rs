@@ -5,7 +5,6 @@
 //! `nodeCacheCapable`. KEP-1472 names an extender as the way of those who want other decisions than upstream's.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +12,14 @@ use std::time::Duration;
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::{Node as ApiNode, Pod as ApiPod};
 use kube::Client;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 use tokio::time::timeout;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::cache::Cache;
 use super::run::Error;
@@ -31,6 +27,7 @@ use super::watch;
 use crate::claims::{self, PodClaims};
 use crate::cycle::undecidable;
 use crate::filter::{self, Refusal, VolumePlan};
+use crate::listen;
 use crate::objects::{Node, Object, ObjectKey, Pod};
 use crate::options::Options;
 use crate::rules::Rules;
@@ -38,8 +35,6 @@ use crate::score;
 
 /// A list of all nodes with everything in it may come with a question.
 const BODY_MAX: usize = 128 << 20;
-/// So many schedulers are talked to at once.
-const CONNECTIONS_MAX: usize = 16;
 /// A question has to be complete after this time.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The greatest score of an extender is 10, where a plugin's is 100.
@@ -56,38 +51,20 @@ pub async fn serve_extender(
         rules: options.rules()?,
         cache: Mutex::new(Cache::new(&options.scheduler_name)),
     });
-    let mut news = watch::all(&client);
-    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        tokio::select! {
-            () = &mut shutdown => return Ok(()),
-            Some(update) = news.next() => drop(extender.cache.lock().learn(update)),
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => answer(&extender, &permits, stream),
-                Err(error) => warn!(%error, "a connection was not accepted"),
-            },
-        }
-    }
-}
-
-fn answer(extender: &Arc<Extender>, permits: &Arc<Semaphore>, stream: TcpStream) {
-    let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
-        warn!("too many connections at once, one is closed");
-        return;
+    let asked = Arc::clone(&extender);
+    let respond = move |request| {
+        let extender = Arc::clone(&asked);
+        async move { extender.respond(request).await }
     };
-    let extender = Arc::clone(extender);
-    tokio::spawn(async move {
-        let _permit = permit;
-        let service = service_fn(move |request| {
-            let extender = Arc::clone(&extender);
-            async move { Ok::<_, Infallible>(extender.respond(request).await) }
-        });
-        let connection = hyper::server::conn::http1::Builder::new();
-        if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
-            debug!(%error, "a connection ended");
-        }
+    let learning = watch::all(&client).for_each(|update| {
+        drop(extender.cache.lock().learn(update));
+        std::future::ready(())
     });
+    tokio::select! {
+        () = shutdown => {}
+        ((), ()) = futures::future::join(learning, listen::answer_all(listen::connections(listener), respond)) => {}
+    }
+    Ok(())
 }
 
 struct Extender {

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::report::Reported;
 use crate::cycle::Blocker;
+use crate::metrics::Pending;
 use crate::objects::Pod;
 
 /// The times that govern retries.
@@ -35,6 +36,7 @@ pub(super) struct Queue {
     /// Pods to be made ready at a time.
     timers: BTreeSet<(Instant, String)>,
     sequence: u64,
+    pending: Pending,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,18 @@ enum State {
     Placed,
 }
 
+impl State {
+    /// The number that a pod in this state belongs to; none: it waits no more.
+    fn part_of<'p>(&self, pending: &'p mut Pending) -> Option<&'p mut usize> {
+        match self {
+            State::Ready(_) => Some(&mut pending.active),
+            State::BackingOff(_) => Some(&mut pending.backoff),
+            State::Waiting { .. } => Some(&mut pending.unschedulable),
+            State::Placed => None,
+        }
+    }
+}
+
 impl Queue {
     pub(super) fn new(delays: Delays) -> Self {
         Self {
@@ -73,6 +87,7 @@ impl Queue {
             ready: BTreeSet::new(),
             timers: BTreeSet::new(),
             sequence: 0,
+            pending: Pending::default(),
         }
     }
 
@@ -104,10 +119,23 @@ impl Queue {
     pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, Reported)> {
         let (_, _, uid) = self.ready.pop_first()?;
         let entry = self.entries.get_mut(&uid)?;
+        if let Some(number) = entry.state.part_of(&mut self.pending) {
+            *number -= 1;
+        }
         entry.state = State::Placed;
         entry.attempts = entry.attempts.saturating_add(1);
         entry.has_job = true;
         Some((Arc::clone(&entry.pod), entry.reported.clone()))
+    }
+
+    /// How many pods wait in which part of the queue.
+    pub(super) fn pending(&self) -> Pending {
+        self.pending
+    }
+
+    /// How often a pod was attempted.
+    pub(super) fn attempts(&self, uid: &str) -> u32 {
+        self.entries.get(uid).map_or(0, |entry| entry.attempts)
     }
 
     /// Whether a pod can be attempted now.
@@ -211,13 +239,18 @@ impl Queue {
             }
             State::Ready(_) | State::Placed => {}
         }
+        if let Some(number) = entry.state.part_of(&mut self.pending) {
+            *number -= 1;
+        }
+        if let Some(number) = state.part_of(&mut self.pending) {
+            *number += 1;
+        }
         entry.state = state;
     }
 
     /// Doubles with every attempt, up to the bound.
     fn backoff(&self, uid: &str) -> Duration {
-        let attempts = self.entries.get(uid).map_or(0, |entry| entry.attempts);
-        let doublings = attempts.saturating_sub(1).min(31);
+        let doublings = self.attempts(uid).saturating_sub(1).min(31);
         let backoff = self.delays.initial_backoff.saturating_mul(1 << doublings);
         backoff.min(self.delays.max_backoff)
     }
@@ -327,6 +360,32 @@ mod tests {
         assert!(!queue.has_ready(), "the report is not written yet");
         queue.job_done("p", reported);
         assert!(queue.has_ready(), "the wake-up was not lost");
+    }
+
+    #[test]
+    fn each_pod_is_counted_where_it_waits() {
+        let mut queue = queue();
+        let now = Instant::now();
+        for name in ["waiting", "backing-off", "ready", "attempted"] {
+            queue.put(pod(name, i32::from(name != "ready")));
+        }
+        for _ in 0..3 {
+            queue.pop().unwrap();
+        }
+        queue.wait("waiting", volumes(), now);
+        queue.back_off("backing-off", now);
+        let pending = |active, backoff, unschedulable| Pending {
+            active,
+            backoff,
+            unschedulable,
+        };
+        assert_eq!(queue.pending(), pending(1, 1, 1));
+        queue.tick(now + SECOND);
+        assert_eq!(queue.pending(), pending(2, 0, 1));
+        queue.remove("waiting");
+        queue.remove("attempted");
+        assert_eq!(queue.pending(), pending(2, 0, 0));
+        assert_eq!((queue.attempts("ready"), queue.attempts("backing-off")), (0, 1));
     }
 
     #[test]

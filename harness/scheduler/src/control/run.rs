@@ -28,6 +28,7 @@ use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::watch;
 use super::watch_event::Update;
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
+use crate::metrics::{AttemptResult, ExtensionPoint, Metrics};
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
 use crate::rules::{Choice, Rules};
@@ -63,6 +64,7 @@ pub async fn run(
     let mut shutdown = std::pin::pin!(shutdown);
     let mut events_since_attempt = 0;
     loop {
+        scheduler.metrics.pending(scheduler.queue.pending());
         let can_attempt = scheduler.can_attempt();
         let deadline = scheduler.queue.next_deadline();
         tokio::select! {
@@ -104,6 +106,9 @@ struct Scheduler {
     bind_timeout: std::time::Duration,
     extenders: Arc<Extenders>,
     extension: Extension,
+    metrics: Metrics,
+    /// When the last attempt began: there is one at a time.
+    began: Instant,
     /// Signals binding jobs that the cache has applied events.
     applied: Arc<Notify>,
 }
@@ -131,13 +136,26 @@ enum Done {
     /// A failed attempt was reported.
     Reported { uid: String, reported: Reported },
     /// The pod is bound.
-    Bound { uid: String, decision: Feasible },
+    Bound {
+        uid: String,
+        decision: Feasible,
+        attempt: Attempt,
+    },
     /// The pod did not get to its node, which was reported.
     NotBound {
         uid: String,
         decision: Feasible,
         reported: Reported,
+        attempt: Attempt,
     },
+}
+
+/// An attempt whose pod is being bound.
+#[derive(Clone, Copy)]
+struct Attempt {
+    began: Instant,
+    /// How many there were for the pod, with this one.
+    number: u32,
 }
 
 impl Scheduler {
@@ -167,6 +185,8 @@ impl Scheduler {
                 client.clone(),
             )),
             extension: Extension::Idle,
+            metrics: options.metrics.clone(),
+            began: Instant::now(),
             applied: Arc::default(),
         })
     }
@@ -220,8 +240,9 @@ impl Scheduler {
                 ..(*self.rules).clone()
             }),
         };
+        self.began = Instant::now();
         let judged = cycle::judge(&self.cache.lock().snapshot, &rules, &pod);
-        match judged {
+        match self.ranked(judged, &rules, &pod) {
             Ok(assessment) if !assessment.feasible.is_empty() && self.extenders.concern(&pod) => {
                 self.start_extenders(pod, rules, assessment, reported);
             }
@@ -231,6 +252,33 @@ impl Scheduler {
             }
             Err(decision) => self.settle(pod, decision, reported),
         }
+    }
+
+    /// The same, with scores. Counts what the plugin has done, which is nothing for a pod without claims.
+    fn ranked(
+        &self,
+        judged: Result<Assessment, Decision>,
+        rules: &Rules,
+        pod: &Pod,
+    ) -> Result<Assessment, Decision> {
+        let mut assessment = judged?;
+        let filtered = Instant::now();
+        cycle::rank(&mut assessment, rules);
+        let (any, several) = (!assessment.feasible.is_empty(), assessment.feasible.len() > 1);
+        if !pod.volumes.is_empty() {
+            self.metrics
+                .ran(ExtensionPoint::Filter, any, filtered - self.began);
+            // Upstream the plugin takes no part in scoring without a shape.
+            if several && rules.shape.is_some() {
+                self.metrics.ran(ExtensionPoint::Score, true, filtered.elapsed());
+            }
+        }
+        Ok(assessment)
+    }
+
+    fn ended(&self, result: AttemptResult, began: Instant) {
+        let profile = &self.reporter.scheduler_name;
+        self.metrics.attempted(profile, result, began.elapsed());
     }
 
     /// Carries a decision out.
@@ -247,11 +295,13 @@ impl Scheduler {
                 refused,
             } => {
                 log_refusals(&pod, &refused);
+                self.ended(AttemptResult::Unschedulable, self.began);
                 self.queue.wait(&pod.uid, blockers, now);
                 let reason = FailureReason::Unschedulable;
                 self.start_report(pod, Failure { reason, message }, reported);
             }
             Decision::Failed { message } => {
+                self.ended(AttemptResult::Error, self.began);
                 self.queue.back_off(&pod.uid, now);
                 let reason = FailureReason::SchedulerError;
                 self.start_report(pod, Failure { reason, message }, reported);
@@ -317,6 +367,10 @@ impl Scheduler {
     fn start_binding(&mut self, pod: Arc<Pod>, decision: Feasible, last: Reported) {
         info!(pod = %pod.key, node = decision.node.name(), score = decision.score, "node chosen");
         let reporter = self.reporter.clone();
+        let attempt = Attempt {
+            began: self.began,
+            number: self.queue.attempts(&pod.uid),
+        };
         let job = BindJob {
             client: reporter.client.clone(),
             cache: Arc::clone(&self.cache),
@@ -335,7 +389,11 @@ impl Scheduler {
             match bound {
                 Ok(()) => {
                     reporter.scheduled(&pod, decision.node.name()).await;
-                    Done::Bound { uid, decision }
+                    Done::Bound {
+                        uid,
+                        decision,
+                        attempt,
+                    }
                 }
                 Err(error) => {
                     // Before the report, so that no other attempt sees a decision that does not hold any more.
@@ -353,6 +411,7 @@ impl Scheduler {
                         uid,
                         decision,
                         reported,
+                        attempt,
                     }
                 }
             }
@@ -369,7 +428,13 @@ impl Scheduler {
                 reported,
             } => self.extended(pod, &rules, answer, reported),
             Done::Reported { uid, reported } => self.queue.job_done(&uid, reported),
-            Done::Bound { uid, decision } => {
+            Done::Bound {
+                uid,
+                decision,
+                attempt,
+            } => {
+                self.ended(AttemptResult::Scheduled, attempt.began);
+                self.metrics.scheduled(attempt.number);
                 bind::forget(&mut self.cache.lock().snapshot, &decision);
                 self.queue.job_done(&uid, Reported::default());
             }
@@ -377,7 +442,9 @@ impl Scheduler {
                 uid,
                 decision,
                 reported,
+                attempt,
             } => {
+                self.ended(AttemptResult::Error, attempt.began);
                 self.queue.back_off(&uid, now);
                 self.queue.job_done(&uid, reported);
                 self.queue

@@ -1,0 +1,70 @@
+//! Connections that come in, each answered by the same function, and not too many at once. Knows no request.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures::stream::{self, BoxStream, StreamExt};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tracing::{debug, warn};
+
+/// A connection.
+pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
+
+/// Connections as they come.
+pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
+
+/// So many are talked to at once.
+const CONNECTIONS_MAX: usize = 16;
+
+/// The connections of a listener, without end.
+pub fn connections(listener: TcpListener) -> Connections {
+    let accepted = stream::unfold(listener, async |listener| {
+        let accepted = listener.accept().await;
+        Some((accepted.map(|(socket, _)| Box::new(socket) as _), listener))
+    });
+    accepted.boxed()
+}
+
+/// Answers whoever connects, until there are no connections any more.
+pub(crate) async fn answer_all<F>(
+    mut connections: Connections,
+    respond: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+) where
+    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+{
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    while let Some(accepted) = connections.next().await {
+        let socket = match accepted {
+            Ok(socket) => socket,
+            Err(error) => {
+                warn!(%error, "a connection was not accepted");
+                continue;
+            }
+        };
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+            warn!("too many connections at once, one is closed");
+            continue;
+        };
+        let respond = respond.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            let service = service_fn(move |request| {
+                let answer = respond(request);
+                async move { Ok::<_, Infallible>(answer.await) }
+            });
+            let connection = hyper::server::conn::http1::Builder::new();
+            if let Err(error) = connection.serve_connection(TokioIo::new(socket), service).await {
+                debug!(%error, "a connection ended");
+            }
+        });
+    }
+}

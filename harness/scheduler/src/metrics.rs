@@ -1,0 +1,260 @@
+//! The metrics of the scheduler, under the names, labels and types of kube-scheduler, as far as they go. Knows when, not why, things are
+//! counted.
+//!
+//! kube-scheduler times the plugins of one attempt in ten; here all are timed, so that one pod is enough to see whether scoring is in use.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use crate::listen::{self, Connections};
+
+/// The media type of the text.
+const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The plugin that all of this is about.
+const PLUGIN: &str = "VolumeBinding";
+
+/// A histogram by labels.
+type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum AttemptResult {
+    /// A node was chosen, and the pod is bound to it.
+    Scheduled,
+    /// No node can take the pod.
+    Unschedulable,
+    /// Something went wrong.
+    Error,
+}
+
+impl AttemptResult {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Unschedulable => "unschedulable",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Where in an attempt the plugin is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ExtensionPoint {
+    Filter,
+    Score,
+}
+
+impl ExtensionPoint {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Filter => "Filter",
+            Self::Score => "Score",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptLabels {
+    profile: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PluginLabels {
+    plugin: &'static str,
+    extension_point: &'static str,
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueueLabels {
+    queue: &'static str,
+}
+
+/// How many pods wait in which part of the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Pending {
+    /// To be attempted now.
+    pub(crate) active: usize,
+    /// Kept back after an attempt.
+    pub(crate) backoff: usize,
+    /// Unschedulable until something helps.
+    pub(crate) unschedulable: usize,
+}
+
+/// All counters of a scheduler, which the schedulers of several profiles may share. Clones are handles of the same ones.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Families>);
+
+#[derive(Debug)]
+struct Families {
+    registry: Registry,
+    attempts: Family<AttemptLabels, Counter>,
+    attempt_durations: Timed<AttemptLabels>,
+    plugins: Timed<PluginLabels>,
+    pending: Family<QueueLabels, Gauge>,
+    attempts_per_pod: Histogram,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("scheduler");
+        let attempts = Family::default();
+        registry.register(
+            "schedule_attempts",
+            "Number of attempts to schedule pods, by the result",
+            attempts.clone(),
+        );
+        let attempt_durations: Timed<AttemptLabels> =
+            Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 15)));
+        registry.register(
+            "scheduling_attempt_duration_seconds",
+            "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+            attempt_durations.clone(),
+        );
+        let plugins: Timed<PluginLabels> =
+            Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.000_01, 1.5, 20)));
+        registry.register(
+            "plugin_execution_duration_seconds",
+            "Duration for running a plugin at a specific extension point",
+            plugins.clone(),
+        );
+        let pending = Family::default();
+        registry.register(
+            "pending_pods",
+            "Number of pending pods, by the queue",
+            pending.clone(),
+        );
+        let attempts_per_pod = Histogram::new(exponential_buckets(1.0, 2.0, 5));
+        registry.register(
+            "pod_scheduling_attempts",
+            "Number of attempts to successfully schedule a pod",
+            attempts_per_pod.clone(),
+        );
+        Self(Arc::new(Families {
+            registry,
+            attempts,
+            attempt_durations,
+            plugins,
+            pending,
+            attempts_per_pod,
+        }))
+    }
+}
+
+impl Metrics {
+    /// An attempt has ended.
+    pub(crate) fn attempted(&self, profile: &str, result: AttemptResult, took: Duration) {
+        let labels = AttemptLabels {
+            profile: profile.to_owned(),
+            result: result.as_str(),
+        };
+        self.0.attempts.get_or_create(&labels).inc();
+        let duration = self.0.attempt_durations.get_or_create(&labels);
+        duration.observe(took.as_secs_f64());
+    }
+
+    /// A pod was scheduled after so many attempts.
+    pub(crate) fn scheduled(&self, attempts: u32) {
+        self.0.attempts_per_pod.observe(attempts.into());
+    }
+
+    /// The plugin was called for all nodes of an attempt.
+    pub(crate) fn ran(&self, point: ExtensionPoint, succeeded: bool, took: Duration) {
+        let labels = PluginLabels {
+            plugin: PLUGIN,
+            extension_point: point.as_str(),
+            status: if succeeded { "Success" } else { "Unschedulable" },
+        };
+        self.0.plugins.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// So many pods wait now.
+    pub(crate) fn pending(&self, pending: Pending) {
+        // Pods with scheduling gates are never looked at here.
+        let numbers = [
+            ("active", pending.active),
+            ("backoff", pending.backoff),
+            ("unschedulable", pending.unschedulable),
+            ("gated", 0),
+        ];
+        for (queue, number) in numbers {
+            let gauge = self.0.pending.get_or_create_owned(&QueueLabels { queue });
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Everything, in the OpenMetrics text format.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // A String takes all that is written to it.
+        let _ = encode(&mut text, &self.0.registry);
+        text
+    }
+
+    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        let (code, body) = match (request.method(), request.uri().path()) {
+            (&Method::GET, "/metrics") => (StatusCode::OK, self.text()),
+            (&Method::GET, _) => (StatusCode::NOT_FOUND, "ask GET /metrics\n".to_owned()),
+            _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n".to_owned()),
+        };
+        let mut answer = Response::new(Full::from(body));
+        *answer.status_mut() = code;
+        if code == StatusCode::OK {
+            answer
+                .headers_mut()
+                .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA));
+        }
+        answer
+    }
+}
+
+/// Serves `/metrics` to whoever connects, until there are no connections any more.
+pub async fn serve_metrics(metrics: Metrics, connections: Connections) {
+    let respond = move |request: Request<Incoming>| std::future::ready(metrics.answer(&request));
+    listen::answer_all(connections, respond).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_called_as_those_of_kube_scheduler() {
+        let metrics = Metrics::default();
+        let took = Duration::from_millis(3);
+        metrics.attempted("default-scheduler", AttemptResult::Unschedulable, took);
+        metrics.attempted("default-scheduler", AttemptResult::Scheduled, took);
+        metrics.scheduled(2);
+        metrics.ran(ExtensionPoint::Score, true, took);
+        metrics.pending(Pending {
+            unschedulable: 1,
+            ..Pending::default()
+        });
+        let text = metrics.text();
+        for line in [
+            "# TYPE scheduler_schedule_attempts counter",
+            "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"unschedulable\"} 1",
+            "scheduler_scheduling_attempt_duration_seconds_count{profile=\"default-scheduler\",result=\"scheduled\"} 1",
+            "scheduler_plugin_execution_duration_seconds_count{plugin=\"VolumeBinding\",extension_point=\"Score\",status=\"Success\"} 1",
+            "scheduler_pending_pods{queue=\"unschedulable\"} 1",
+            "scheduler_pending_pods{queue=\"gated\"} 0",
+            "scheduler_pod_scheduling_attempts_bucket{le=\"2.0\"} 1",
+        ] {
+            assert!(text.lines().any(|told| told == line), "{line} is not in\n{text}");
+        }
+    }
+}
