@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, What};
+use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, MetricsFact, What};
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL};
 use crate::scenario::Role;
 
@@ -71,6 +71,8 @@ pub(crate) struct ClusterState {
     made: BTreeSet<String>,
     /// What the driver answered the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
+    /// The metrics as they were last read, with the fact.
+    metrics: Option<(u64, MetricsFact)>,
 }
 
 impl ClusterState {
@@ -85,6 +87,7 @@ impl ClusterState {
                 self.answers
                     .insert(answer.name.clone(), (fact.seq, answer.clone()));
             }
+            What::Metrics(metrics) => self.metrics = Some((fact.seq, metrics.clone())),
             _ => {}
         }
     }
@@ -186,6 +189,11 @@ impl ClusterState {
     /// What the driver answered the harness under a name, with the number of the fact.
     pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
         self.answers.get(name)
+    }
+
+    /// The metrics as they were last read, with the number of the fact.
+    pub(crate) fn metrics(&self) -> Option<&(u64, MetricsFact)> {
+        self.metrics.as_ref()
     }
 
     /// The latest refusal of a pod.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use capacity_types::quantity::format_bytes;
 
 use crate::journal::{
-    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, ProcessEvent, RequestFact,
-    What,
+    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, MetricsFact, ProcessEvent,
+    RequestFact, What,
 };
 
 /// Who observed it: the first column of a timeline.
@@ -51,6 +51,7 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Call(call) => format_call(call),
         What::Answer(answer) => format_answer(answer),
         What::Extender(question) => format_question(question),
+        What::Metrics(metrics) => format_metrics(metrics),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
@@ -74,6 +75,25 @@ fn format_question(question: &ExtenderFact) -> String {
         (None, _) => "OK".to_owned(),
     };
     format!("{extender}: {verb} {pod} on {nodes} → {answer}")
+}
+
+/// Of each program, what it tells of the series that the case reads.
+fn format_metrics(metrics: &MetricsFact) -> String {
+    let mut words = Vec::new();
+    for reading in &metrics.readings {
+        let client = &reading.client;
+        match &reading.error {
+            Some(error) => words.push(format!("{client}: {error}")),
+            None if reading.samples.is_empty() => words.push(format!("{client} tells none of them")),
+            None => words.extend(
+                reading
+                    .samples
+                    .iter()
+                    .map(|sample| format!("{client} {} {}", sample.series, sample.value)),
+            ),
+        }
+    }
+    format!("metrics read: {}", words.join("; "))
 }
 
 /// What was answered, beside the call that answered it.

@@ -50,14 +50,34 @@ impl Listening {
             false => None,
         };
         let (address, connections) = network.listen().await?;
+        Ok(Self::serving(address, connections, tls, serve))
+    }
+
+    /// Opens that address of a network, without TLS.
+    pub(crate) async fn open_at<S, F, E>(network: &Network, address: &str, serve: S) -> std::io::Result<Self>
+    where
+        S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
+        E: Error + Send + Sync + 'static,
+    {
+        let connections = network.listen_at(address).await?;
+        Ok(Self::serving(address.to_owned(), connections, None, serve))
+    }
+
+    fn serving<S, F, E>(address: String, connections: Connections, tls: Option<Tls>, serve: S) -> Self
+    where
+        S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
+        E: Error + Send + Sync + 'static,
+    {
         let stop = CancellationToken::new();
         let accepting = accept(connections, tls.clone(), stop.clone(), serve);
         tokio::spawn(stop.clone().run_until_cancelled_owned(accepting));
-        Ok(Listening {
+        Listening {
             address,
             tls,
             _stop: stop.drop_guard(),
-        })
+        }
     }
 
     /// The address as a URL without a path.

@@ -176,18 +176,36 @@ impl Conductor<'_> {
         if quiet {
             // What comes meanwhile is judged before the silence counts.
             cluster.quiet(self.patience).await;
+            self.read_metrics(cluster).await;
             self.journal.append(What::Quiet);
             return;
         }
+        let read = async {
+            cluster.quiet(self.patience).await;
+            self.read_metrics(cluster).await;
+        };
         let grown = self.journal.grown(self.next);
+        let reads = self.judge.reads_metrics_anew();
         let Some((at, bound)) = self.judge.next_bound() else {
-            return grown.await;
+            return if reads { read.await } else { grown.await };
         };
         let reached = tokio::time::sleep_until(self.journal.instant(at));
         tokio::select! {
             biased;
-            () = grown => {}
-            () = reached => self.journal.append(What::Bound(bound)),
+            () = read, if reads => {}
+            () = grown, if !reads => {}
+            () = reached => {
+                // Programs that are never still are judged by what they say all the same.
+                self.read_metrics(cluster).await;
+                self.journal.append(What::Bound(bound));
+            }
+        }
+    }
+
+    /// Reads the metrics that expectations wait for.
+    async fn read_metrics(&self, cluster: &Cluster) {
+        if self.judge.reads_metrics() {
+            cluster.read_metrics().await;
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Access {
     pub namespace: String,
     /// Its pod, where the case wants an owner.
     pub pod: Option<String>,
+    /// Where it has to serve its metrics, where the case reads them.
+    pub metrics_address: Option<String>,
     /// The logical settings of the case.
     pub settings: Settings,
     /// The time of day.
@@ -65,6 +67,9 @@ pub struct ChildAccess {
     pub state: PathBuf,
 }
 
+/// What stands for the address in the URL of a system's metrics.
+pub const METRICS_ADDRESS: &str = "{metrics_address}";
+
 /// Runs one instance until it is cancelled. An early end, even a good one, is reported as such.
 pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
@@ -75,6 +80,8 @@ pub struct System {
     pub name: String,
     /// Runs an instance.
     pub run: Arc<Run>,
+    /// The URL of its metrics, with [`METRICS_ADDRESS`] in the place of the address that it is given; none: it serves none.
+    pub metrics_url: Option<String>,
     /// Whether that is a process of its own: it gets a kubeconfig, and is waited for until it asks for something.
     pub is_child: bool,
 }
@@ -153,6 +160,18 @@ impl Fleet {
             .iter()
             .map(|(client, instance)| (client, instance.role))
             .filter(move |(_, role)| is_child(*role))
+    }
+
+    /// Where the metrics of a role are read, given the address; none: it serves none.
+    pub(crate) fn metrics_url(&self, role: Role, address: &str) -> Option<String> {
+        let url = self.systems.by_role.get(&role)?.metrics_url.as_ref()?;
+        Some(url.replace(METRICS_ADDRESS, address))
+    }
+
+    /// The instances of a role that are running, by client name.
+    pub(crate) fn running(&self, role: Role) -> impl Iterator<Item = &Arc<str>> {
+        let of_role = self.running.iter().filter(move |(_, it)| it.role == role);
+        of_role.map(|(client, _)| client)
     }
 
     /// Starts an instance under its client name.

@@ -12,6 +12,7 @@ use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
 use crate::explore::{self, ExploreArgs};
 use crate::out::eprintln;
+use crate::rbac::{self, RbacArgs};
 use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
 use crate::selftest::{self, SelftestArgs};
@@ -51,6 +52,8 @@ enum Command {
     Repro(ReproArgs),
     /// Run a case again and again, each time with a fault at another request, delivery or call
     Sweep(SweepArgs),
+    /// Derive the least permissions that programs need for cases, and prove that they are enough
+    Rbac(RbacArgs),
     /// Run what did not pass the last time
     Rerun(RerunArgs),
     /// Write the situation of a cluster as a scenario that reproduces it
@@ -123,6 +126,7 @@ fn obey(command: Command) -> Exit {
         Command::Why(args) => why::run_why(&args),
         Command::Repro(args) => repro::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Rbac(args) => rbac::run(&args),
         Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),

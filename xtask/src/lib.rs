@@ -26,6 +26,7 @@ mod measure;
 mod mutants;
 mod out;
 mod preflight;
+mod rbac;
 mod references;
 mod report;
 mod repro;

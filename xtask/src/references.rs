@@ -5,11 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use kube::client::ConfigExt;
+use suites::harness::network::NetworkStream;
 use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
-use suites::harness::system::{Access, BoxError, Run, System, Systems};
+use suites::harness::system::{Access, BoxError, METRICS_ADDRESS, Run, System, Systems};
 use tower::ServiceBuilder;
 
 use crate::{publisher, scheduler};
@@ -18,7 +20,7 @@ use crate::{publisher, scheduler};
 pub(crate) fn systems() -> Systems {
     let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
         Box::pin(async move {
-            let clients = clients(&access)?;
+            let clients = clients(&access).await?;
             publisher::run_with(publisher_options(access), clients, stop.cancelled_owned()).await?;
             Ok(())
         })
@@ -26,13 +28,28 @@ pub(crate) fn systems() -> Systems {
     let run_scheduler: Arc<Run> = Arc::new(move |access, stop| {
         Box::pin(async move {
             let client = client(&access)?;
-            scheduler::run(scheduler_options(&access)?, client, stop.cancelled_owned()).await?;
-            Ok(())
+            let options = scheduler_options(&access)?;
+            let metrics = options.metrics.clone();
+            let serving = async {
+                if let Some(connections) = connections(&access).await? {
+                    scheduler::serve_metrics(
+                        metrics,
+                        connections.map_ok(|socket| Box::new(socket) as _).boxed(),
+                    )
+                    .await;
+                }
+                std::future::pending::<Result<(), BoxError>>().await
+            };
+            tokio::select! {
+                biased;
+                ended = scheduler::run(options, client, stop.cancelled_owned()) => Ok(ended?),
+                failed = serving => failed,
+            }
         })
     });
     let run_cleaner: Arc<Run> = Arc::new(move |access, stop| {
         Box::pin(async move {
-            let clients = clients(&access)?;
+            let clients = clients(&access).await?;
             publisher::run_with(cleaner_options(access), clients, stop.cancelled_owned()).await?;
             Ok(())
         })
@@ -40,6 +57,7 @@ pub(crate) fn systems() -> Systems {
     let system = |name: &str, run| System {
         name: name.to_owned(),
         run,
+        metrics_url: Some(format!("http://{METRICS_ADDRESS}/metrics")),
         is_child: false,
     };
     Systems {
@@ -69,13 +87,28 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
     Ok(kube::Client::new(service, access.namespace.clone()))
 }
 
-fn clients(access: &Access) -> Result<publisher::Clients, BoxError> {
+/// Those who read the metrics, where the case does.
+async fn connections(
+    access: &Access,
+) -> std::io::Result<Option<impl Stream<Item = std::io::Result<NetworkStream>> + Send + use<>>> {
+    let Some(address) = &access.metrics_address else {
+        return Ok(None);
+    };
+    let listening = access.network.listen_at(address).await?;
+    Ok(Some(stream::unfold(listening, async |mut listening| {
+        Some((listening.next().await?, listening))
+    })))
+}
+
+async fn clients(access: &Access) -> Result<publisher::Clients, BoxError> {
     let client = client(access)?;
     let driver = access.csi_socket.clone().unwrap_or_default();
+    let metrics = connections(access).await?;
     Ok(publisher::Clients {
         main: client.clone(),
         publishing: client,
         driver: access.network.channel(&driver)?,
+        metrics: metrics.map(|connections| connections.map_ok(|socket| Box::new(socket) as _).boxed()),
     })
 }
 

@@ -10,6 +10,10 @@ use std::{
     time::Duration,
 };
 
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
 use http_body_util::Full;
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -21,7 +25,8 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
     sync::Semaphore,
     time::Instant,
 };
@@ -42,6 +47,13 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// So long after its Lease ran out, a leader that still runs is unhealthy.
 const LEASE_GRACE: Duration = Duration::from_secs(20);
+
+/// A connection of whoever reads metrics or asks for the health.
+pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
+
+/// Connections of those who read metrics or ask for the health, as they come.
+pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
 
 /// The state that the health endpoints report.
 #[derive(Default)]
@@ -93,28 +105,35 @@ pub(crate) struct Endpoint {
 }
 
 /// Listens, if that is wanted.
-pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpListener>> {
+pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<Connections>> {
     let address: Option<SocketAddr> = options.http_endpoint.or(options.metrics_address);
-    match address {
-        Some(address) => TcpListener::bind(address).await.map(Some),
-        None => Ok(None),
-    }
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    tracing::info!(%address, "metrics and health are served");
+    let connections = stream::unfold(listener, async |listener| {
+        let accepted = listener.accept().await;
+        Some((accepted.map(|(socket, _)| Box::new(socket) as _), listener))
+    });
+    Ok(Some(connections.boxed()))
 }
 
 /// Serves without end.
-pub(crate) async fn serve(listener: Option<TcpListener>, endpoint: Endpoint) -> Infallible {
-    let Some(listener) = listener else {
+pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) -> Infallible {
+    let Some(mut connections) = connections else {
         return std::future::pending().await;
     };
-    if let Ok(address) = listener.local_addr() {
-        tracing::info!(%address, "metrics and health are served");
-    }
     let (endpoint, permits) = (Arc::new(endpoint), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
     loop {
         // The semaphore is never closed, and a missing permit would only mean more at once.
         let permit = Arc::clone(&permits).acquire_owned().await.ok();
-        match listener.accept().await {
-            Ok((stream, _)) => {
+        let Some(accepted) = connections.next().await else {
+            return std::future::pending().await;
+        };
+        match accepted {
+            Ok(stream) => {
                 let endpoint = Arc::clone(&endpoint);
                 tokio::spawn(async move {
                     let _permit = permit;
@@ -129,7 +148,7 @@ pub(crate) async fn serve(listener: Option<TcpListener>, endpoint: Endpoint) -> 
     }
 }
 
-async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>) {
+async fn connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
     let service = service_fn(|request: Request<Incoming>| {
         let answer = endpoint.answer(request.method(), request.uri().path());
         async { Ok::<_, Infallible>(answer) }
@@ -265,12 +284,14 @@ mod tests {
             ..HttpOptions::default()
         };
         assert!(bind(&options(None, None)).await.unwrap().is_none());
-        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
-        for options in [options(Some(any), None), options(None, Some(any))] {
-            let listener = bind(&options).await.unwrap().unwrap();
-            let address = listener.local_addr().unwrap();
-            let served = tokio::spawn(async move { serve(Some(listener), endpoint()).await });
-            let mut stream = TcpStream::connect(address).await.unwrap();
+        for which in [0, 1] {
+            let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let address = free.local_addr().unwrap();
+            drop(free);
+            let options = [options(Some(address), None), options(None, Some(address))][which].clone();
+            let connections = bind(&options).await.unwrap();
+            let served = tokio::spawn(async move { serve(connections, endpoint()).await });
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
             let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
             stream.write_all(request).await.unwrap();
             let mut answer = String::new();

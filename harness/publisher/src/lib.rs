@@ -41,6 +41,7 @@ mod watch;
 
 pub use chance::Chance;
 pub use csi::{DriverError, driver_channel};
+pub use http::{Connections, Socket};
 pub use lease::LostLease;
 pub use options::{
     CleanerOptions, FeatureGates, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError,

@@ -93,6 +93,7 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         main,
         publishing,
         driver: driver_channel(&arguments.options.csi_address)?,
+        metrics: None,
     };
     Ok(capacity_publisher::run_with(arguments.options, clients, shutdown).await?)
 }

@@ -22,7 +22,7 @@ use crate::{
     cleaner,
     cluster::{Cluster, registration},
     csi::{Driver, driver_channel},
-    http::{self, Endpoint, Health},
+    http::{self, Connections, Endpoint, Health},
     lease::{Election, while_leading},
     metrics::Metrics,
     owner,
@@ -68,12 +68,12 @@ pub async fn run(
         main,
         publishing,
         driver,
+        metrics: None,
     };
     run_with(options, clients, shutdown).await
 }
 
-/// The clients for the API server, which may have different rate limits, and the way to the driver.
-#[derive(Clone)]
+/// The clients for the API server, which may have different rate limits, the way to the driver, and who reads the metrics.
 pub struct Clients {
     /// For everything but the published objects.
     pub main: Client,
@@ -81,6 +81,8 @@ pub struct Clients {
     pub publishing: Client,
     /// To the driver; see [`driver_channel`].
     pub driver: Channel,
+    /// Those who read the metrics, in the place of an address in the options.
+    pub metrics: Option<Connections>,
 }
 
 /// Like [`run`], with a client of its own for publishing, and a channel to the driver in the place of `csi_address`.
@@ -90,7 +92,10 @@ pub async fn run_with(
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
     options.check()?;
-    let listener = http::bind(&options.http).await?;
+    let connections = match clients.metrics {
+        Some(connections) => Some(connections),
+        None => http::bind(&options.http).await?,
+    };
     let (metrics, health) = (Metrics::new(), Arc::new(Health::default()));
     let endpoint = Endpoint {
         metrics: Arc::clone(&metrics),
@@ -111,7 +116,7 @@ pub async fn run_with(
         biased;
         () = shutdown => Ok(()),
         never = Box::pin(start.serve()) => never.map(|never| match never {}),
-        never = http::serve(listener, endpoint) => match never {},
+        never = http::serve(connections, endpoint) => match never {},
     };
     let election = start.election.lock().take();
     let releases = start.options.feature_gates.release_on_exit;

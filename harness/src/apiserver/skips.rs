@@ -4,6 +4,7 @@ use fake_apiserver::{Effect, Release};
 
 use super::RealServer;
 use crate::plan::{Action, Plan};
+use crate::scenario::Speaker;
 
 impl RealServer {
     /// Why a case can't be run against this server; none: it can.
@@ -20,6 +21,16 @@ impl RealServer {
             return Some(
                 "it sets feature gates of the API server, and those of a real one are set when it is started"
                     .to_owned(),
+            );
+        }
+        if !plan.grants.is_empty() {
+            return Some(
+                "it says what each program may do, and all are one user before a real API server".to_owned(),
+            );
+        }
+        if plan.reads_metrics_of(Speaker::Server) {
+            return Some(
+                "it reads metrics of the API server, and a real one counts what others do as well".to_owned(),
             );
         }
         let actions = plan.steps.iter().flat_map(|step| &step.actions);

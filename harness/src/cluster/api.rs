@@ -1,11 +1,13 @@
 //! The API server of a cluster: the one in memory, or a real one behind the harness's proxy. The rest of the cluster sees no difference.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, Rule, RuleId, Running, ServerOptions};
+use fake_apiserver::{
+    ApiServer, Authorization, LocalClient, Release, ResourceRef, Rule, RuleId, Running, ServerOptions, User,
+};
 use hyper::Method;
 use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -16,9 +18,13 @@ use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
 use crate::network::Network;
-use crate::plan::Plan;
+use crate::plan::{Plan, group_of};
+use crate::scenario::Role;
 use crate::start_error::StartError;
 use crate::system::Systems;
+
+/// The group whose members may do everything.
+const MASTERS: &str = "system:masters";
 
 /// An API server.
 pub(super) enum Api {
@@ -27,6 +33,8 @@ pub(super) enum Api {
         api: ApiServer,
         plain: Plain,
         tls: Option<Running>,
+        /// The roles that may not do everything.
+        granted: BTreeSet<Role>,
     },
     /// A real one.
     Real {
@@ -121,6 +129,10 @@ impl Api {
             gates: plan.gates.clone(),
             // That a program is older than the server is one finding, and not the end of every case.
             removed_versions: with_tls && plan.has_usual_release(),
+            authorization: match plan.grants.is_empty() {
+                true => Authorization::AlwaysAllow,
+                false => Authorization::Rbac,
+            },
             seed: seed.map(|seed| clock::derived(seed, "apiserver", 0)),
             latency: seed.map_or(Duration::ZERO, |_| clock::LATENCY),
             clock: clock::time_of_day,
@@ -139,7 +151,13 @@ impl Api {
             ),
             false => None,
         };
-        Ok(Api::Fake { api, plain, tls })
+        let granted = plan.grants.keys().copied().collect();
+        Ok(Api::Fake {
+            api,
+            plain,
+            tls,
+            granted,
+        })
     }
 
     /// Requests under that name.
@@ -153,7 +171,11 @@ impl Api {
     /// A token for a client of that name.
     pub(super) fn add_client(&self, name: &str) -> String {
         match self {
-            Api::Fake { api, .. } => api.add_client(name),
+            Api::Fake { api, granted, .. } => {
+                let role = Role::of_client(name).filter(|role| granted.contains(role));
+                let group = role.map_or(MASTERS, group_of);
+                api.add_user(User::new(name).in_group(group))
+            }
             Api::Real { case, .. } => case.add_client(name),
         }
     }

@@ -112,7 +112,7 @@ impl Cluster {
                 let path = socket.with_extension("driver");
                 // It has to know some node even where one process serves all.
                 let place = node.clone().or_else(|| self.first_node.clone());
-                let access = self.access(&client, place, Some(path.clone()))?;
+                let access = self.access(Role::Driver, &client, (place, Some(path.clone())))?;
                 self.fleet
                     .start(Role::Driver, &client, access)
                     .map_err(StartError::NoSystem)?;

@@ -13,6 +13,7 @@ mod endpoint;
 mod extender;
 mod external_driver;
 mod kubelet;
+mod metrics;
 mod observe;
 mod owner;
 mod quiet;
@@ -47,6 +48,7 @@ use api::{Api, Client};
 use driver_spec::{cost_factor, driver_spec};
 use endpoint::Endpoint;
 use external_driver::ExternalDriver;
+use metrics::Metrics;
 use observe::CsiObserver;
 
 /// A running cluster.
@@ -82,6 +84,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Where metrics are read.
+    metrics: Metrics,
     /// Kept for its drop: the extenders end with it.
     _extenders: extender::Extenders,
     /// Instances of the central publisher, if they elect a leader.
@@ -163,6 +167,7 @@ impl Cluster {
                 extenders: extenders.settings(),
                 ..plan.settings(refresh)
             },
+            metrics: Metrics::of(plan),
             _extenders: extenders,
             replicas: plan.publisher.replicas,
             pod: None,
@@ -241,7 +246,7 @@ impl Cluster {
             return Ok(());
         }
         if role != Role::Publisher {
-            let access = self.access(role.as_str(), None, None)?;
+            let access = self.access(role, role.as_str(), (None, None))?;
             return self
                 .fleet
                 .start(role, role.as_str(), access)
@@ -265,7 +270,7 @@ impl Cluster {
         let node = node.cloned();
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
         for client in clients {
-            let access = self.access(&client, node.clone(), socket.clone())?;
+            let access = self.access(Role::Publisher, &client, (node.clone(), socket.clone()))?;
             self.fleet
                 .start(Role::Publisher, &client, access)
                 .map_err(StartError::NoSystem)?;
@@ -274,11 +279,12 @@ impl Cluster {
     }
 
     fn access(
-        &self,
+        &mut self,
+        role: Role,
         client: &str,
-        node: Option<String>,
-        csi_socket: Option<PathBuf>,
+        (node, csi_socket): (Option<String>, Option<PathBuf>),
     ) -> Result<Access, StartError> {
+        let metrics_address = self.metrics_address(role, client)?;
         let token = self.api.add_client(client);
         let child = self.child_access(client, &token)?;
         let starts = self.fleet.starts;
@@ -290,6 +296,7 @@ impl Cluster {
             node,
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
+            metrics_address,
             settings: self.settings.clone(),
             clock: clock::time_of_day,
             seed: self.seed.map(|seed| clock::derived(seed, client, starts)),

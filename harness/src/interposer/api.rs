@@ -85,6 +85,9 @@ impl Proxy {
         for rule in &rules {
             rule.apply(&mut value, &mut query);
         }
+        if rules.iter().any(|rule| rule.everywhere) {
+            head.uri = everywhere(head.uri.path()).parse().map_err(broken)?;
+        }
         let body = match rules.is_empty() || value.is_null() {
             true => body,
             false => {
@@ -195,6 +198,17 @@ fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> 
     is_seen.then(|| format!("{event}\n").into())
 }
 
+/// The path of a collection of all namespaces.
+fn everywhere(path: &str) -> String {
+    match path.split_once("/namespaces/") {
+        None => path.to_owned(),
+        Some((before, rest)) => {
+            let collection = rest.split_once('/').map_or("", |(_, collection)| collection);
+            format!("{before}/{collection}")
+        }
+    }
+}
+
 /// The body of a request as JSON; null where it is none.
 fn read(head: &Parts, body: &Bytes) -> Value {
     match is_protobuf(head.headers.get(CONTENT_TYPE)) {
@@ -271,6 +285,15 @@ mod tests {
             let asked = asked.map(|(verb, path)| (verb.as_str().to_owned(), path.combined()));
             assert_eq!(asked, expected, "{url}");
         }
+    }
+
+    #[test]
+    fn a_collection_of_a_namespace_becomes_that_of_all() {
+        let group = "/apis/storage.k8s.io/v1";
+        let here = format!("{group}/namespaces/csi/csistoragecapacities");
+        let all = format!("{group}/csistoragecapacities");
+        assert_eq!(everywhere(&here), all);
+        assert_eq!(everywhere(&all), all);
     }
 
     #[tokio::test]

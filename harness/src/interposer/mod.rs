@@ -1,10 +1,11 @@
-//! Stands between one system under test and its API server and driver, and spoils its traffic as rules say.
+//! Stands between one system under test and its API server, its driver, and who reads its metrics, and spoils its traffic as rules say.
 //!
 //! What comes of it is what a program with a mistake does: the harness's own servers, and so the journal, see only what is passed on. That
 //! needs nothing of the program, so it shows of any program's gate whether it bites. Knows no names of defects.
 
 mod api;
 mod edit;
+mod metrics;
 mod rule;
 mod traffic;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use fake_csi::{Running, Spoil, Spoiler};
 
-pub use self::rule::{EventKind, ObjectRule, RequestRule, WireRule};
+pub use self::rule::{EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
 use self::traffic::Traffic;
 use crate::listening::Listening;
 use crate::network::{Folder, Network};
@@ -23,6 +24,7 @@ use crate::system::{Access, BoxError, ChildAccess, System};
 struct Interposed {
     _api: Option<Listening>,
     _csi: Option<Running>,
+    _metrics: Option<Listening>,
     _folder: Folder,
 }
 
@@ -74,6 +76,7 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
     let interposed = Interposed {
         _api: api,
         _csi: csi,
+        _metrics: metrics::open(&mut access, rules).await?,
         _folder: folder,
     };
     Ok((interposed, access))

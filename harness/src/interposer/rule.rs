@@ -16,13 +16,15 @@ pub enum WireRule {
     Object(ObjectRule),
     /// Its calls of the driver, and their answers.
     Call(Spoil),
+    /// What it tells of itself.
+    Metrics(MetricsRule),
 }
 
 impl WireRule {
     pub(super) fn spoil(&self) -> Option<Spoil> {
         match self {
             WireRule::Call(spoil) => Some(*spoil),
-            WireRule::Request(_) | WireRule::Object(_) => None,
+            WireRule::Request(_) | WireRule::Object(_) | WireRule::Metrics(_) => None,
         }
     }
 }
@@ -44,6 +46,9 @@ pub struct RequestRule {
     /// Parameters that are taken out of the query.
     #[serde(default)]
     pub without: Vec<String>,
+    /// Asked of all namespaces instead of one.
+    #[serde(default)]
+    pub everywhere: bool,
     /// Not sent at all, but answered as if it had been done.
     #[serde(default)]
     pub pretend: bool,
@@ -79,6 +84,22 @@ pub struct ObjectRule {
     /// Lists that are cut, by JSON pointer, to so many items.
     #[serde(default)]
     pub truncate: BTreeMap<String, usize>,
+}
+
+/// Spoils what a system tells of one metric.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MetricsRule {
+    /// What the names of its series begin with.
+    pub name: String,
+    /// Not told at all.
+    #[serde(default)]
+    pub withhold: bool,
+    /// Labels that are left out.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Told of every series in the place of its value.
+    pub set: Option<f64>,
 }
 
 /// An event of a watch.

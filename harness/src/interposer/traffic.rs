@@ -20,7 +20,7 @@ impl Traffic {
             match rule {
                 WireRule::Request(rule) => traffic.requests.push(rule.clone()),
                 WireRule::Object(rule) => traffic.objects.push(rule.clone()),
-                WireRule::Call(_) => {}
+                WireRule::Call(_) | WireRule::Metrics(_) => {}
             }
         }
         traffic

@@ -22,7 +22,7 @@ pub use fact::{
     ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
     LagFact, LastWords, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
-pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
+pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, MetricsFact, PlacedVolume, Reading};
 
 /// An append-only list of facts that wakes its readers at each new one.
 #[derive(Clone)]

@@ -1,9 +1,13 @@
-//! Calls of the services beside the API server, with their answers: the driver, and extenders of the scheduler.
+//! Calls of the services beside the API server, with their answers: the driver, extenders of the scheduler, and what programs tell of
+//! themselves.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::exposition::Sample;
 
 /// An answered CSI call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -82,6 +86,29 @@ pub struct ExtenderFact {
     /// Those that it left, for filter.
     pub kept: Vec<String>,
     /// What it answered instead.
+    pub error: Option<String>,
+}
+
+/// What was read of metrics at one moment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricsFact {
+    /// One for each that was read.
+    pub readings: Vec<Reading>,
+}
+
+/// The metrics of one program.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reading {
+    /// Its client name, or `server`.
+    pub client: Arc<str>,
+    /// The series that the case reads.
+    pub samples: Vec<Sample>,
+    /// How many series it told in all.
+    pub told: usize,
+    /// Why nothing could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 

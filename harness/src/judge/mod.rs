@@ -6,6 +6,7 @@ mod diagnosis;
 mod duplicates;
 mod findings;
 mod lateness;
+mod metrics;
 mod monitor;
 mod objects;
 mod pattern;
@@ -55,6 +56,8 @@ pub struct Judge<'p> {
     started_us: u64,
     acted: Option<Acted>,
     monitors: Vec<Monitor<'p>>,
+    /// Whether anything has happened that metrics may count, since they were read.
+    has_news: bool,
     failure: Option<Box<Failure>>,
 }
 
@@ -78,6 +81,7 @@ impl<'p> Judge<'p> {
             started_us: 0,
             acted: None,
             monitors: Vec::new(),
+            has_news: false,
             failure: None,
         }
     }
@@ -88,6 +92,10 @@ impl<'p> Judge<'p> {
         self.scene.apply(&fact);
         let broken = self.oracle.as_mut().map(|oracle| oracle.observe(&fact));
         let surplus = self.duplicates.apply(&fact);
+        self.has_news = match &fact.what {
+            What::Metrics(_) => false,
+            what => self.has_news || metrics::may_count(what),
+        };
         if self.failure.is_none() {
             self.judge(&fact, surplus.is_some());
         }
@@ -232,6 +240,17 @@ impl<'p> Judge<'p> {
             .iter()
             .all(|monitor| matches!(monitor.phase, Phase::Met | Phase::Ripe));
         Progress::Running { quiet }
+    }
+
+    /// Whether an expectation over metrics is open, so that they are to be read when the systems have done what they do.
+    pub fn reads_metrics(&self) -> bool {
+        let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
+        self.acted.is_some() && open.any(|it| matches!(it.expect.predicate, Predicate::Metrics(_)))
+    }
+
+    /// Whether they are to be read anew: something has happened since.
+    pub fn reads_metrics_anew(&self) -> bool {
+        self.has_news && self.reads_metrics()
     }
 
     /// The next moment, in journal time, at which a bound is reached.

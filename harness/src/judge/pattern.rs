@@ -9,6 +9,11 @@ use crate::journal::{CallFact, ExtenderFact, Fact, What};
 use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
 
+/// Whether a word is the one that is named; `*` names every word.
+fn is_meant(named: &str, word: &str) -> bool {
+    named == "*" || named == word
+}
+
 /// Whether the fact is of that kind.
 pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
     match (&pattern.kind, &fact.what) {
@@ -28,10 +33,10 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
             },
             What::Request(request),
         ) => {
-            request.verb == *verb
+            is_meant(verb, &request.verb)
                 && (version.is_none() || request.version == *version)
                 && code.is_none_or(|code| code == request.code)
-                && request.resource == *resource
+                && is_meant(resource, &request.resource)
                 && is_named(pattern, request.name.as_deref())
                 && is_by(pattern, &request.client)
         }

@@ -41,6 +41,13 @@ pub enum Subject {
         /// The figure.
         figure: String,
     },
+    /// A sum of series in the metrics of a role, or of the API server.
+    Metric {
+        /// Whose metrics, in the word of cases.
+        of: &'static str,
+        /// The series that are added up.
+        series: String,
+    },
     /// An object of any kind.
     Object {
         /// Plural resource name.
@@ -65,6 +72,7 @@ impl Subject {
             Subject::Pod(name) => vec![format!("pod {name}")],
             Subject::Claim(name) => vec![format!("claim {name}")],
             Subject::Answer { answer, figure } => vec![answer.clone(), figure.clone()],
+            Subject::Metric { of, series } => vec![(*of).to_owned(), series.clone()],
             Subject::Object { resource, name } => vec![format!("{resource} {name}")],
             Subject::Number { selection, .. } => vec![selection.clone(), "(number)".to_owned()],
         }

@@ -32,7 +32,17 @@ pub(super) struct Program {
     pub(super) files: BTreeMap<String, Template>,
     /// Setting → value → arguments.
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
+    pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
+}
+
+/// Where a program serves its metrics.
+#[derive(Debug)]
+pub(super) struct Metrics {
+    /// Their URL, with the address in it that it is given.
+    pub(super) url: String,
+    /// What tells it the address.
+    pub(super) arguments: Vec<Template>,
 }
 
 /// A program must not find another cluster than the one it is given.
@@ -176,6 +186,13 @@ impl Program {
 
     fn arguments(&self, access: &Access, values: &BTreeMap<String, String>) -> Result<Vec<String>, BoxError> {
         let mut arguments: Vec<String> = self.arguments.iter().map(|text| text.fill(values)).collect();
+        if let (Some(metrics), Some(address)) = (&self.metrics, &access.metrics_address) {
+            let mut values = values.clone();
+            let port = address.rsplit(':').next().unwrap_or_default();
+            values.insert("metrics_address".to_owned(), address.clone());
+            values.insert("metrics_port".to_owned(), port.to_owned());
+            arguments.extend(metrics.arguments.iter().map(|text| text.fill(&values)));
+        }
         for setting in of_role(self.role) {
             let Value {
                 text: value,

@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_saphyr::Location;
 
-use super::child::Program;
+use super::child::{Metrics, Program};
 use super::known::{KnownFailure, KnownFile};
 use super::template::Template;
 use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::plan;
 use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, read};
 use crate::settings::of_role;
-use crate::system::DriverSocket;
+use crate::system::{DriverSocket, METRICS_ADDRESS};
 use crate::text::text_of;
 
 #[derive(Deserialize)]
@@ -53,8 +53,19 @@ struct RoleFile {
     /// Name → text of a file that argv names as `{files.name}`.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
+    /// Where it serves its metrics.
+    metrics: Option<Spanned<MetricsFile>>,
     /// How long it may take to end after SIGTERM.
     grace: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MetricsFile {
+    /// Their URL, in which `{metrics_address}` stands for an address of the harness's choice.
+    url: Spanned<String>,
+    /// What is added to argv where a case reads them; `{metrics_address}` and `{metrics_port}` may be named.
+    argv: Vec<Spanned<String>>,
 }
 
 /// How long a program may take to end, where the manifest does not say.
@@ -108,6 +119,15 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
                 );
                 return Err(reader.error(name, message).into());
             }
+        }
+        let claim = format!("{}.metrics", role.as_str());
+        let claimed = file.features.iter().find(|name| name.value == claim);
+        if let (Some(name), None) = (claimed, &program.metrics) {
+            let message = format!(
+                "{claim} is claimed, but nothing says where they are; add `metrics: {{url: …, argv: […]}}` to the {}",
+                role.as_str()
+            );
+            return Err(reader.error(name, message).into());
         }
         programs.push((*role, Arc::new(program)));
     }
@@ -230,10 +250,34 @@ impl Reader<'_> {
             env: named(&file.env, |text| template(text, false))?,
             files: named(&file.files, |text| template(text, false))?,
             settings,
+            metrics: file
+                .metrics
+                .as_ref()
+                .map(|metrics| self.metrics(&metrics.value))
+                .transpose()?,
             grace: file
                 .grace
                 .as_ref()
                 .map_or(Ok(GRACE), |text| self.duration(text))?,
+        })
+    }
+
+    fn metrics(&self, file: &MetricsFile) -> Result<Metrics, ScenarioError> {
+        let url = &file.url.value;
+        let is_url = url.starts_with("http://") || url.starts_with("https://");
+        if !is_url || !url.contains(METRICS_ADDRESS) {
+            let message = format!(
+                "`{url}` is no URL with an address of the harness's choice; write such as `http://{METRICS_ADDRESS}/metrics`"
+            );
+            return Err(self.error(&file.url, message));
+        }
+        let names = ["metrics_address", "metrics_port"].map(str::to_owned);
+        let template = |text: &Spanned<String>| {
+            Template::parse(&text.value, &names, false).map_err(|message| self.error(text, message))
+        };
+        Ok(Metrics {
+            url: url.clone(),
+            arguments: file.argv.iter().map(template).collect::<Result<_, _>>()?,
         })
     }
 

@@ -88,6 +88,7 @@ impl Manifest {
             let program = program.clone();
             let system = System {
                 name: self.name.clone(),
+                metrics_url: program.metrics.as_ref().map(|metrics| metrics.url.clone()),
                 run: Arc::new(move |access, stop| Box::pin(child::run(program.clone(), access, stop))),
                 is_child: true,
             };

@@ -54,9 +54,16 @@ impl Memory {
         format!("/memory/{}", names.count).into()
     }
 
+    /// A name at which nobody listens.
+    pub(super) fn free_name(&self) -> String {
+        let mut names = self.0.lock();
+        names.count += 1;
+        format!("memory:{}", names.count)
+    }
+
     /// Listens at a name of its own, which is returned.
     pub(super) fn listen_anywhere(&self) -> (String, Incoming) {
-        let name = format!("memory:{}", self.0.lock().count + 1);
+        let name = self.free_name();
         let incoming = self.listen(&name);
         (name, incoming)
     }
@@ -80,7 +87,7 @@ impl Memory {
 
 /// The connections that come in at a name.
 #[derive(Debug)]
-pub(crate) struct Incoming {
+pub struct Incoming {
     network: Memory,
     name: String,
     number: u64,

@@ -3,6 +3,7 @@
 //! Addresses look the same in both: `host:port` for HTTP, and a path for CSI. Knows no requests and no calls.
 
 mod folder;
+mod get;
 mod http;
 mod memory;
 mod stream;
@@ -94,6 +95,25 @@ impl Network {
         }
     }
 
+    /// An address at which nobody listens, for a program that is told where to listen.
+    pub(crate) fn free_address(&self) -> io::Result<String> {
+        match self {
+            Network::Machine => {
+                let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+                Ok(listener.local_addr()?.to_string())
+            }
+            Network::Memory(memory) => Ok(memory.free_name()),
+        }
+    }
+
+    /// Listens at that address.
+    pub async fn listen_at(&self, address: &str) -> io::Result<Connections> {
+        match self {
+            Network::Machine => TcpListener::bind(address).await.map(Connections::Tcp),
+            Network::Memory(memory) => Ok(Connections::Memory(memory.listen(address))),
+        }
+    }
+
     /// Opens a free port; returns its address, and the connections that come.
     pub(crate) async fn listen(&self) -> io::Result<(String, Connections)> {
         match self {
@@ -111,14 +131,17 @@ impl Network {
 }
 
 /// The connections of a port, as they come.
-pub(crate) enum Connections {
+#[derive(Debug)]
+pub enum Connections {
+    /// Of this machine.
     Tcp(TcpListener),
+    /// In memory.
     Memory(Incoming),
 }
 
 impl Connections {
     /// The next connection. None: there will never be one again.
-    pub(crate) async fn next(&mut self) -> Option<io::Result<NetworkStream>> {
+    pub async fn next(&mut self) -> Option<io::Result<NetworkStream>> {
         match self {
             Connections::Tcp(listener) => {
                 let accepted = listener.accept().await;

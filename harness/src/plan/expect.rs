@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::Bound;
 use super::bound;
 use super::pattern::{Pattern, pattern};
+use crate::exposition::Series;
 use crate::scenario::{
-    AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec, Short,
+    Amounts, AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec,
+    Short, Speaker,
 };
 use crate::segment::Segments;
 
@@ -48,6 +50,7 @@ impl Expect {
             // A pod is refused before it is placed.
             Predicate::Refusal(_) | Predicate::Never { .. } | Predicate::Specification => true,
             Predicate::Count(count) => count.max.is_some(),
+            Predicate::Metrics(list) => list.iter().any(|metric| !metric.want.only_grow()),
             Predicate::Answers(_) | Predicate::Order(_) => false,
         }
     }
@@ -68,6 +71,8 @@ pub enum Predicate {
     Refusal(BTreeMap<String, String>),
     /// Figures that the driver answered, by the name of the answer.
     Answers(BTreeMap<String, AnswerSpec>),
+    /// What metrics say.
+    Metrics(Vec<Metric>),
     /// A fact that must not be seen, perhaps only after another.
     Never {
         /// The fact.
@@ -137,6 +142,17 @@ pub struct Objects {
     pub count: Option<usize>,
 }
 
+/// What a sum of series must be.
+#[derive(Debug, Clone)]
+pub struct Metric {
+    /// Whose metrics.
+    pub of: Speaker,
+    /// The series that are added up: all that have this name and at least these labels.
+    pub series: Series,
+    /// What the sum must be.
+    pub want: Amounts,
+}
+
 /// How often a fact must be seen.
 #[derive(Debug, Clone)]
 pub struct Count {
@@ -173,7 +189,7 @@ pub(super) fn expect(
     let predicate = predicate(spec, segments)?;
     let is_state = !matches!(
         predicate,
-        Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_)
+        Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_) | Predicate::Metrics(_)
     );
     if spec.always && !is_state {
         return Err(
@@ -227,6 +243,7 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         spec.answers
             .clone()
             .map(|answers| Ok(Predicate::Answers(answers))),
+        spec.metrics.as_ref().map(metrics),
         spec.never.as_ref().map(|of| never(of, segments)),
         spec.count.as_ref().map(|of| count(of, segments)),
         spec.order.as_ref().map(|list| {
@@ -238,7 +255,7 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         }),
     ];
     let mut given = candidates.into_iter().flatten();
-    let one_of = "capacities, placement, claims, objects, refusal, answers, never, count, order";
+    let one_of = "capacities, placement, claims, objects, refusal, answers, metrics, never, count, order";
     match (given.next(), given.next()) {
         (Some(only), None) => only,
         (None, _) => Err(format!("an expectation needs one of {one_of}")),
@@ -286,6 +303,23 @@ fn objects(spec: &ObjectSpec) -> Objects {
         fields: spec.fields.clone(),
         count: spec.count,
     }
+}
+
+fn metrics(spec: &BTreeMap<Speaker, BTreeMap<String, Short<Amounts>>>) -> Result<Predicate, String> {
+    let mut list = Vec::new();
+    for (of, by_series) in spec {
+        for (text, want) in by_series {
+            list.push(Metric {
+                of: *of,
+                series: Series::try_from(text.clone())?,
+                want: want.0.clone(),
+            });
+        }
+    }
+    if list.is_empty() {
+        return Err("`metrics` names no series, so it could not fail; name one".to_owned());
+    }
+    Ok(Predicate::Metrics(list))
 }
 
 fn never(spec: &PatternSpec, segments: &Segments) -> Result<Predicate, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Action, Effect, Plan};
-use crate::scenario::{Mode, Role, SchedulerSpec};
+use crate::scenario::{Mode, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
 
 /// Something that not every implementation of a role does.
@@ -32,7 +32,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// Those that are about more than one setting.
-const OTHERS: [Feature; 13] = [
+const OTHERS: [Feature; 16] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -97,6 +97,21 @@ const OTHERS: [Feature; 13] = [
         name: "scheduler.extenders",
         text: "it asks extenders (KubeSchedulerConfiguration.extenders)",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty()),
+    },
+    Feature {
+        name: "publisher.metrics",
+        text: "it serves metrics where the manifest says (`metrics`)",
+        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Publisher)),
+    },
+    Feature {
+        name: "scheduler.metrics",
+        text: "it serves metrics where the manifest says (`metrics`)",
+        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Scheduler)),
+    },
+    Feature {
+        name: "cleaner.metrics",
+        text: "it serves metrics where the manifest says (`metrics`)",
+        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Cleaner)),
     },
 ];
 

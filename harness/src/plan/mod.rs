@@ -11,7 +11,9 @@ mod edit;
 mod expect;
 mod fault;
 mod features;
+mod grants;
 mod known;
+mod metrics;
 mod modelled;
 pub(crate) mod objects;
 mod pattern;
@@ -34,8 +36,10 @@ pub use bound::duration;
 pub(crate) use csi_call::named as names_of;
 pub use csi_call::{CsiCall, CsiCallKind};
 pub use edit::{Edit, edit};
-pub use expect::{Count, Expect, Objects, Place, Predicate, Row, Rows};
+pub use expect::{Count, Expect, Metric, Objects, Place, Predicate, Row, Rows};
 pub use features::{Feature, feature};
+pub use grants::Grants;
+pub(crate) use grants::group_of;
 pub use pattern::{CallPattern, Pattern, PatternKind};
 pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;
@@ -85,6 +89,8 @@ pub struct Plan {
     pub scheduler: SchedulerSpec,
     /// Extenders that the scheduler calls.
     pub extenders: Vec<ExtenderSpec>,
+    /// What roles may do, where permissions are looked at.
+    pub grants: Grants,
     /// How long the driver must be absent before the cleaner acts.
     pub orphan_after: std::time::Duration,
     /// The driver.

@@ -51,6 +51,7 @@ fn beyond(plan: &Plan) -> Option<String> {
     let of_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
         plan.extenders.iter().find_map(of_extender),
+        (!plan.grants.is_empty()).then_some("programs that may not do everything (`grants`)"),
         of_scheduler(&plan.scheduler),
         plan.driver
             .pools
@@ -168,6 +169,7 @@ mod tests {
                 none.clone(),
                 "an extender with `reserves`",
             ),
+            (json!({"grants": {"publisher": []}}), none.clone(), "`grants`"),
             (
                 json!({"scheduler": {"bugCompatible": ["flag"]}}),
                 none.clone(),

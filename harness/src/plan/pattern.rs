@@ -31,9 +31,9 @@ pub enum PatternKind {
     Write(String, String),
     /// An answered request.
     Request {
-        /// As RBAC names it.
+        /// As RBAC names it, or `*` for any.
         verb: String,
-        /// Plural resource name.
+        /// Plural resource name, or `*` for any.
         resource: String,
         /// Answered with that HTTP status only.
         code: Option<u16>,
@@ -180,7 +180,9 @@ fn status(text: &str) -> Result<u16, String> {
         .map_err(|_| format!("`{text}` is no HTTP status; write `\"404\"`"))
 }
 
+/// What a request is, with `*` for any.
 const VERBS: &[&str] = &[
+    "*",
     "get",
     "list",
     "watch",

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::known::Known;
 use super::scope::Scope;
-use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, modelled, objects};
+use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, metrics, modelled, objects};
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
@@ -48,12 +48,14 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let roles = roles(cluster, &scenario.id);
-    let objects = scope.initial_objects().map_err(whole)?;
+    let mut objects = scope.initial_objects().map_err(whole)?;
+    objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
     let pools = scope.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
     let driver_nodes = scope.driver_nodes();
     extenders(cluster).map_err(whole)?;
+    grants::check(&cluster.grants).map_err(whole)?;
     let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
@@ -93,6 +95,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         publisher: cluster.publisher,
         scheduler: cluster.scheduler.clone(),
         extenders: cluster.extenders.clone(),
+        grants: cluster.grants.clone(),
         orphan_after,
         driver: DriverPlan {
             name: driver.clone(),
@@ -116,7 +119,8 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         segments: scope.segments,
         steps,
     };
-    modelled::check(&plan).map_err(|(step, message)| {
+    let checked = modelled::check(&plan).and_then(|()| metrics::check(&plan));
+    checked.map_err(|(step, message)| {
         let id = &plan.steps[step].id;
         let mut steps = scenario.file.steps.iter();
         let place = steps.find(|step| step.value.id == *id).map(|step| step.defined);

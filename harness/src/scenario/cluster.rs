@@ -6,7 +6,9 @@ use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ExtenderSpec, FromShort, Mode, PoolSpec, PublisherSpec, Role, SchedulerSpec, Short, Size};
+use super::{
+    ExtenderSpec, FromShort, GrantSpec, Mode, PoolSpec, PublisherSpec, Role, SchedulerSpec, Short, Size,
+};
 
 /// What exists before the systems under test start.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -32,6 +34,10 @@ pub struct ClusterSpec {
     /// Extenders that the scheduler is configured to call, in this order; the harness plays them.
     #[serde(default)]
     pub extenders: Vec<ExtenderSpec>,
+    /// Permissions are looked at (RBAC): each of these roles may do what its rules say, and nothing else. Roles that are not named may do
+    /// everything.
+    #[serde(default)]
+    pub grants: BTreeMap<Role, Vec<GrantSpec>>,
     /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
     pub orphan_after: Option<String>,
     /// The CSI driver.

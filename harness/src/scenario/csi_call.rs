@@ -100,8 +100,15 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 ];
 
 impl Comparison {
+    /// The comparison that a text begins with, and what comes after it.
+    pub(super) fn split(text: &str) -> Option<(Self, &str)> {
+        COMPARISONS
+            .iter()
+            .find_map(|(sign, comparison)| Some((*comparison, text.strip_prefix(sign)?)))
+    }
+
     /// Whether it holds.
-    pub fn holds(self, left: i128, right: i128) -> bool {
+    pub fn holds<N: PartialOrd + Copy>(self, left: N, right: N) -> bool {
         match self {
             Comparison::AtLeast => left >= right,
             Comparison::AtMost => left <= right,
@@ -114,12 +121,8 @@ impl Comparison {
 
 impl Relation {
     fn parse(text: &str) -> Result<Self, String> {
-        let compared = COMPARISONS.iter().find_map(|(sign, comparison)| {
-            let rest = text.strip_prefix(sign)?;
-            Some((comparison, rest))
-        });
-        Ok(match (compared, text) {
-            (Some((comparison, rest)), _) => Relation::Compared(*comparison, Expression::parse(rest)?),
+        Ok(match (Comparison::split(text), text) {
+            (Some((comparison, rest)), _) => Relation::Compared(comparison, Expression::parse(rest)?),
             (None, "absent") => Relation::Absent,
             (None, "dns-subdomain") => Relation::DnsSubdomain,
             (None, text) => Relation::Text(text.to_owned()),
@@ -139,12 +142,16 @@ impl fmt::Display for Relation {
         match self {
             Relation::Absent => f.write_str("absent"),
             Relation::DnsSubdomain => f.write_str("a DNS subdomain of at most 63 characters"),
-            Relation::Compared(comparison, right) => {
-                let sign = COMPARISONS.iter().find(|(_, it)| it == comparison);
-                write!(f, "{} {right}", sign.map_or("", |(sign, _)| sign))
-            }
+            Relation::Compared(comparison, right) => write!(f, "{comparison} {right}"),
             Relation::Text(text) => f.write_str(text),
         }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = COMPARISONS.iter().find(|(_, it)| it == self);
+        f.write_str(sign.map_or("", |(sign, _)| sign))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AnswerSpec, FromShort, Role, Short, Size};
+use super::{Amounts, AnswerSpec, FromShort, Role, Short, Size, Speaker};
 
 /// One expectation: a predicate and how it is to hold.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,6 +23,8 @@ pub struct ExpectSpec {
     pub refusal: Option<BTreeMap<String, String>>,
     /// Answers of the driver, by the name of the call: what their figures must be.
     pub answers: Option<BTreeMap<String, AnswerSpec>>,
+    /// What the metrics of a role, or of the API server (`server`), must be: series → amount. They are read when everything is quiet.
+    pub metrics: Option<BTreeMap<Speaker, BTreeMap<String, Short<Amounts>>>>,
     /// A fact that must not be seen.
     pub never: Option<PatternSpec>,
     /// A fact that must be seen so often.
@@ -145,7 +147,7 @@ pub struct ObjectSpec {
 pub struct PatternSpec {
     /// `<create|update|delete> <resource>`, as committed by the API server.
     pub write: Option<String>,
-    /// `<verb> <resource>`, as sent, whatever the answer.
+    /// `<verb> <resource>`, as sent, whatever the answer; `*` stands for any verb, or any resource.
     pub request: Option<String>,
     /// `<create|update|delete> <resource>`, as a watch delivered it.
     pub delivery: Option<String>,

@@ -26,6 +26,7 @@ fn flood() -> Systems {
         })
     });
     let flood = System {
+        metrics_url: None,
         name: "flood".to_owned(),
         run,
         is_child: false,

@@ -12,7 +12,7 @@ const BEGIN: &str = "<!-- keys: begin -->\n";
 const END: &str = "<!-- keys: end -->\n";
 
 /// What is listed, in the order of the page: heading, file, type.
-const TYPES: [(&str, &str, &str); 30] = [
+const TYPES: [(&str, &str, &str); 31] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
     ("A node", "cluster", "NodeSpec"),
@@ -20,6 +20,7 @@ const TYPES: [(&str, &str, &str); 30] = [
     ("`driver`", "cluster", "DriverSpec"),
     ("`publisher`", "systems", "PublisherSpec"),
     ("`scheduler`", "systems", "SchedulerSpec"),
+    ("A rule of `grants`", "grant", "GrantSpec"),
     ("Storage of a segment", "backend", "PoolSpec"),
     ("A filesystem", "backend", "FilesystemSpec"),
     ("A device", "backend", "DeviceSpec"),
@@ -174,7 +175,7 @@ fn the_examples_are_cases() {
             resolve(&scenario).unwrap();
         }
     }
-    assert_eq!((whole, parts), (3, 1));
+    assert_eq!((whole, parts), (3, 2));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod conformance;
 mod explore;
 mod known_failures;
 mod program;
+mod rbac;
 mod readme;
 mod report;
 mod repro;

@@ -137,6 +137,7 @@ impl<'a> Window<'a> {
             (Predicate::Answers(_), Subject::Answer { answer, figure }) => {
                 self.answer_chain(answer, figure, row)
             }
+            (Predicate::Metrics(_), Subject::Metric { of, series }) => self.metric_chain(of, series, row),
             (Predicate::Objects(list), Subject::Number { of, selection }) => {
                 self.number_chain(list.get(*of), selection, row)
             }
@@ -240,6 +241,21 @@ impl<'a> Window<'a> {
         let message = answer.message.as_deref().map(|text| format!(": {text}"));
         let note = format!("it is {}{}", row.got, message.unwrap_or_default());
         chain.missing(format!("{name}.{figure} is {}", row.want), note);
+        chain
+    }
+
+    /// The metrics were read; what they say is not as it must be.
+    fn metric_chain(&self, of: &str, series: &str, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let metrics = self.cluster.metrics().filter(|(seq, _)| *seq >= self.from);
+        let read = metrics.and_then(|(seq, _)| self.facts.iter().find(|fact| fact.seq == *seq));
+        if chain.link(format!("the metrics of the {of} are read"), read, "never") {
+            let note = match metrics {
+                Some((_, fact)) if row.state == RowState::Missing => super::metrics::instead(fact, of),
+                _ => format!("it is {}", row.got),
+            };
+            chain.missing(format!("{of} {series} is {}", row.want), note);
+        }
         chain
     }
 

@@ -1,0 +1,108 @@
+//! Reads the metrics of the programs and of the API server, as a monitoring system does: over HTTP, where they say that they serve them.
+//!
+//! What of it a case speaks of becomes one fact. Judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Cluster;
+use crate::client_name::HARNESS;
+use crate::exposition::sample;
+use crate::journal::{MetricsFact, Reading, What};
+use crate::plan::Plan;
+use crate::scenario::{Role, Speaker};
+use crate::start_error::StartError;
+
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// What a case reads, and where.
+pub(super) struct Metrics {
+    speakers: BTreeSet<Speaker>,
+    names: BTreeSet<String>,
+    /// By client name: the address that it was given.
+    addresses: BTreeMap<Arc<str>, String>,
+}
+
+impl Metrics {
+    /// What a plan reads.
+    pub(super) fn of(plan: &Plan) -> Self {
+        Metrics {
+            speakers: plan.metrics().map(|metric| metric.of).collect(),
+            names: plan.metric_names().into_iter().map(str::to_owned).collect(),
+            addresses: BTreeMap::new(),
+        }
+    }
+}
+
+impl Cluster {
+    /// Where a client has to serve its metrics; none: nobody reads them. An instance that starts again gets another address.
+    pub(super) fn metrics_address(&mut self, role: Role, client: &str) -> Result<Option<String>, StartError> {
+        if !self
+            .metrics
+            .speakers
+            .iter()
+            .any(|speaker| speaker.role() == Some(role))
+        {
+            return Ok(None);
+        }
+        let address = self.network.free_address().map_err(|source| StartError::Io {
+            what: "find a free port",
+            source,
+        })?;
+        self.metrics.addresses.insert(client.into(), address.clone());
+        Ok(Some(address))
+    }
+
+    /// Reads the metrics of all that the case speaks of and that run, and writes them down.
+    pub(crate) async fn read_metrics(&self) {
+        let mut readings = Vec::new();
+        for speaker in &self.metrics.speakers {
+            let Some(role) = speaker.role() else {
+                let url = format!("{}/metrics", self.api.url());
+                let token = self.api.add_client(HARNESS);
+                readings.push(self.reading(speaker.as_str().into(), &url, Some(&token)).await);
+                continue;
+            };
+            for client in self.fleet.running(role) {
+                let address = self.metrics.addresses.get(client);
+                let url = address.and_then(|address| self.fleet.metrics_url(role, address));
+                readings.push(match url {
+                    Some(url) => self.reading(client.clone(), &url, None).await,
+                    None => failed(client.clone(), "it does not say where it serves metrics"),
+                });
+            }
+        }
+        self.journal.append(What::Metrics(MetricsFact { readings }));
+    }
+
+    async fn reading(&self, client: Arc<str>, url: &str, token: Option<&str>) -> Reading {
+        let answer = tokio::time::timeout(ANSWER, self.network.get(url, token)).await;
+        let text = match answer {
+            Ok(Ok(text)) => text,
+            Ok(Err(error)) => return failed(client, &format!("{url}: {error}")),
+            Err(_) => return failed(client, &format!("{url}: no answer within {ANSWER:?}")),
+        };
+        let (mut told, mut samples) = (0, Vec::new());
+        for sample in text.lines().filter_map(sample) {
+            told += 1;
+            samples.extend(self.metrics.names.contains(&sample.series.name).then_some(sample));
+        }
+        Reading {
+            client,
+            samples,
+            told,
+            error: None,
+        }
+    }
+}
+
+fn failed(client: Arc<str>, error: &str) -> Reading {
+    Reading {
+        client,
+        samples: Vec::new(),
+        told: 0,
+        error: Some(error.to_owned()),
+    }
+}

@@ -1,0 +1,188 @@
+//! The text in which programs tell their metrics: the exposition format of Prometheus, and OpenMetrics, which differ in comments alone as
+//! far as one reads samples. Also how a case names series, which is how PromQL does (`name{label="value"}`).
+//!
+//! Knows no metric, and nothing of how the text is got. Written here because what there is on crates.io either splits labels at the commas in
+//! their values, or refuses a text of one format that has a trait of the other.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A name with labels: one series of a program, or all that have at least these labels.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Series {
+    /// The name, such as `workqueue_depth`.
+    pub name: String,
+    /// Label → value.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What a program says of one series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The series.
+    pub series: Series,
+    /// Its value; finite.
+    pub value: f64,
+}
+
+impl Series {
+    /// Whether a series is one of those that are meant.
+    pub fn means(&self, other: &Series) -> bool {
+        let mut labels = self.labels.iter();
+        self.name == other.name && labels.all(|(label, value)| other.labels.get(label) == Some(value))
+    }
+
+    /// Reads a series from the beginning of a text; returns what comes after it.
+    fn read(text: &str) -> Option<(Self, &str)> {
+        let end = text.find(|c: char| !is_in_name(c)).unwrap_or(text.len());
+        let (name, mut rest) = text.split_at(end);
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let mut labels = BTreeMap::new();
+        if let Some(list) = rest.strip_prefix('{') {
+            rest = list.trim_start();
+            while !rest.starts_with('}') {
+                let (label, after) = rest.split_once('=')?;
+                let (value, after) = quoted(after.trim_start().strip_prefix('"')?)?;
+                labels.insert(label.trim().to_owned(), value);
+                let after = after.trim_start();
+                rest = after.strip_prefix(',').unwrap_or(after).trim_start();
+            }
+            rest = &rest[1..];
+        }
+        let name = name.to_owned();
+        Some((Series { name, labels }, rest))
+    }
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == ':'
+}
+
+/// A text up to its closing quote, which is gone, and what comes after it.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut out = String::new();
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '"' => return Some((out, &text[at + 1..])),
+            '\\' => out.push(match characters.next()?.1 {
+                'n' => '\n',
+                other => other,
+            }),
+            other => out.push(other),
+        }
+    }
+    None
+}
+
+impl TryFrom<String> for Series {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        match Series::read(text.trim()) {
+            Some((series, "")) => Ok(series),
+            _ => Err(format!(
+                "`{text}` names no series; write a name, or a name with labels such as `workqueue_depth{{name=\"csistoragecapacity\"}}`"
+            )),
+        }
+    }
+}
+
+impl From<Series> for String {
+    fn from(series: Series) -> String {
+        series.to_string()
+    }
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.labels.is_empty() {
+            return Ok(());
+        }
+        let labels: Vec<String> = self
+            .labels
+            .iter()
+            .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
+            .collect();
+        write!(f, "{{{}}}", labels.join(","))
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+/// One line: a sample, or nothing where it is a comment, or has no finite value.
+pub(crate) fn sample(line: &str) -> Option<Sample> {
+    let (series, rest) = Series::read(line.trim_start())?;
+    // A time, or an exemplar, may come after the value.
+    let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
+    value.is_finite().then_some(Sample { series, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(text: &str) -> Series {
+        text.to_owned().try_into().expect("it names a series")
+    }
+
+    #[test]
+    fn samples_are_read_with_times_exemplars_and_odd_labels() {
+        for (line, of, value) in [
+            ("up 1", "up", 1.0),
+            ("a_total{} 2.5 1700000000", "a_total", 2.5),
+            ("a{x=\"1\", y=\"k=v,w\",} 3e2", "a{x=\"1\",y=\"k=v,w\"}", 300.0),
+            (
+                "a_bucket{le=\"+Inf\"} 7 # {trace=\"x\"} 0.5",
+                "a_bucket{le=\"+Inf\"}",
+                7.0,
+            ),
+            (r#"a{x="\"}\\\n"} 0"#, r#"a{x="\"}\\\n"}"#, 0.0),
+        ] {
+            let read = sample(line).expect(line);
+            assert_eq!(
+                (read.series.to_string().as_str(), read.value),
+                (of, value),
+                "{line}"
+            );
+        }
+        for nothing in [
+            "# TYPE a counter",
+            "",
+            "a NaN",
+            "a",
+            "{x=\"1\"} 2",
+            "a{x=1} 2",
+            "1a 2",
+        ] {
+            assert_eq!(sample(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_some_labels_means_every_series_that_has_them() {
+        let told = series("a{x=\"1\",y=\"2\"}");
+        for (wanted, is_meant) in [
+            ("a", true),
+            ("a{x=\"1\"}", true),
+            ("a{x=\"2\"}", false),
+            ("a{z=\"1\"}", false),
+            ("b", false),
+        ] {
+            assert_eq!(series(wanted).means(&told), is_meant, "{wanted}");
+        }
+        for wrong in ["", "a{", "a{x}", "a 1", "a{x=\"1\"} > 2"] {
+            assert!(Series::try_from(wrong.to_owned()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The proxy before the metrics of one system: passes their text on, as the rules change it. Over HTTP alone.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full};
+use hyper::{Response, StatusCode};
+
+use super::rule::{MetricsRule, WireRule};
+use crate::exposition::sample;
+use crate::listening::Listening;
+use crate::system::Access;
+
+/// Listens where the metrics are to be, and gives the system another address; none: nobody reads them, or no rule spoils them.
+pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Result<Option<Listening>> {
+    let rules = rules.iter().filter_map(|rule| match rule {
+        WireRule::Metrics(rule) => Some(rule.clone()),
+        _ => None,
+    });
+    let rules: Arc<[MetricsRule]> = rules.collect();
+    let Some(address) = access.metrics_address.clone().filter(|_| !rules.is_empty()) else {
+        return Ok(None);
+    };
+    let behind = access.network.free_address()?;
+    let network = access.network.clone();
+    access.metrics_address = Some(behind.clone());
+    let serve = move |request: hyper::Request<_>| {
+        let (network, rules) = (network.clone(), Arc::clone(&rules));
+        let url = format!("http://{behind}{}", request.uri().path());
+        async move {
+            let answer = match network.get(&url, None).await {
+                Ok(text) => Response::new(Full::from(spoilt(&text, &rules))),
+                Err(error) => {
+                    let mut answer = Response::new(Full::from(error));
+                    *answer.status_mut() = StatusCode::BAD_GATEWAY;
+                    answer
+                }
+            };
+            Ok::<_, Infallible>(answer.map(BodyExt::boxed_unsync))
+        }
+    };
+    Listening::open_at(&access.network, &address, serve)
+        .await
+        .map(Some)
+}
+
+/// A text as the rules make it.
+fn spoilt(text: &str, rules: &[MetricsRule]) -> String {
+    let lines = text.lines().filter_map(|line| {
+        let Some(mut sample) = sample(line) else {
+            return Some(line.to_owned());
+        };
+        for rule in rules
+            .iter()
+            .filter(|rule| sample.series.name.starts_with(&rule.name))
+        {
+            if rule.withhold {
+                return None;
+            }
+            sample
+                .series
+                .labels
+                .retain(|label, _| !rule.without.contains(label));
+            sample.value = rule.set.unwrap_or(sample.value);
+        }
+        Some(format!("{} {}", sample.series, sample.value))
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_withheld_set_and_lose_labels_by_the_name() {
+        let rule = |name: &str, withhold, without: &[&str], set| MetricsRule {
+            name: name.to_owned(),
+            withhold,
+            without: without.iter().map(|label| (*label).to_owned()).collect(),
+            set,
+        };
+        let rules = [
+            rule("a", true, &[], None),
+            rule("b", false, &["x"], None),
+            rule("c", false, &[], Some(0.0)),
+        ];
+        let text = "# TYPE a gauge\na_total 1\nb{x=\"1\",y=\"2\"} 3\nc 4\nd{x=\"1\"} 5\n";
+        assert_eq!(
+            spoilt(text, &rules),
+            "# TYPE a gauge\nb{y=\"2\"} 3\nc 0\nd{x=\"1\"} 5\n"
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! One GET over a network, for a text such as metrics. Knows no text.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::header::AUTHORIZATION;
+use hyper::{Request, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+
+use super::Network;
+
+/// Bytes that an answer may have.
+const ANSWER_MAX: usize = 16 << 20;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+impl Network {
+    /// The text at a URL; the error is in words.
+    pub(crate) async fn get(&self, url: &str, token: Option<&str>) -> Result<String, String> {
+        if url.starts_with("https://") {
+            return get_over_tls(url).await.map_err(|error| error.to_string());
+        }
+        let mut request = Request::get(url);
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request
+            .body(Empty::<Bytes>::new())
+            .map_err(|error| error.to_string())?;
+        let client = Client::builder(TokioExecutor::new()).build(self.http());
+        let answer =
+            client
+                .request(request)
+                .await
+                .map_err(|error| match std::error::Error::source(&error) {
+                    Some(cause) => cause.to_string(),
+                    None => error.to_string(),
+                })?;
+        let status = answer.status();
+        if !status.is_success() {
+            return Err(format!("status {status}"));
+        }
+        let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
+        let bytes = body.map_err(|error| error.to_string())?.to_bytes();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The text at a URL of this machine, from a program that has made its certificate itself, as those of Kubernetes do.
+async fn get_over_tls(url: &str) -> Result<String, Failure> {
+    let url: Uri = url.parse()?;
+    let path = url.path().to_owned();
+    let mut config = kube::Config::new(url);
+    config.accept_invalid_certs = true;
+    let base = Uri::builder()
+        .scheme("https")
+        .authority(config.cluster_url.authority().map_or("", |it| it.as_str()));
+    config.cluster_url = base.path_and_query("/").build()?;
+    let client = kube::Client::try_from(config)?;
+    Ok(client.request_text(Request::get(path).body(Vec::new())?).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body_util::Full;
+    use hyper::Response;
+
+    use super::*;
+    use crate::listening::Listening;
+
+    #[tokio::test]
+    async fn metrics_are_read_over_tls_too_and_a_refusal_is_told() {
+        for with_tls in [false, true] {
+            let serve = |request: Request<hyper::body::Incoming>| async move {
+                let mut answer = Response::new(Full::from("up 1\n").boxed_unsync());
+                if request.uri().path() != "/metrics" {
+                    *answer.status_mut() = hyper::StatusCode::NOT_FOUND;
+                }
+                Ok::<_, Infallible>(answer)
+            };
+            let listening = Listening::open(&Network::Machine, with_tls, serve).await.unwrap();
+            let url = listening.url();
+            let read = Network::Machine.get(&format!("{url}/metrics"), None).await;
+            assert_eq!(read.as_deref(), Ok("up 1\n"), "{url}");
+            let refused = Network::Machine.get(&format!("{url}/other"), None).await;
+            assert!(refused.unwrap_err().contains("404"), "{url}");
+            drop(listening);
+            assert!(Network::Machine.get(&url, None).await.is_err(), "nobody listens");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The least that roles need to be allowed: what they have asked the API server for in a run, as rules. Reads journals, and grants nothing.
+
+use std::collections::BTreeMap;
+
+use fake_apiserver::{Usage, minimal_roles};
+use serde_json::Value;
+
+use crate::journal::{Fact, RequestFact, What};
+use crate::plan::{Grants, NAMESPACE};
+use crate::scenario::{GrantSpec, Role};
+
+/// The rules that would have allowed all that these roles have asked for, each in the namespace of the programs or everywhere: where pods
+/// and claims live is for the users of a cluster to choose.
+///
+/// What every program may do by default, as to ask which versions are served, is left out.
+pub fn least(facts: &[Fact], roles: &[Role]) -> Grants {
+    let used: Vec<Usage> = facts.iter().filter_map(usage).collect();
+    let of_role = |role: &Role| {
+        let objects = minimal_roles(&used, role.as_str(), role.as_str());
+        (*role, objects.iter().flat_map(rules).collect())
+    };
+    roles.iter().map(of_role).collect()
+}
+
+/// A permission that a request needs; none: it is of no role, or about no resource.
+fn usage(fact: &Fact) -> Option<Usage> {
+    let What::Request(request) = &fact.what else {
+        return None;
+    };
+    let role = Role::of_client(&request.client)?;
+    let version = request.version.as_deref()?;
+    let namespace = request.namespace.clone().filter(|it| it == NAMESPACE);
+    Some(Usage {
+        user: role.as_str().into(),
+        verb: request.verb.clone(),
+        group: version.split_once('/').map_or("", |(group, _)| group).to_owned(),
+        resource: request.resource.clone(),
+        namespace: namespace.unwrap_or_default(),
+        path: String::new(),
+        allowed: 1,
+        denied: 0,
+    })
+}
+
+/// The rules of a ClusterRole or a Role; none of a binding.
+fn rules(object: &Value) -> Vec<GrantSpec> {
+    let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
+    let rules = object["rules"].as_array().into_iter().flatten();
+    let read = |rule: &Value| serde_json::from_value::<GrantSpec>(rule.clone()).ok();
+    rules
+        .filter_map(read)
+        .map(|rule| GrantSpec {
+            namespace: namespace.clone(),
+            ..rule
+        })
+        .collect()
+}
+
+/// Requests of these roles that were refused for lack of a permission, in words, each once.
+pub fn refused(facts: &[Fact], roles: &[Role]) -> Vec<String> {
+    let is_meant = |request: &&RequestFact| {
+        request.code == 403
+            && !request.injected
+            && Role::of_client(&request.client).is_some_and(|role| roles.contains(&role))
+    };
+    let requests = facts.iter().filter_map(|fact| match &fact.what {
+        What::Request(request) => Some(request),
+        _ => None,
+    });
+    let told = requests.filter(is_meant).map(|request| {
+        let RequestFact {
+            client,
+            verb,
+            resource,
+            ..
+        } = request;
+        let key = format!("{client} {verb} {resource}");
+        let message = request.message.as_deref().unwrap_or_default();
+        (key.clone(), format!("{key}: {message}"))
+    });
+    BTreeMap::from_iter(told).into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(client: &str, verb: &str, resource: &str, namespace: Option<&str>, code: u16) -> Fact {
+        let version = if resource == "nodes" {
+            "v1"
+        } else {
+            "storage.k8s.io/v1"
+        };
+        let fact = json!({"seq": 0, "at_us": 0, "what": {"fact": "request", "client": client, "verb": verb,
+            "resource": resource, "version": version, "namespace": namespace, "name": null, "code": code,
+            "message": "no", "revision": null}});
+        serde_json::from_value(fact).expect("it is a fact")
+    }
+
+    #[test]
+    fn what_was_asked_for_becomes_rules_everywhere_or_where_the_program_lives() {
+        let facts = [
+            request("publisher@n1", "list", "nodes", None, 200),
+            request("publisher@n2", "watch", "nodes", None, 200),
+            request("publisher@n1", "create", "csistoragecapacities", Some("csi"), 201),
+            request("publisher@n1", "get", "volumeattachments", Some("default"), 403),
+            request("scheduler", "list", "csidrivers", None, 200),
+            request("harness", "delete", "nodes", None, 200),
+        ];
+        let grants = least(&facts, &[Role::Publisher]);
+        let told = serde_json::to_value(&grants[&Role::Publisher]).expect("JSON");
+        assert_eq!(
+            told,
+            json!([
+                {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
+                {"apiGroups": ["storage.k8s.io"], "resources": ["volumeattachments"], "verbs": ["get"]},
+                {"apiGroups": ["storage.k8s.io"], "resources": ["csistoragecapacities"], "verbs": ["create"]},
+            ])
+        );
+        let namespaces = grants[&Role::Publisher].iter().map(|rule| rule.namespace.clone());
+        assert_eq!(Vec::from_iter(namespaces), [None, None, Some("csi".to_owned())]);
+        assert_eq!(grants.len(), 1);
+        assert_eq!(
+            refused(&facts, &[Role::Publisher]),
+            ["publisher@n1 get volumeattachments: no"]
+        );
+        assert!(refused(&facts, &[Role::Scheduler]).is_empty());
+    }
+}

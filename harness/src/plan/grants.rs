@@ -1,0 +1,149 @@
+//! The grants of a case as objects of the API: a ClusterRole, and a Role for each namespace, bound to the group of all instances of a role.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{NAMESPACE, Plan, WORKLOADS};
+use crate::scenario::{GrantSpec, Role};
+
+/// Role → its rules. A role that is not in it may do everything, and where none is in it, permissions are not looked at.
+pub type Grants = BTreeMap<Role, Vec<GrantSpec>>;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The group that all instances of a role are in, where it has grants; also the name of its roles and bindings.
+pub(crate) fn group_of(role: Role) -> &'static str {
+    role.as_str()
+}
+
+/// Whether the rules make sense.
+pub(super) fn check(grants: &Grants) -> Result<(), String> {
+    for (role, rules) in grants {
+        let role_name = role.as_str();
+        if *role == Role::Driver {
+            return Err("the driver sends no request to the API server; remove its `grants`".to_owned());
+        }
+        for rule in rules {
+            let is_known = |namespace: &String| [NAMESPACE, WORKLOADS].contains(&namespace.as_str());
+            if let Some(other) = rule.namespace.as_ref().filter(|it| !is_known(it)) {
+                return Err(format!(
+                    "the {role_name} is granted something in namespace `{other}`; namespaces: {NAMESPACE}, {WORKLOADS}"
+                ));
+            }
+            if rule.api_groups.is_empty() || rule.resources.is_empty() || rule.verbs.is_empty() {
+                return Err(format!(
+                    "a rule of the {role_name} grants nothing; give it `apiGroups`, `resources` and `verbs`"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The objects that grant this.
+pub(super) fn objects(grants: &Grants) -> Vec<Value> {
+    grants
+        .iter()
+        .flat_map(|(role, rules)| {
+            let mut by_namespace: BTreeMap<Option<&str>, Vec<&GrantSpec>> = BTreeMap::new();
+            // It is there even where nothing is granted, so that a case may change it.
+            by_namespace.insert(None, Vec::new());
+            for rule in rules {
+                let namespace = rule.namespace.as_deref();
+                by_namespace.entry(namespace).or_default().push(rule);
+            }
+            let of_role = by_namespace.into_iter();
+            of_role.flat_map(|(namespace, rules)| pair(group_of(*role), namespace, &rules))
+        })
+        .collect()
+}
+
+/// A role and its binding.
+fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2] {
+    let kind = if namespace.is_some() {
+        "Role"
+    } else {
+        "ClusterRole"
+    };
+    let object = |kind: String| {
+        let mut metadata = json!({"name": name});
+        if let Some(namespace) = namespace {
+            metadata["namespace"] = namespace.into();
+        }
+        json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": metadata})
+    };
+    let mut role = object(kind.to_owned());
+    role["rules"] = json!(rules);
+    let mut binding = object(format!("{kind}Binding"));
+    binding["roleRef"] = json!({"apiGroup": GROUP, "kind": kind, "name": name});
+    binding["subjects"] = json!([{"apiGroup": GROUP, "kind": "Group", "name": name}]);
+    [role, binding]
+}
+
+impl Plan {
+    /// The same case, where each of these roles may do what its rules say, and nothing else.
+    #[must_use]
+    pub fn granted(&self, grants: &Grants) -> Plan {
+        let mut plan = self.clone();
+        plan.objects.extend(objects(grants));
+        plan.grants.clone_from(grants);
+        plan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::plan::resolve;
+    use crate::scenario::parse;
+
+    fn planned(grants: &Value) -> Result<super::Plan, String> {
+        let step = json!({"id": "s", "expect": [{"never": {"write": "delete nodes"}, "why": "w"}]});
+        let text = json!({"id": "publisher/b", "title": "t", "cluster": {"grants": grants}, "steps": [step]});
+        let cases = parse("f.yaml", &text.to_string());
+        cases
+            .and_then(|cases| resolve(&cases[0]))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rules_become_roles_by_their_namespace() {
+        let rule = |namespace: Option<&str>| json!({"namespace": namespace, "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+        let plan = planned(&json!({"publisher": [rule(None), rule(Some("csi"))]})).expect("it makes sense");
+        let objects = plan.objects.iter();
+        let kinds: Vec<String> = objects
+            .filter(|object| object["metadata"]["name"] == "publisher")
+            .map(|object| format!("{} {}", object["kind"], object["metadata"]["namespace"]))
+            .collect();
+        let wanted = [
+            "\"ClusterRole\" null",
+            "\"ClusterRoleBinding\" null",
+            "\"Role\" \"csi\"",
+            "\"RoleBinding\" \"csi\"",
+        ];
+        assert_eq!(kinds, wanted);
+    }
+
+    #[test]
+    fn what_grants_nothing_is_refused() {
+        let rule =
+            json!({"namespace": "elsewhere", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+        for (grants, words) in [
+            (json!({"driver": []}), "sends no request"),
+            (
+                json!({"publisher": [rule]}),
+                "namespace `elsewhere`; namespaces: csi, default",
+            ),
+            (
+                json!({"publisher": [{"apiGroups": [""], "resources": [], "verbs": ["get"]}]}),
+                "grants nothing",
+            ),
+            (json!({"publisher": [{"resources": ["pods"]}]}), "apiGroups"),
+        ] {
+            let error = planned(&grants).expect_err("it makes no sense");
+            assert!(error.starts_with("f.yaml") && error.contains(words), "{error}");
+        }
+    }
+}

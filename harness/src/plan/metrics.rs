@@ -1,0 +1,83 @@
+//! Which metrics a case reads, over all its steps.
+
+use std::collections::BTreeSet;
+
+use super::{Metric, Plan, Predicate, Step};
+use crate::scenario::Speaker;
+
+/// Whether everybody runs whose metrics are read. The error has the index of the step.
+pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
+    for (at, step) in plan.steps.iter().enumerate() {
+        let roles = metrics_of(step).filter_map(|metric| metric.of.role());
+        if let Some(role) = roles.into_iter().find(|role| !plan.roles.contains(role)) {
+            let role = role.as_str();
+            return Err((
+                at,
+                format!(
+                    "the metrics of the {role} are read, and none runs in this case; add it to `cluster.roles`"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What a step says of metrics.
+fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
+    let lists = step.expect.iter().filter_map(|expect| match &expect.predicate {
+        Predicate::Metrics(list) => Some(list),
+        _ => None,
+    });
+    lists.flatten()
+}
+
+impl Plan {
+    /// What the case says of metrics.
+    pub fn metrics(&self) -> impl Iterator<Item = &Metric> {
+        self.steps.iter().flat_map(metrics_of)
+    }
+
+    /// Whether the case reads the metrics of a role, or of the API server.
+    pub fn reads_metrics_of(&self, speaker: Speaker) -> bool {
+        self.metrics().any(|metric| metric.of == speaker)
+    }
+
+    /// The names of the series that it reads. What else programs tell is not kept.
+    pub(crate) fn metric_names(&self) -> BTreeSet<&str> {
+        self.metrics().map(|metric| metric.series.name.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::plan::resolve;
+    use crate::scenario::parse;
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_its_place() {
+        let error = |metrics: Value| {
+            let expect = json!([{"metrics": metrics, "why": "w"}]);
+            let text = json!({"id": "publisher/b", "title": "t", "steps": [{"id": "s", "expect": expect}]});
+            let cases = parse("f.yaml", &text.to_string());
+            let error = cases
+                .and_then(|cases| resolve(&cases[0]))
+                .expect_err("it cannot be read");
+            error.to_string()
+        };
+        for (metrics, words) in [
+            (json!({"scheduler": {"a": 1}}), "add it to `cluster.roles`"),
+            (json!({"publisher": {}}), "names no series"),
+            (json!({"publisher": {"a{b}": 1}}), "names no series; write a name"),
+            (
+                json!({"publisher": {"a": "lots"}}),
+                "is no amount; write a number",
+            ),
+            (json!({"driver": {"a": 1}}), "cleaner, server"),
+        ] {
+            let error = error(metrics);
+            assert!(error.starts_with("f.yaml:1:") && error.contains(words), "{error}");
+        }
+    }
+}

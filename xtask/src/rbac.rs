@@ -1,0 +1,195 @@
+//! `rbac`: the least that programs need to be allowed, from what cases make them ask for, and the proof that it is enough.
+//!
+//! Thin: what was asked for becomes rules in `harness::permissions`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use suites::harness::journal::Fact;
+use suites::harness::judge::Verdict;
+use suites::harness::manifest::Manifest;
+use suites::harness::permissions::{least, refused};
+use suites::harness::plan::{Grants, Plan};
+use suites::harness::report::Paint;
+use suites::harness::scenario::{GrantSpec, Role};
+use suites::harness::{self, RunOptions};
+
+use crate::args::{SelectArgs, patience};
+use crate::chosen::Chosen;
+use crate::out::{eprintln, println};
+use crate::runner::options;
+use crate::runtime::runtime;
+use crate::selected::selected;
+use crate::{Exit, preflight};
+
+/// Arguments of `rbac`.
+#[derive(Args)]
+pub(crate) struct RbacArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Derive it for the programs of that manifest, in real time, instead of the references in simulated time
+    #[arg(long, value_name = "FILE")]
+    sut: Option<PathBuf>,
+    /// Multiply every bound, for slow machines
+    #[arg(long, default_value_t = 1.0, value_parser = patience)]
+    patience: f64,
+}
+
+/// Runs the selected cases twice.
+pub(crate) fn run(args: &RbacArgs) -> Exit {
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
+    let chosen = match &args.sut {
+        Some(path) => Chosen::of_manifest(path)?,
+        None => Chosen::built_in(None),
+    };
+    let plans = plans(&args.select, chosen.manifest.as_ref())?;
+    preflight::temporary_files()?;
+    let roles = roles(&chosen, &plans);
+    let options = RunOptions {
+        seed: args.sut.is_none().then_some(0),
+        ..options(args.patience, chosen.manifest.as_ref(), None)
+    };
+    let runner = Runner { chosen, options };
+    runtime()?.block_on(async {
+        let mut facts = Vec::new();
+        for plan in &plans {
+            facts.extend(runner.run(plan).await?);
+        }
+        let grants = least(&facts, &roles);
+        grants
+            .iter()
+            .for_each(|(role, rules)| print(&runner.name(*role), *role, rules));
+        runner.prove(&plans, &grants, &roles).await
+    })
+}
+
+/// The cases that can be run so, as they are for the programs.
+fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, Exit> {
+    let mut plans = Vec::new();
+    for plan in selected(select)? {
+        let own = (!plan.grants.is_empty()).then(|| "it says itself what programs may do".to_owned());
+        if let Some(why) = own.or_else(|| manifest?.skips(&plan)) {
+            eprintln!("skip  {}: {why}", plan.id());
+            continue;
+        }
+        plans.push(match manifest {
+            None => plan,
+            Some(manifest) => manifest.adapt(&plan).map_err(|error| {
+                eprintln!("error: {error}");
+                Exit::Usage
+            })?,
+        });
+    }
+    match plans.is_empty() {
+        true => Err(Exit::Nothing),
+        false => Ok(plans),
+    }
+}
+
+/// The roles whose permissions are wanted: those of the programs under test that the cases have, but for drivers, which ask for nothing.
+fn roles(chosen: &Chosen, plans: &[Plan]) -> Vec<Role> {
+    let played = |role: &Role| {
+        let mut own = chosen.manifest.iter().flat_map(Manifest::roles);
+        *role != Role::Driver
+            && plans.iter().any(|plan| plan.roles.contains(role))
+            && (chosen.manifest.is_none() || own.any(|own| own == *role))
+    };
+    Role::ALL.into_iter().filter(played).collect()
+}
+
+struct Runner {
+    chosen: Chosen,
+    options: RunOptions,
+}
+
+impl Runner {
+    /// What the program of a role is called.
+    fn name(&self, role: Role) -> String {
+        match &self.chosen.manifest {
+            Some(manifest) => manifest.name.clone(),
+            None => format!("capacity-{}", role.as_str()),
+        }
+    }
+
+    /// The facts of a case that passes; another ends the command, as it shows too little.
+    async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
+        let ran = harness::run(Arc::new(plan.clone()), &self.chosen.systems, self.options).await;
+        let outcome = ran.map_err(|error| {
+            eprintln!("error: {}: {error}", plan.id());
+            Exit::Environment
+        })?;
+        let Some(failure) = outcome.verdict.failure() else {
+            return Ok(outcome.journal.since(0));
+        };
+        let missing = failure.chain.first_missing();
+        let missing = missing.map(|link| format!("; {}: {}", link.text, link.note));
+        eprintln!(
+            "{}  {}: {}{}",
+            Paint::of(&std::io::stderr()).bad("FAIL"),
+            plan.id(),
+            failure.summary,
+            missing.unwrap_or_default()
+        );
+        Err(match outcome.verdict {
+            Verdict::Inconclusive(_) => Exit::Inconclusive,
+            _ => Exit::Failed,
+        })
+    }
+
+    /// Runs the cases again with these permissions and no others.
+    async fn prove(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
+        for plan in plans {
+            let facts = self.run(&plan.granted(grants)).await.inspect_err(|_| {
+                eprintln!("{} passes with every permission, and not with these", plan.id());
+            })?;
+            let refused = refused(&facts, roles);
+            if let Some(first) = refused.first() {
+                let id = plan.id();
+                eprintln!("{id} passes with these permissions, but asked for more: {first}");
+                return Ok(Exit::Failed);
+            }
+        }
+        let words = match plans.len() {
+            1 => "1 case passes".to_owned(),
+            number => format!("{number} cases pass"),
+        };
+        eprintln!("{words} with these permissions and no others, and nothing was refused");
+        Ok(Exit::Passed)
+    }
+}
+
+/// Prints the roles as a chart has them: a Role is for the namespace that the chart is installed into.
+fn print(name: &str, role: Role, rules: &[GrantSpec]) {
+    for (kind, is_here) in [("ClusterRole", false), ("Role", true)] {
+        let own: Vec<&GrantSpec> = rules
+            .iter()
+            .filter(|rule| rule.namespace.is_some() == is_here)
+            .collect();
+        if own.is_empty() {
+            continue;
+        }
+        println!("---\n# What the {} asks for.", role.as_str());
+        println!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\nrules:");
+        for rule in own {
+            println!("  - apiGroups: {}", list(&rule.api_groups));
+            println!("    resources: {}", list(&rule.resources));
+            println!("    verbs: {}", list(&rule.verbs));
+        }
+    }
+}
+
+/// A list in YAML; only the core group, which has no name, needs quotes.
+fn list(words: &[String]) -> String {
+    let word = |word: &String| {
+        if word.is_empty() {
+            "\"\"".to_owned()
+        } else {
+            word.clone()
+        }
+    };
+    format!("[{}]", words.iter().map(word).collect::<Vec<_>>().join(", "))
+}
