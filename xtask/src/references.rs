@@ -186,7 +186,8 @@ fn publisher_options(access: Access) -> publisher::Options {
         retry_interval_start: RETRY_START,
         retry_interval_max: RETRY_MAX,
         timeout: Duration::from_secs(2),
-        namespace: Some(access.namespace),
+        // As a program reads an empty variable.
+        namespace: Some(access.namespace).filter(|it| !it.is_empty()),
         pod_name: access.pod,
         node_name: access.node,
         election,

@@ -11,7 +11,7 @@ use super::Cluster;
 use super::address::at;
 use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
-use crate::plan::{Action, Effect, Plan, Script, Target, objects};
+use crate::plan::{Action, Effect, Plan, Script, Target, interval, objects};
 use crate::scenario::Role;
 use crate::start_error::StartError;
 
@@ -144,6 +144,15 @@ impl Cluster {
             Action::Start(role) => {
                 let from = self.journal.len();
                 self.start_role(*role)?;
+                self.up(from).await;
+            }
+            Action::Republish(settings) => {
+                self.fleet.stop(Role::Publisher).await;
+                self.settings.publisher = *settings;
+                self.settings.refresh = interval(*settings, self.refresh);
+                self.create_owners().await?;
+                let from = self.journal.len();
+                self.start_role(Role::Publisher)?;
                 self.up(from).await;
             }
             Action::Reschedule(settings) => {

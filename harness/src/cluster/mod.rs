@@ -22,6 +22,7 @@ mod ready;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use capacity_types::Segment;
 use fake_apiserver::{ApiServer, RuleId};
@@ -88,8 +89,8 @@ pub(crate) struct Cluster {
     metrics: Metrics,
     /// Kept for its drop: the extenders end with it.
     _extenders: extender::Extenders,
-    /// Instances of the central publisher, if they elect a leader.
-    replicas: Option<u8>,
+    /// The poll interval of publishers that poll.
+    refresh: Duration,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
     /// Faults in force, by the case's names.
@@ -169,7 +170,7 @@ impl Cluster {
             },
             metrics: Metrics::of(plan),
             _extenders: extenders,
-            replicas: plan.publisher.replicas,
+            refresh,
             pod: None,
             faults: BTreeMap::new(),
             scripts: BTreeMap::new(),
@@ -196,10 +197,14 @@ impl Cluster {
                 return Err(refused(name, status.to_string()));
             }
         }
-        if plan.publisher.owner_level.is_some() {
-            let pod = owner::create_chain(&self.local).await;
-            self.pod =
-                Some(pod.map_err(|status| refused("create the owners".to_owned(), status.to_string()))?);
+        let owners = self.create_owners().await;
+        owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
+    }
+
+    /// The publisher's pod with its owners, where it is set to have any, and they are not there yet.
+    async fn create_owners(&mut self) -> Result<(), Refused> {
+        if self.settings.publisher.owner_level.is_some() && self.pod.is_none() {
+            self.pod = Some(owner::create_chain(&self.local).await?);
         }
         Ok(())
     }
@@ -261,7 +266,7 @@ impl Cluster {
 
     /// Starts the publisher of a node, or the central one, or all candidates for it.
     fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
-        let clients = match (node, self.replicas) {
+        let clients = match (node, self.settings.publisher.replicas) {
             (None, Some(replicas)) => (1..=replicas)
                 .map(|number| Role::Publisher.client(Some(&number.to_string())))
                 .collect(),
@@ -294,7 +299,10 @@ impl Cluster {
             token,
             csi_socket,
             node,
-            namespace: NAMESPACE.to_owned(),
+            namespace: match role == Role::Publisher && !self.settings.publisher.namespace {
+                true => String::new(),
+                false => NAMESPACE.to_owned(),
+            },
             pod: self.pod.clone(),
             metrics_address,
             settings: self.settings.clone(),

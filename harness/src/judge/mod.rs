@@ -32,7 +32,7 @@ pub(crate) use rows::{Offer, format_offer, row_key};
 pub use verdict::{Failure, Progress, Verdict};
 
 use crate::cluster_state::ClusterState;
-use crate::journal::{BoundFact, Fact, ProcessEvent, What};
+use crate::journal::{BoundFact, Fact, ProcessEvent, ProcessFact, What};
 use crate::oracle::Oracle;
 use crate::plan::{Plan, Predicate, Step};
 use deadline::{Acted, Pace, Wait};
@@ -154,7 +154,7 @@ impl<'p> Judge<'p> {
                     ProcessEvent::Flooded(what) => format!("{client} floods: {what} in one case"),
                     ProcessEvent::Started | ProcessEvent::Stopped | ProcessEvent::Killed => String::new(),
                 };
-                if !summary.is_empty() {
+                if !summary.is_empty() && !self.expects_end(process) {
                     let exit = match &process.event {
                         ProcessEvent::Exited(exit) => Some(exit.clone()),
                         _ => None,
@@ -168,6 +168,13 @@ impl<'p> Judge<'p> {
         self.each_monitor(fact, |_, monitor, view| {
             monitor.observe(View { is_surplus, ..view }, fact);
         });
+    }
+
+    /// Whether the step expects that a role ends by itself; with which words is for the expectation to say.
+    fn expects_end(&self, process: &ProcessFact) -> bool {
+        let is_end = matches!(process.event, ProcessEvent::Exited(_));
+        let mut expected = self.monitors.iter().map(|monitor| &monitor.expect.predicate);
+        is_end && expected.any(|it| matches!(it, Predicate::Ends(roles) if roles.contains_key(&process.role)))
     }
 
     fn each_monitor(&mut self, fact: &Fact, mut each: impl FnMut(usize, &mut Monitor<'p>, View<'_>)) {

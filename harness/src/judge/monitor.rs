@@ -2,6 +2,7 @@
 //!
 //! A monitor never looks at a clock: bounds reach it as facts of the journal, so that a stored journal judges the same.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::pattern;
@@ -9,9 +10,10 @@ use super::predicate::{self};
 use super::rows::DiffRow;
 use super::settled::Scene;
 use crate::cluster_state::{ClusterState, Rounds};
-use crate::journal::{BoundKind, Fact, What};
+use crate::journal::{BoundKind, Fact, ProcessEvent, What};
 use crate::oracle::Oracle;
 use crate::plan::{Bound, Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
+use crate::scenario::Role;
 
 /// Where a monitor stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub enum Reason {
     NoEvidence,
     /// The driver has answered something else, and is not called again.
     OtherAnswer,
+    /// A role has ended with other words.
+    OtherWords,
 }
 
 /// One expectation of the running step.
@@ -52,6 +56,8 @@ pub(super) struct Monitor<'p> {
     pub(super) seen: u64,
     /// How many of them there may be by now.
     pub(super) limit: Option<u64>,
+    /// The roles that have ended as they must.
+    ended: BTreeSet<Role>,
     /// Whether the window of a negative expectation is open.
     anchored: bool,
     /// Since when it has been true.
@@ -105,6 +111,7 @@ impl<'p> Monitor<'p> {
             decided_by: None,
             seen: 0,
             limit: None,
+            ended: BTreeSet::new(),
             anchored,
             since: Since::default(),
         };
@@ -127,6 +134,7 @@ impl<'p> Monitor<'p> {
             Predicate::Never { of, after } => self.observe_never(view, of, after.as_deref(), fact),
             Predicate::Count(count) => self.observe_count(view, count, fact),
             Predicate::Order(list) => self.observe_order(view, list, fact),
+            Predicate::Ends(roles) => self.observe_end(view, roles, fact),
             _ => self.observe_state(view, fact),
         }
         self.ripen(view, fact);
@@ -249,6 +257,20 @@ impl<'p> Monitor<'p> {
         }
     }
 
+    fn observe_end(&mut self, view: View<'_>, roles: &BTreeMap<Role, String>, fact: &Fact) {
+        let What::Process(process) = &fact.what else {
+            return;
+        };
+        let (ProcessEvent::Exited(exit), Some(words)) = (&process.event, roles.get(&process.role)) else {
+            return;
+        };
+        if !exit.to_string().contains(words) {
+            return self.decide(Phase::Failed(Reason::OtherWords), fact);
+        }
+        self.ended.insert(process.role);
+        self.satisfy(view, fact);
+    }
+
     fn satisfy(&mut self, view: View<'_>, fact: &Fact) {
         self.decided_by = Some(fact.seq);
         if self.phase == Phase::Waiting && self.is_satisfied_now() {
@@ -262,6 +284,7 @@ impl<'p> Monitor<'p> {
             Predicate::Never { .. } => self.anchored,
             Predicate::Count(count) => self.seen >= count.min,
             Predicate::Order(list) => self.seen >= list.len() as u64,
+            Predicate::Ends(roles) => self.ended.len() == roles.len(),
             _ => false,
         }
     }

@@ -34,9 +34,11 @@ pub(super) fn evaluate(plan: &Plan, cluster: &ClusterState, predicate: &Predicat
             .map(|(pod, text)| refusal(cluster, pod, text))
             .collect(),
         // What the specification demands is known where its world is followed.
-        Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_) | Predicate::Specification => {
-            Vec::new()
-        }
+        Predicate::Never { .. }
+        | Predicate::Count(_)
+        | Predicate::Order(_)
+        | Predicate::Ends(_)
+        | Predicate::Specification => Vec::new(),
     }
 }
 

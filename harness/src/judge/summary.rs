@@ -43,6 +43,7 @@ pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> Stri
             )
         }
         (Phase::Failed(Reason::OtherAnswer), _) => "the driver answered something else".to_owned(),
+        (Phase::Failed(Reason::OtherWords), _) => "it ended with other words".to_owned(),
         (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
         (_, Predicate::Count(count)) => {
             let seen = format_seen(monitor.seen);

@@ -10,7 +10,7 @@ use super::scope::{Scope, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
-    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role, SchedulerSpec, Short,
+    NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, ReleaseSpec, Role, SchedulerSpec, Short,
 };
 use crate::settings::{Settings, of_role};
 
@@ -50,9 +50,13 @@ impl Scope<'_> {
                 Action::Start(*role),
                 format!("start the {}", role.as_str()),
             )]),
+            ActionSpec::Publisher(spec) => Ok(vec![(
+                Action::Republish(*spec),
+                format!("start the publisher anew{}", of_publisher(*spec)),
+            )]),
             ActionSpec::Scheduler(spec) => Ok(vec![(
                 Action::Reschedule(spec.clone()),
-                format!("start the scheduler anew{}", settings(spec)),
+                format!("start the scheduler anew{}", of_scheduler(spec)),
             )]),
             ActionSpec::Fault(spec) => self.fault(spec),
             ActionSpec::Unfault(id) => self.unfault(id),
@@ -253,13 +257,26 @@ impl Scope<'_> {
     }
 }
 
-/// The settings that are not usual, in words.
-fn settings(spec: &SchedulerSpec) -> String {
+/// The publisher's settings that are not usual, in words.
+fn of_publisher(spec: PublisherSpec) -> String {
+    let settings = Settings {
+        publisher: spec,
+        ..Settings::default()
+    };
+    unusual(Role::Publisher, &settings)
+}
+
+/// The scheduler's settings that are not usual, in words.
+fn of_scheduler(spec: &SchedulerSpec) -> String {
     let settings = Settings {
         scheduler: spec.clone(),
         ..Settings::default()
     };
-    let values = of_role(Role::Scheduler).map(|setting| (setting.name, setting.value(&settings)));
+    unusual(Role::Scheduler, &settings)
+}
+
+fn unusual(role: Role, settings: &Settings) -> String {
+    let values = of_role(role).map(|setting| (setting.name, setting.value(settings)));
     let words: Vec<_> = values
         .filter(|(_, value)| !value.is_usual)
         .map(|(name, value)| format!("{name} {}", value.text))

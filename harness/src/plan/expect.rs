@@ -10,8 +10,8 @@ use super::bound;
 use super::pattern::{Pattern, pattern};
 use crate::exposition::Series;
 use crate::scenario::{
-    Amounts, AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec,
-    Short, Speaker,
+    Amounts, AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role,
+    RowSpec, Short, Speaker,
 };
 use crate::segment::Segments;
 
@@ -51,7 +51,7 @@ impl Expect {
             Predicate::Refusal(_) | Predicate::Never { .. } | Predicate::Specification => true,
             Predicate::Count(count) => count.max.is_some(),
             Predicate::Metrics(list) => list.iter().any(|metric| !metric.want.only_grow()),
-            Predicate::Answers(_) | Predicate::Order(_) => false,
+            Predicate::Answers(_) | Predicate::Ends(_) | Predicate::Order(_) => false,
         }
     }
 }
@@ -73,6 +73,8 @@ pub enum Predicate {
     Answers(BTreeMap<String, AnswerSpec>),
     /// What metrics say.
     Metrics(Vec<Metric>),
+    /// Words with which a role ends by itself in the step.
+    Ends(BTreeMap<Role, String>),
     /// A fact that must not be seen, perhaps only after another.
     Never {
         /// The fact.
@@ -189,7 +191,11 @@ pub(super) fn expect(
     let predicate = predicate(spec, segments)?;
     let is_state = !matches!(
         predicate,
-        Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_) | Predicate::Metrics(_)
+        Predicate::Never { .. }
+            | Predicate::Count(_)
+            | Predicate::Order(_)
+            | Predicate::Metrics(_)
+            | Predicate::Ends(_)
     );
     if spec.always && !is_state {
         return Err(
@@ -244,6 +250,7 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
             .clone()
             .map(|answers| Ok(Predicate::Answers(answers))),
         spec.metrics.as_ref().map(metrics),
+        spec.ends.clone().map(|roles| Ok(Predicate::Ends(roles))),
         spec.never.as_ref().map(|of| never(of, segments)),
         spec.count.as_ref().map(|of| count(of, segments)),
         spec.order.as_ref().map(|list| {
@@ -255,7 +262,8 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         }),
     ];
     let mut given = candidates.into_iter().flatten();
-    let one_of = "capacities, placement, claims, objects, refusal, answers, metrics, never, count, order";
+    let one_of =
+        "capacities, placement, claims, objects, refusal, answers, metrics, ends, never, count, order";
     match (given.next(), given.next()) {
         (Some(only), None) => only,
         (None, _) => Err(format!("an expectation needs one of {one_of}")),

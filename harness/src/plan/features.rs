@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Action, Effect, Plan};
-use crate::scenario::{Mode, Role, SchedulerSpec, Speaker};
+use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
 
 /// Something that not every implementation of a role does.
@@ -148,6 +148,9 @@ impl Feature {
             Needed::BySettings(Role::Scheduler, needed) => {
                 schedulers(plan).any(|spec| needed(&plan.settings_with(spec)))
             }
+            Needed::BySettings(Role::Publisher, needed) => {
+                publishers(plan).any(|spec| needed(&plan.settings_with_publisher(spec)))
+            }
             Needed::BySettings(role, needed) => plays(plan, role) && needed(&plan.settings(Duration::ZERO)),
         }
     }
@@ -202,6 +205,16 @@ impl Plan {
 
 fn plays(plan: &Plan, role: Role) -> bool {
     plan.roles.contains(&role)
+}
+
+/// Every way in which the publisher is set, at the start and later.
+fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
+    let later = actions(plan).filter_map(|action| match action {
+        Action::Republish(spec) => Some(*spec),
+        _ => None,
+    });
+    let first = plays(plan, Role::Publisher).then_some(plan.publisher);
+    first.into_iter().chain(later)
 }
 
 /// Every way in which the scheduler is set, at the start and later.

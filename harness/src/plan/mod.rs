@@ -43,6 +43,7 @@ pub(crate) use grants::group_of;
 pub use pattern::{CallPattern, Pattern, PatternKind};
 pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;
+pub(crate) use settings::interval;
 
 use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, SchedulerSpec, Size};
 use crate::segment::Segments;
@@ -210,6 +211,8 @@ pub enum Action {
     Stop(Role),
     /// Start a role again.
     Start(Role),
+    /// Start the publisher anew with these settings.
+    Republish(PublisherSpec),
     /// Start the scheduler anew with these settings.
     Reschedule(SchedulerSpec),
     /// The API server fails by a rule, under the case's name for it; perhaps the client that meets it is killed.

@@ -86,6 +86,7 @@ fn of_action(action: &Action) -> Option<String> {
         Action::Attempt(inner) => return of_action(inner),
         Action::Pool(_, Some(storage)) => of_storage(storage),
         Action::Reschedule(spec) => of_scheduler(spec),
+        Action::Republish(_) => Some("a publisher that starts with other settings"),
         Action::Reserve(_) | Action::Unreserve(_) => Some("devices that are reserved"),
         Action::Delete(Target::Named {
             resource, namespace, ..
@@ -191,6 +192,11 @@ mod tests {
                 json!({"nodes": [{"name": "n1", "allocatable": {"pods": "1"}}]}),
                 none,
                 "`allocatable`",
+            ),
+            (
+                json!({}),
+                json!([{"publisher": {"zero": true}}]),
+                "a publisher that starts with other settings",
             ),
             (json!({}), json!([fault]), "a fault without an end (`down`)"),
             (json!({}), json!([owner]), "owner"),

@@ -3,23 +3,36 @@
 use std::time::Duration;
 
 use super::Plan;
-use crate::scenario::SchedulerSpec;
+use crate::scenario::{PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
 /// The poll interval of a publisher that is not to poll.
 const UNPOLLED: Duration = Duration::from_secs(3600);
+
+/// The poll interval of a publisher, where others have that one.
+pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
+    if publisher.polls { refresh } else { UNPOLLED }
+}
 
 impl Plan {
     /// The settings at the start, without the extenders, which have no address yet.
     pub(crate) fn settings(&self, refresh: Duration) -> Settings {
         Settings {
             mode: self.mode,
-            refresh: if self.publisher.polls { refresh } else { UNPOLLED },
+            refresh: interval(self.publisher, refresh),
             publisher: self.publisher,
             scheduler: self.scheduler.clone(),
             extenders: None,
             driver: self.driver.name.clone(),
             orphan_after: self.orphan_after,
+        }
+    }
+
+    /// The same, with another publisher.
+    pub(super) fn settings_with_publisher(&self, publisher: PublisherSpec) -> Settings {
+        Settings {
+            publisher,
+            ..self.settings(Duration::ZERO)
         }
     }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec,
-    ReserveSpec, Role, SchedulerSpec, Short, Size,
+    CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, PublisherSpec,
+    ReleaseSpec, ReserveSpec, Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.
@@ -47,6 +47,8 @@ pub enum ActionSpec {
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),
+    /// Start the publisher anew with these settings; what is left out has its default again.
+    Publisher(PublisherSpec),
     /// Start the scheduler anew with these settings; what is left out has its default again.
     Scheduler(SchedulerSpec),
     /// The API server fails in some way from now on.

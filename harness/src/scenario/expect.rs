@@ -25,6 +25,8 @@ pub struct ExpectSpec {
     pub answers: Option<BTreeMap<String, AnswerSpec>>,
     /// What the metrics of a role, or of the API server (`server`), must be: series → amount. They are read when everything is quiet.
     pub metrics: Option<BTreeMap<Speaker, BTreeMap<String, Short<Amounts>>>>,
+    /// Roles that end by themselves in the step, as by refusing to start: words of their reason, or of what they say last.
+    pub ends: Option<BTreeMap<Role, String>>,
     /// A fact that must not be seen.
     pub never: Option<PatternSpec>,
     /// A fact that must be seen so often.

@@ -30,6 +30,8 @@ impl Mode {
 pub struct PublisherSpec {
     /// Publish at all; otherwise it provisions only.
     pub publish: bool,
+    /// It is told in which namespace it runs; otherwise that is empty.
+    pub namespace: bool,
     /// Ask the driver again in every refresh interval; otherwise once an hour, which no case lives to see, so that only events count.
     pub polls: bool,
     /// Objects are known to be its own by their owner, as in external-provisioner 2.0.0, instead of by their labels.
@@ -63,6 +65,7 @@ impl Default for PublisherSpec {
     fn default() -> Self {
         PublisherSpec {
             publish: true,
+            namespace: true,
             polls: true,
             by_owner: false,
             metadata: false,

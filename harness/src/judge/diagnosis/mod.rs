@@ -8,10 +8,12 @@ mod capacities;
 mod claims;
 mod placement;
 
+use std::collections::BTreeMap;
+
 use super::rows::{DiffRow, RowState, Subject};
 use super::{objects, pattern};
 use crate::cluster_state::ClusterState;
-use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
+use crate::journal::{Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{CallPattern, Objects, Pattern, PatternKind, Plan, Predicate};
 use crate::scenario::Role;
 
@@ -113,6 +115,7 @@ impl<'a> Window<'a> {
                 chain
             }
             Predicate::Order(list) => self.order_chain(list),
+            Predicate::Ends(roles) => self.end_chain(roles, decided_by),
             _ => Chain::default(),
         }
     }
@@ -241,6 +244,27 @@ impl<'a> Window<'a> {
         let message = answer.message.as_deref().map(|text| format!(": {text}"));
         let note = format!("it is {}{}", row.got, message.unwrap_or_default());
         chain.missing(format!("{name}.{figure} is {}", row.want), note);
+        chain
+    }
+
+    /// A role had to end by itself, and has not, or with other words.
+    fn end_chain(&self, roles: &BTreeMap<Role, String>, decided_by: u64) -> Chain {
+        let mut chain = Chain::default();
+        let has_ended = |fact: &&Fact, role: Role| {
+            matches!(&fact.what, What::Process(process)
+                if process.role == role && matches!(process.event, ProcessEvent::Exited(_)))
+        };
+        for (role, words) in roles {
+            let ended = self.step().find(|fact| has_ended(fact, *role));
+            let role = role.as_str();
+            if !chain.link(format!("the {role} ends by itself"), ended, "it goes on") {
+                break;
+            }
+            if let Some(fact) = ended.filter(|fact| fact.seq == decided_by) {
+                let note = crate::fact_display::format(fact);
+                chain.missing(format!("the {role} ends with “{words}”"), note);
+            }
+        }
         chain
     }
 

@@ -2,6 +2,7 @@
 
 mod deadline;
 mod duplicates;
+mod ends;
 mod monitor;
 mod placement;
 mod specification;

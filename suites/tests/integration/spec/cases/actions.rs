@@ -56,6 +56,7 @@ impl Walk<'_> {
             Action::Stop(role) => drop(self.active.remove(role)),
             Action::Start(role) => drop(self.active.insert(*role)),
             Action::Reschedule(spec) => self.cluster.world.scheduler = scheduler(spec),
+            Action::Republish(_) => self.lose(LeftOut::Settings),
             Action::Fault { id, rule, kills } => {
                 if *kills {
                     self.lose(LeftOut::Killed);

@@ -29,6 +29,10 @@ pub(crate) enum LeftOut {
     OwnerGoes,
     /// A program that is needed does not run.
     Stopped,
+    /// The publisher starts with other settings.
+    Settings,
+    /// Programs may not do everything.
+    Permissions,
 }
 
 impl fmt::Display for LeftOut {
@@ -46,6 +50,8 @@ impl fmt::Display for LeftOut {
             LeftOut::ByHand => "the case makes volumes itself",
             LeftOut::OwnerGoes => "the owner of objects goes",
             LeftOut::Stopped => "a program does not run",
+            LeftOut::Settings => "the publisher gets other settings",
+            LeftOut::Permissions => "programs may not do everything",
         })
     }
 }

@@ -66,6 +66,9 @@ impl<'p> Walk<'p> {
         if !plan.extenders.is_empty() {
             walk.lost = Some(LeftOut::Extender);
         }
+        if !plan.grants.is_empty() {
+            walk.lost = Some(LeftOut::Permissions);
+        }
         let gate = plan.gates.get("CSIStorageCapacity").copied();
         walk.cluster.world.api = Api {
             release: Release::new(plan.release.minor()),

@@ -1,0 +1,75 @@
+//! A role that ends by itself: where that is expected, with the words that are expected, and where it is not.
+
+use serde_json::{Value, json};
+
+use super::{Story, steps};
+use crate::judge::Verdict;
+
+/// A step that expects the publisher to end so.
+fn story() -> Story {
+    let end = json!({"ends": {"publisher": "NAMESPACE"}, "why": "w"});
+    let write = json!({"never": {"write": "delete nodes"}, "why": "w"});
+    steps(&json!([{"id": "a", "expect": [end]}, {"id": "b", "expect": [write]}]))
+}
+
+fn exited(lines: &[&str]) -> Value {
+    let words = json!({"isReason": false, "lines": lines});
+    json!({"fact": "process", "client": "publisher", "role": "publisher",
+        "event": {"exited": {"how": "exit status: 1", "lastWords": words}}})
+}
+
+fn summary(story: &Story) -> String {
+    match story.judge.verdict() {
+        Verdict::Fail(failure) => {
+            let missing = failure.chain.first_missing();
+            let missing = missing.map(|link| format!("{}: {}", link.text, link.note));
+            format!("{}; {}", failure.summary, missing.unwrap_or_default())
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_end_with_the_words_is_as_expected() {
+    let mut story = story();
+    story.tell(exited(&["starting", "error: NAMESPACE is not set"]));
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn an_end_with_other_words_is_none_that_was_expected() {
+    let mut story = story();
+    story.tell(exited(&["no such file"]));
+    let told = summary(&story);
+    assert!(
+        told.starts_with(
+            "it ended with other words; the publisher ends with “NAMESPACE”: publisher ended by itself"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn who_goes_on_has_not_ended() {
+    let mut story = story();
+    story.next_bound();
+    let told = summary(&story);
+    assert!(
+        told.ends_with("the publisher ends by itself: it goes on"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_end_in_another_step_is_a_failure() {
+    let mut story = story();
+    story.tell(exited(&["NAMESPACE"]));
+    assert!(story.is_done_when_quiet());
+    story.tell(json!({"fact": "stepStarted", "step": 1}));
+    story.tell(exited(&["NAMESPACE"]));
+    let told = summary(&story);
+    assert!(
+        told.starts_with("publisher ended by itself: exit status: 1"),
+        "{told}"
+    );
+}
