@@ -89,6 +89,8 @@ impl Cluster {
             told += 1;
             samples.extend(self.metrics.names.contains(&sample.series.name).then_some(sample));
         }
+        // Programs tell their series in any order, and the same run has to have the same journal.
+        samples.sort_by(|one, other| one.series.cmp(&other.series));
         Reading {
             client,
             samples,
