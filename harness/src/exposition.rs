@@ -1,8 +1,8 @@
 //! The text in which programs tell their metrics: the exposition format of Prometheus, and OpenMetrics, which differ in comments alone as
 //! far as one reads samples. Also how a case names series, which is how PromQL does (`name{label="value"}`).
 //!
-//! Knows no metric, and nothing of how the text is got. Written here because what there is on crates.io either splits labels at the commas in
-//! their values, or refuses a text of one format that has a trait of the other.
+//! Knows no metric, and nothing of how the text is got. Written here because `prometheus-parse` splits labels at
+//! the commas and equals signs in their values, which names of segments have.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -145,6 +145,15 @@ fn every_case_is_named_for_a_defect_and_every_name_is_a_case() {
 
 /// What the self-test says of two cases and a defect with these claims.
 async fn report(claims: &[(&str, &str)], named: &[&str], healthy: Option<xtask::Defect>) -> SelftestReport {
+    report_of(Reach::Named, claims, named, healthy).await
+}
+
+async fn report_of(
+    reach: Reach,
+    claims: &[(&str, &str)],
+    named: &[&str],
+    healthy: Option<xtask::Defect>,
+) -> SelftestReport {
     bring_mutants();
     const CASES: [&str; 2] = [
         "scheduler/filter/limit/exactly",
@@ -166,7 +175,7 @@ async fn report(claims: &[(&str, &str)], named: &[&str], healthy: Option<xtask::
         plans: CASES.map(load).to_vec(),
         is_whole: true,
         sut: None,
-        reach: Reach::Named,
+        reach,
         jobs: 8,
         build: Arc::new(move |name| {
             let defect = name.map_or(healthy, |name| xtask::Defect::named(name).ok());
@@ -175,6 +184,24 @@ async fn report(claims: &[(&str, &str)], named: &[&str], healthy: Option<xtask::
     });
     let trials = selftest.run(|_| {}).await;
     SelftestReport::new(&selftest, &trials, Vec::new())
+}
+
+#[tokio::test]
+async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_violates_which_it_caught() {
+    let claims = [("scheduler/filter/limit/exactly", "a node is chosen")];
+    let report = report_of(Reach::Full, &claims, &["scheduler/claims/kinds"], None).await;
+    let unbroken = |case: &str| {
+        let case = report.cases.iter().find(|it| it.id == case).unwrap();
+        case.unbroken.clone()
+    };
+    let exactly = unbroken("scheduler/filter/limit/exactly");
+    assert!(!exactly.contains(&"SCHED-10".to_owned()) && exactly.contains(&"SCHED-07".to_owned()));
+    // The other case does not catch it, whatever it names.
+    let other = unbroken("scheduler/claims/kinds/without-volumes");
+    let counted = report.demands.unwrap();
+    assert_eq!(counted.broken, 1);
+    assert_eq!(counted.named, 1 + exactly.len() + other.len());
+    assert_eq!(counted.unbroken_core, exactly.len() + other.len());
 }
 
 fn texts(report: &SelftestReport) -> Vec<String> {

@@ -27,7 +27,7 @@ fn the_list_says_what_each_defect_does_and_runs_nothing() {
     assert_eq!(code, 0, "{error}");
     assert!(
         out.contains(
-            "scheduler-off-by-one  It demands one byte more than is requested\n    modelled on      SCHED-10\n"
+            "scheduler-off-by-one  It demands one byte more than is requested\n    modelled on      SCHED-10,"
         ),
         "{out}"
     );

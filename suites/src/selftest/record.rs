@@ -6,7 +6,7 @@ use harness::manifest::Words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::broken::{Broken, broken};
+use super::broken::{Broken, unbroken};
 use super::{Reach, Selftest};
 use crate::defects::Defect;
 
@@ -169,7 +169,7 @@ impl SelftestReport {
         };
         report.cases = cases(selftest, trials);
         if report.full && selftest.is_whole {
-            report.demands = Some(broken(selftest, &mut report.cases));
+            report.demands = Some(demands(selftest, &mut report.cases));
         }
         report.problems = problems(selftest, trials, &report);
         report
@@ -288,6 +288,21 @@ fn cases(selftest: &Selftest, trials: &[Trial]) -> Vec<CaseBite> {
             unbroken: Vec::new(),
         })
         .collect()
+}
+
+/// Puts down in each case which of its requirements were never broken while it watched, and counts.
+fn demands(selftest: &Selftest, cases: &mut [CaseBite]) -> Broken {
+    let mut counted = Broken::default();
+    for case in cases {
+        let Some(plan) = selftest.plans.iter().find(|plan| plan.id() == case.id) else {
+            continue;
+        };
+        let is_caught = |defect: &&Defect| case.caught.contains(&defect.name);
+        let caught: Vec<&Defect> = selftest.defects.iter().filter(is_caught).collect();
+        case.unbroken = unbroken(plan, &caught);
+        counted.add(plan, case.unbroken.len());
+    }
+    counted
 }
 
 fn undecided(trials: &[Trial]) -> Vec<String> {
