@@ -48,27 +48,25 @@ impl<'w> Open<'w> {
         node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
     }
 
-    /// The segments in one of which the volume is made for sure if there is room, each with the program that makes it there.
-    fn places(&self) -> Vec<(Instance, Segment)> {
+    /// The segments in one of which the volume is made for sure if there is room: a program runs that makes it there.
+    fn places(&self) -> impl Iterator<Item = Segment> {
         let driver = &self.class.provisioner;
         let nodes = match self.node() {
             Some(node) => vec![node],
             None => self.world.csi_nodes.keys().map(String::as_str).collect(),
         };
-        let place = |name: &str| {
+        let place = move |name: &str| {
             let node = self.world.nodes.get(name)?;
             let registration = self.world.csi_nodes.get(name)?.drivers.get(driver)?;
             let segment = registration.segment(&node.labels)?;
-            let is_allowed = self.is_allowed(&segment);
-            let here = |node: Option<&str>| Instance {
-                driver: driver.clone(),
-                node: node.map(str::to_owned),
+            let runs = |node: Option<&str>| {
+                let (driver, node) = (driver.clone(), node.map(str::to_owned));
+                self.world.publishers.contains_key(&Instance { driver, node })
             };
-            let runs = |instance: &Instance| self.world.publishers.contains_key(instance);
-            let instance = [here(None), here(Some(name))].into_iter().find(runs)?;
-            is_allowed.then_some((instance, segment))
+            let is_made = self.is_allowed(&segment) && (runs(None) || runs(Some(name)));
+            is_made.then_some(segment)
         };
-        nodes.into_iter().filter_map(place).collect()
+        nodes.into_iter().filter_map(place)
     }
 
     /// Whether the class allows a segment. Of a term that speaks of some of its keys only, CSI leaves open where a volume is made.
@@ -84,8 +82,8 @@ impl<'w> Open<'w> {
     fn missing(&self, key: &NamespacedName, backend: &dyn Backend) -> Option<Violation> {
         let wanted = bytes(self.claim.request?);
         let parameters = self.class.driver_parameters();
-        let mut places = self.places().into_iter();
-        let (_, segment) = places.find(|(_, segment)| backend.has_room(segment, &parameters, wanted))?;
+        let mut places = self.places();
+        let segment = places.find(|segment| backend.has_room(segment, &parameters, wanted))?;
         let detail = format!(
             "it has no volume, though there is room for {wanted} bytes at {}",
             capacity_types::segment::format(&segment)
