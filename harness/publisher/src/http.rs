@@ -105,7 +105,7 @@ pub(crate) struct Endpoint {
 }
 
 /// Listens, if that is wanted.
-pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<Connections>> {
+pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpListener>> {
     let address: Option<SocketAddr> = options.http_endpoint.or(options.metrics_address);
     let Some(address) = address else {
         return Ok(None);
@@ -113,11 +113,16 @@ pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<Connec
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     tracing::info!(%address, "metrics and health are served");
-    let connections = stream::unfold(listener, async |listener| {
+    Ok(Some(listener))
+}
+
+/// The connections that a listener accepts.
+pub(crate) fn connections(listener: TcpListener) -> Connections {
+    let accepted = stream::unfold(listener, async |listener| {
         let accepted = listener.accept().await;
         Some((accepted.map(|(socket, _)| Box::new(socket) as _), listener))
     });
-    Ok(Some(connections.boxed()))
+    accepted.boxed()
 }
 
 /// Serves without end.
@@ -285,12 +290,11 @@ mod tests {
         };
         assert!(bind(&options(None, None)).await.unwrap().is_none());
         for which in [0, 1] {
-            let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-            let address = free.local_addr().unwrap();
-            drop(free);
-            let options = [options(Some(address), None), options(None, Some(address))][which].clone();
-            let connections = bind(&options).await.unwrap();
-            let served = tokio::spawn(async move { serve(connections, endpoint()).await });
+            let any = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+            let options = [options(any, None), options(None, any)][which].clone();
+            let listener = bind(&options).await.unwrap().expect("it listens");
+            let address = listener.local_addr().unwrap();
+            let served = tokio::spawn(async move { serve(Some(connections(listener)), endpoint()).await });
             let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
             let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
             stream.write_all(request).await.unwrap();

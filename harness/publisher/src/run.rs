@@ -94,7 +94,7 @@ pub async fn run_with(
     options.check()?;
     let connections = match clients.metrics {
         Some(connections) => Some(connections),
-        None => http::bind(&options.http).await?,
+        None => http::bind(&options.http).await?.map(http::connections),
     };
     let (metrics, health) = (Metrics::new(), Arc::new(Health::default()));
     let endpoint = Endpoint {

@@ -3,7 +3,7 @@
 //! What of it a case speaks of becomes one fact. Judges nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::Cluster;
@@ -23,6 +23,8 @@ pub(super) struct Metrics {
     names: BTreeSet<String>,
     /// By client name: the address that it was given.
     addresses: BTreeMap<Arc<str>, String>,
+    /// The token with which the server's own are read, once they are.
+    token: OnceLock<String>,
 }
 
 impl Metrics {
@@ -32,6 +34,7 @@ impl Metrics {
             speakers: plan.metrics().map(|metric| metric.of).collect(),
             names: plan.metric_names().into_iter().map(str::to_owned).collect(),
             addresses: BTreeMap::new(),
+            token: OnceLock::new(),
         }
     }
 }
@@ -61,8 +64,8 @@ impl Cluster {
         for speaker in &self.metrics.speakers {
             let Some(role) = speaker.role() else {
                 let url = format!("{}/metrics", self.api.url());
-                let token = self.api.add_client(HARNESS);
-                readings.push(self.reading(speaker.as_str().into(), &url, Some(&token)).await);
+                let token = self.metrics.token.get_or_init(|| self.api.add_client(HARNESS));
+                readings.push(self.reading(speaker.as_str().into(), &url, Some(token)).await);
                 continue;
             };
             for client in self.fleet.running(role) {

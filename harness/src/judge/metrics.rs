@@ -5,7 +5,7 @@ use crate::client_name::HARNESS;
 use crate::cluster_state::ClusterState;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Metric;
-use crate::scenario::Role;
+use crate::scenario::{Role, Speaker};
 
 /// Whether a fact is one of those that programs may count.
 pub(super) fn may_count(what: &What) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn rows(cluster: &ClusterState, wanted: &[Metric]) -> Vec<DiffRow> {
 }
 
 fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
-    let of = wanted.of.as_str();
+    let of = wanted.of;
     let is_read = metrics.is_some_and(|metrics| {
         let mut readings = readings(metrics, of).peekable();
         readings.peek().is_some() && readings.all(|reading| reading.error.is_none())
@@ -53,24 +53,20 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
 
 /// The sum over all series that are meant, of all instances; none: there is none.
 fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
-    let samples = readings(metrics, wanted.of.as_str()).flat_map(|reading| &reading.samples);
+    let samples = readings(metrics, wanted.of).flat_map(|reading| &reading.samples);
     let meant = samples.filter(|sample| wanted.series.means(&sample.series));
     meant
         .map(|sample| sample.value)
         .fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
 }
 
-fn readings<'f>(metrics: &'f MetricsFact, of: &str) -> impl Iterator<Item = &'f Reading> {
-    // The API server has no role, and a name of its own.
-    let meant = Role::ALL.into_iter().find(|role| role.as_str() == of);
-    metrics
-        .readings
-        .iter()
-        .filter(move |reading| Role::of_client(&reading.client) == meant)
+fn readings(metrics: &MetricsFact, of: Speaker) -> impl Iterator<Item = &Reading> {
+    let readings = metrics.readings.iter();
+    readings.filter(move |reading| Role::of_client(&reading.client) == of.role())
 }
 
 /// Why a series is not there, as far as the reading shows.
-pub(super) fn instead(metrics: &MetricsFact, of: &str) -> String {
+pub(super) fn instead(metrics: &MetricsFact, of: Speaker) -> String {
     let readings: Vec<&Reading> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());
     let told: usize = readings.iter().map(|reading| reading.told).sum();
@@ -86,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scenario::{Amounts, FromShort, Speaker};
+    use crate::scenario::{Amounts, FromShort};
 
     fn wanted(series: &str, want: &str) -> Metric {
         Metric {
@@ -112,12 +108,12 @@ mod tests {
         assert_eq!(state(&metrics, "depth", "0"), RowState::Missing);
         assert_eq!(state(&metrics, "depth", "absent"), RowState::Same);
         assert_eq!(
-            instead(&metrics, "publisher"),
+            instead(&metrics, Speaker::Publisher),
             "none of the 18 series that it tells is meant"
         );
         metrics.readings[0].error = Some("refused".to_owned());
         assert_eq!(state(&metrics, "depth", "absent"), RowState::Missing);
         assert_eq!(row(None, &wanted("depth", "absent")).state, RowState::Missing);
-        assert_eq!(instead(&metrics, "publisher"), "refused");
+        assert_eq!(instead(&metrics, Speaker::Publisher), "refused");
     }
 }

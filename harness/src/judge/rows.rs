@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cluster_state::ClusterState;
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, Plan, Row};
+use crate::scenario::Speaker;
 
 /// How one row of an expectation compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +44,8 @@ pub enum Subject {
     },
     /// A sum of series in the metrics of a role, or of the API server.
     Metric {
-        /// Whose metrics, in the word of cases.
-        of: &'static str,
+        /// Whose metrics.
+        of: Speaker,
         /// The series that are added up.
         series: String,
     },
@@ -72,7 +73,7 @@ impl Subject {
             Subject::Pod(name) => vec![format!("pod {name}")],
             Subject::Claim(name) => vec![format!("claim {name}")],
             Subject::Answer { answer, figure } => vec![answer.clone(), figure.clone()],
-            Subject::Metric { of, series } => vec![(*of).to_owned(), series.clone()],
+            Subject::Metric { of, series } => vec![of.as_str().to_owned(), series.clone()],
             Subject::Object { resource, name } => vec![format!("{resource} {name}")],
             Subject::Number { selection, .. } => vec![selection.clone(), "(number)".to_owned()],
         }

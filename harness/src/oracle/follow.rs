@@ -6,9 +6,9 @@ use capacity_spec::placement::View;
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::change::Aspect;
 use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Pod, PodVolume};
-use capacity_types::Segment;
 
 use super::Oracle;
+use super::storage::parsed;
 use crate::journal::{CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, What};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
@@ -234,11 +234,10 @@ impl Oracle<'_> {
     fn call(&mut self, call: &CallFact) -> Vec<Event> {
         if call.method != "GetCapacity" {
             self.storage.called(call);
-            let mut events = self.volume_event(call);
-            events.extend(self.answers());
-            return events;
+            let event = self.volume_event(call);
+            return event.into_iter().chain(self.answers()).collect();
         }
-        let segment = self.parsed(call.segment.as_deref());
+        let segment = parsed(self.plan, call.segment.as_deref());
         let answer = call
             .available
             .filter(|_| call.code == "OK")
@@ -273,9 +272,7 @@ impl Oracle<'_> {
         events.extend(passing.then(|| change(truth)));
         events
     }
-}
 
-impl Oracle<'_> {
     /// A client is sent an event.
     fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
         let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
@@ -287,20 +284,19 @@ impl Oracle<'_> {
     }
 
     /// What a call says of a volume.
-    fn volume_event(&self, call: &CallFact) -> Vec<Event> {
-        let event = match (call.method.as_str(), &call.volume_id, &call.volume) {
+    fn volume_event(&self, call: &CallFact) -> Option<Event> {
+        match (call.method.as_str(), &call.volume_id, &call.volume) {
             ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted(id.clone())),
             ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
                 by: self.programs.instance_on(call.node.as_deref()),
                 name: name.clone(),
                 bytes: call.required_bytes,
                 is_copy: call.details.copy_of.is_some(),
-                place: self.parsed(call.segment.as_deref()),
+                place: parsed(self.plan, call.segment.as_deref()),
                 ending: self.ending(call),
             })),
             _ => None,
-        };
-        event.into_iter().collect()
+        }
     }
 
     /// How a CreateVolume call ended.
@@ -308,7 +304,10 @@ impl Oracle<'_> {
         match (call.code.as_str(), &call.volume_id) {
             ("OK", Some(id)) => Ending::Made {
                 id: id.clone(),
-                segment: self.parsed(call.placed.as_ref().and_then(|placed| placed.segment.as_deref())),
+                segment: parsed(
+                    self.plan,
+                    call.placed.as_ref().and_then(|placed| placed.segment.as_deref()),
+                ),
                 is_told: call.is_answered(),
             },
             ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
@@ -316,12 +315,6 @@ impl Oracle<'_> {
             ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
             _ => Ending::Refused,
         }
-    }
-
-    /// A segment as a fact has it; without one, that of everything.
-    fn parsed(&self, segment: Option<&str>) -> Segment {
-        let segment = segment.map(|text| self.plan.segments.parse(text));
-        segment.and_then(Result::ok).unwrap_or_default()
     }
 }
 

@@ -9,11 +9,25 @@ use std::collections::BTreeMap;
 use capacity_spec::volumes::Backend;
 use capacity_spec::world::{Answer, Figures, Parameters};
 use capacity_types::Segment;
+use capacity_types::segment::contains;
 use fake_csi::Storage as Layout;
 
 use crate::journal::CallFact;
 use crate::plan::{Action, Effect, Plan, Script};
 use crate::scenario::Role;
+
+/// The call whose answers are published. All others that a case speaks of are about volumes.
+const METHOD: &str = "GetCapacity";
+
+/// Raw bytes that volumes leave of a pool.
+struct Free {
+    /// All.
+    sum: u128,
+    /// Those in one piece.
+    piece: u128,
+    /// Whether the driver tells how large that is.
+    is_told: bool,
+}
 
 /// The storage of a case, at one point of its journal.
 pub(super) struct Storage<'p> {
@@ -21,11 +35,9 @@ pub(super) struct Storage<'p> {
     pools: BTreeMap<Segment, Layout>,
     /// What each volume takes, by its id in the driver: of which segment, and how many raw bytes.
     taken: BTreeMap<String, (Segment, u128)>,
-    /// What the driver is told about GetCapacity for as long as that is in force.
+    /// What the driver is told to do instead of answering, for as long as that is in force.
     scripts: Vec<&'p Script>,
     is_down: bool,
-    /// What the driver is told about CreateVolume and DeleteVolume for as long as that is in force.
-    hindrances: Vec<&'p Script>,
     /// Whether connections are cut on which answers are under way, to whatever question.
     loses_answers: bool,
 }
@@ -38,7 +50,6 @@ impl<'p> Storage<'p> {
             pools: plan.driver.pools.iter().cloned().collect(),
             taken: BTreeMap::new(),
             scripts: Vec::new(),
-            hindrances: Vec::new(),
             is_down: false,
             loses_answers: false,
         }
@@ -54,15 +65,13 @@ impl<'p> Storage<'p> {
                 drop(self.pools.insert(segment.clone(), layout.clone()));
             }
             Action::Pool(segment, None) => drop(self.pools.remove(segment)),
-            Action::Script(script) if script.method == "GetCapacity" && script.times.is_none() => {
+            // A delay changes no answer.
+            Action::Script(script)
+                if script.times.is_none() && !matches!(script.effect, Effect::Delay(_)) =>
+            {
                 self.scripts.push(script);
             }
-            Action::Script(script) if script.times.is_none() => self.hindrances.push(script),
-            Action::Unscript(name) => {
-                for list in [&mut self.scripts, &mut self.hindrances] {
-                    list.retain(|script| script.id.as_ref() != Some(name));
-                }
-            }
+            Action::Unscript(name) => self.scripts.retain(|script| script.id.as_ref() != Some(name)),
             Action::Stop(Role::Driver) => self.is_down = true,
             Action::Start(Role::Driver) => self.is_down = false,
             _ => {}
@@ -83,11 +92,7 @@ impl<'p> Storage<'p> {
             self.taken.remove(id);
         }
         if let Some(placed) = &call.placed {
-            let segment = placed
-                .segment
-                .as_deref()
-                .map(|text| self.plan.segments.parse(text));
-            let segment = segment.and_then(Result::ok).unwrap_or_default();
+            let segment = parsed(self.plan, placed.segment.as_deref());
             let bytes = u128::try_from(placed.bytes).unwrap_or_default();
             let raw = bytes.saturating_mul(self.cost(&call.parameters));
             self.taken.insert(id.clone(), (segment, raw));
@@ -102,11 +107,11 @@ impl<'p> Storage<'p> {
         let mut scripts = self.scripts.iter();
         let script = scripts.find(|script| is_about(script, segment, parameters));
         match script.map(|script| script.effect) {
-            None | Some(Effect::Delay(_)) => Answer::Figures(self.figures(segment, parameters)),
+            None => Answer::Figures(self.figures(segment, parameters)),
             Some(Effect::Answer {
                 available, maximum, ..
             }) => Answer::Figures(Figures { available, maximum }),
-            Some(Effect::Code(_) | Effect::Hang | Effect::Disconnect | Effect::LoseAnswer) => Answer::error(),
+            Some(_) => Answer::error(),
         }
     }
 
@@ -118,22 +123,26 @@ impl<'p> Storage<'p> {
         let mut figures = Figures::default();
         let mut tells = self.plan.driver.version.has_volume_sizes();
         for (of, layout) in self.pools.iter().filter(|(of, _)| is_reached(of)) {
-            let (free, largest) = self.free(of, layout);
-            tells &= largest.is_some();
-            let piece = bytes(free.min(largest.unwrap_or(u128::MAX)) / cost);
-            figures.available = figures.available.saturating_add(bytes(free / cost));
-            figures.maximum = figures.maximum.max(Some(piece));
+            let Free { sum, piece, is_told } = self.free(of, layout);
+            tells &= is_told;
+            figures.available = figures.available.saturating_add(bytes(sum / cost));
+            figures.maximum = figures.maximum.max(Some(bytes(piece / cost)));
         }
         figures.maximum = figures.maximum.filter(|_| tells);
         figures
     }
 
-    /// Raw bytes that volumes leave of a pool, and those of its largest piece where the driver tells one.
-    fn free(&self, of: &Segment, layout: &Layout) -> (u128, Option<u128>) {
+    /// What volumes leave of a pool.
+    fn free(&self, of: &Segment, layout: &Layout) -> Free {
         let (capacity, largest) = extent(layout);
         let taken = self.taken.values().filter(|(at, _)| at == of);
         let taken = taken.fold(0_u128, |sum, (_, raw)| sum.saturating_add(*raw));
-        (capacity.saturating_sub(taken), largest)
+        let sum = capacity.saturating_sub(taken);
+        Free {
+            sum,
+            piece: largest.map_or(sum, |largest| sum.min(largest)),
+            is_told: largest.is_some(),
+        }
     }
 
     /// Raw bytes for each byte of a volume.
@@ -146,18 +155,14 @@ impl<'p> Storage<'p> {
 
 impl Backend for Storage<'_> {
     fn is_up(&self) -> bool {
-        let is_harmless = |script: &&Script| matches!(script.effect, Effect::Delay(_));
-        !self.is_down && self.hindrances.iter().all(is_harmless)
+        !self.is_down && self.scripts.iter().all(|script| script.method == METHOD)
     }
 
     fn has_room(&self, segment: &Segment, parameters: &Parameters, wanted: i128) -> bool {
         let cost = self.cost(parameters);
-        let own = self.pools.iter().filter(|(of, _)| contains(segment, of));
-        own.into_iter().any(|(of, layout)| {
-            let (free, largest) = self.free(of, layout);
-            let room = free.min(largest.unwrap_or(u128::MAX)) / cost;
-            u128::try_from(wanted).is_ok_and(|wanted| wanted <= room)
-        })
+        let is_enough = |piece: u128| u128::try_from(wanted).is_ok_and(|wanted| wanted <= piece / cost);
+        let mut own = self.pools.iter().filter(|(of, _)| contains(segment, of));
+        own.any(|(of, layout)| is_enough(self.free(of, layout).piece))
     }
 }
 
@@ -175,15 +180,16 @@ fn bytes(bytes: u128) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Whether a segment has all pairs of another.
-fn contains(segment: &Segment, other: &Segment) -> bool {
-    other.iter().all(|(key, value)| segment.get(key) == Some(value))
+/// A segment as a fact has it; without one, that of everything.
+pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
+    let segment = segment.map(|text| plan.segments.parse(text));
+    segment.and_then(Result::ok).unwrap_or_default()
 }
 
-/// Whether a call for a segment and parameters is one that a script means. A delay changes no answer.
+/// Whether a call of GetCapacity for a segment and parameters is one that a script means.
 fn is_about(script: &Script, segment: &Segment, parameters: &Parameters) -> bool {
     let mut wanted = script.parameters.iter();
-    !matches!(script.effect, Effect::Delay(_))
+    script.method == METHOD
         && script.segment.as_ref().is_none_or(|of| contains(segment, of))
         && wanted.all(|(key, value)| parameters.get(key) == Some(value))
 }

@@ -1,8 +1,10 @@
 //! What holding the cases against the defects came to, as data: every form of it is made of this record.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use harness::manifest::Words;
+use harness::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -167,10 +169,9 @@ impl SelftestReport {
             cases: Vec::new(),
             demands: None,
         };
-        report.cases = cases(selftest, trials);
-        if report.full && selftest.is_whole {
-            report.demands = Some(demands(selftest, &mut report.cases));
-        }
+        let mut demands = (report.full && selftest.is_whole).then(Broken::default);
+        report.cases = cases(selftest, trials, demands.as_mut());
+        report.demands = demands;
         report.problems = problems(selftest, trials, &report);
         report
     }
@@ -266,43 +267,37 @@ fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
     }
 }
 
-fn cases(selftest: &Selftest, trials: &[Trial]) -> Vec<CaseBite> {
-    let mut caught: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+/// What each case caught. Counts in `demands`, where all defects met all cases, which requirements were never broken.
+fn cases(selftest: &Selftest, trials: &[Trial], mut demands: Option<&mut Broken>) -> Vec<CaseBite> {
+    let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
         if let Some(defect) = &trial.defect {
-            caught.entry(&trial.case).or_default().push(defect.clone());
+            caught.entry(&trial.case).or_default().insert(defect);
         }
     }
     let ran: BTreeSet<&str> = trials.iter().map(|trial| trial.case.as_str()).collect();
     let plans = selftest.plans.iter().filter(|plan| ran.contains(plan.id()));
-    plans
-        .map(|plan| CaseBite {
-            id: plan.id().to_owned(),
-            named_for: selftest
-                .defects
-                .iter()
-                .filter(|defect| defect.names(plan.id()))
-                .map(|defect| defect.name.clone())
-                .collect(),
-            caught: caught.remove(plan.id()).unwrap_or_default(),
-            unbroken: Vec::new(),
-        })
-        .collect()
-}
-
-/// Puts down in each case which of its requirements were never broken while it watched, and counts.
-fn demands(selftest: &Selftest, cases: &mut [CaseBite]) -> Broken {
-    let mut counted = Broken::default();
-    for case in cases {
-        let Some(plan) = selftest.plans.iter().find(|plan| plan.id() == case.id) else {
-            continue;
+    let names = |defects: &[&Defect]| defects.iter().map(|defect| defect.name.clone()).collect();
+    let bite = |plan: &Arc<Plan>| {
+        let of = |is_meant: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
+            let defects = selftest.defects.iter();
+            defects.filter(|defect| is_meant(defect)).collect()
         };
-        let is_caught = |defect: &&Defect| case.caught.contains(&defect.name);
-        let caught: Vec<&Defect> = selftest.defects.iter().filter(is_caught).collect();
-        case.unbroken = unbroken(plan, &caught);
-        counted.add(plan, case.unbroken.len());
-    }
-    counted
+        let own = caught.get(plan.id());
+        let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
+        let unbroken = demands.as_mut().map(|demands| {
+            let unbroken = unbroken(plan, &caught);
+            demands.add(plan, unbroken.len());
+            unbroken
+        });
+        CaseBite {
+            id: plan.id().to_owned(),
+            named_for: names(&of(&|defect| defect.names(plan.id()))),
+            caught: names(&caught),
+            unbroken: unbroken.unwrap_or_default(),
+        }
+    };
+    plans.map(bite).collect()
 }
 
 fn undecided(trials: &[Trial]) -> Vec<String> {

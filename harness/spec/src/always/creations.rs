@@ -109,9 +109,6 @@ fn is_near_enough(
         return true;
     }
     let node = claim.selected_node.as_ref();
-    let own = node.and_then(|name| {
-        let registration = world.csi_nodes.get(name)?.drivers.get(&creation.by.driver)?;
-        registration.segment(&world.nodes.get(name)?.labels)
-    });
+    let own = node.and_then(|name| world.segment(&creation.by.driver, name));
     own.is_none_or(|own| own == *segment)
 }

@@ -168,9 +168,8 @@ fn segments(world: &World, instance: &Instance, publisher: &Publisher) -> BTreeS
     if let Deployment::Distributed(segment) = &publisher.deployment {
         return BTreeSet::from([segment.clone()]);
     }
-    let registered = world.csi_nodes.iter().filter_map(|(name, node)| {
-        let registration = node.drivers.get(&instance.driver)?;
-        registration.segment(&world.nodes.get(name)?.labels)
-    });
-    registered.collect()
+    let nodes = world.nodes.keys();
+    nodes
+        .filter_map(|node| world.segment(&instance.driver, node))
+        .collect()
 }

@@ -56,9 +56,7 @@ impl<'w> Open<'w> {
             None => self.world.csi_nodes.keys().map(String::as_str).collect(),
         };
         let place = move |name: &str| {
-            let node = self.world.nodes.get(name)?;
-            let registration = self.world.csi_nodes.get(name)?.drivers.get(driver)?;
-            let segment = registration.segment(&node.labels)?;
+            let segment = self.world.segment(driver, name)?;
             let runs = |node: Option<&str>| {
                 let (driver, node) = (driver.clone(), node.map(str::to_owned));
                 self.world.publishers.contains_key(&Instance { driver, node })
@@ -93,12 +91,7 @@ impl<'w> Open<'w> {
 
     fn kept_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
         let node = self.node()?;
-        let registration = self
-            .world
-            .csi_nodes
-            .get(node)?
-            .drivers
-            .get(&self.class.provisioner)?;
+        let registration = self.world.registration(&self.class.provisioner, node)?;
         // Without topology no other node is any better.
         let is_kept = ledger.keeps_node(self.claim) && !registration.topology_keys.is_empty();
         let detail = || format!("it keeps {node}, where RESOURCE_EXHAUSTED was answered");
@@ -132,10 +125,10 @@ fn is_left(world: &World, name: &str, made: &Made) -> bool {
     if !world.publishers.contains_key(&made.by) {
         return false;
     }
-    let claimed_by = |uid: &str| world.claims.values().find(|claim| claim.uid == uid);
+    let is_claimed = |uid: &str| world.claims.values().any(|claim| claim.uid == uid);
     if let Some(volume) = world.volumes.values().find(|volume| volume.handle == made.id) {
         let owner = volume.claim.as_ref().map(|claim| claim.uid.as_str());
-        return owner.is_none_or(|uid| claimed_by(uid).is_none()) && is_deletable(world, volume, &made.by);
+        return !owner.is_some_and(is_claimed) && is_deletable(world, volume, &made.by);
     }
     // What no object speaks of is known to the program alone that made it.
     let waiting = world.claims.values().find(|claim| is_for(name, claim));

@@ -19,6 +19,8 @@ pub mod volume;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::Segment;
+
 pub use self::answer::{Answer, Driver, Figures, Parameters};
 pub use self::api::{Api, Release};
 pub use self::capacity::CapacityObject;
@@ -86,5 +88,17 @@ impl World {
             driver.storage_capacity = false;
         }
         world
+    }
+
+    /// How a driver is registered on a node, if it is.
+    pub fn registration(&self, driver: &str, node: &str) -> Option<&Registration> {
+        self.csi_nodes.get(node)?.drivers.get(driver)
+    }
+
+    /// The segment in which a node is for a driver: the node's values of the driver's keys. None where the driver is not registered, or the
+    /// node lacks one of them.
+    pub fn segment(&self, driver: &str, node: &str) -> Option<Segment> {
+        let registration = self.registration(driver, node)?;
+        registration.segment(&self.nodes.get(node)?.labels)
     }
 }

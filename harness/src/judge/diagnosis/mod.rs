@@ -15,7 +15,7 @@ use super::{objects, pattern};
 use crate::cluster_state::ClusterState;
 use crate::journal::{Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{CallPattern, Objects, Pattern, PatternKind, Plan, Predicate};
-use crate::scenario::Role;
+use crate::scenario::{Role, Speaker};
 
 /// One link.
 #[derive(Debug, Clone)]
@@ -140,7 +140,7 @@ impl<'a> Window<'a> {
             (Predicate::Answers(_), Subject::Answer { answer, figure }) => {
                 self.answer_chain(answer, figure, row)
             }
-            (Predicate::Metrics(_), Subject::Metric { of, series }) => self.metric_chain(of, series, row),
+            (Predicate::Metrics(_), Subject::Metric { of, series }) => self.metric_chain(*of, series, row),
             (Predicate::Objects(list), Subject::Number { of, selection }) => {
                 self.number_chain(list.get(*of), selection, row)
             }
@@ -269,16 +269,17 @@ impl<'a> Window<'a> {
     }
 
     /// The metrics were read; what they say is not as it must be.
-    fn metric_chain(&self, of: &str, series: &str, row: &DiffRow) -> Chain {
+    fn metric_chain(&self, of: Speaker, series: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
+        let who = of.as_str();
         let metrics = self.cluster.metrics().filter(|(seq, _)| *seq >= self.from);
         let read = metrics.and_then(|(seq, _)| self.facts.iter().find(|fact| fact.seq == *seq));
-        if chain.link(format!("the metrics of the {of} are read"), read, "never") {
+        if chain.link(format!("the metrics of the {who} are read"), read, "never") {
             let note = match metrics {
                 Some((_, fact)) if row.state == RowState::Missing => super::metrics::instead(fact, of),
                 _ => format!("it is {}", row.got),
             };
-            chain.missing(format!("{of} {series} is {}", row.want), note);
+            chain.missing(format!("{who} {series} is {}", row.want), note);
         }
         chain
     }

@@ -75,6 +75,13 @@ impl Story {
         );
     }
 
+    /// A pod waits, and what n1 has is published.
+    fn begin_with_a_pod(&mut self) {
+        self.create_pod();
+        self.inquire("n1");
+        self.publish("publisher", "added", &published("n1", 5 * GI));
+    }
+
     /// The pod of the case comes, and its claim.
     fn create_pod(&mut self) {
         for action in ["create claim app-0", "create pod app"] {
@@ -186,9 +193,7 @@ fn an_object_that_is_missing_is_told_as_a_row() {
 fn an_object_of_a_segment_that_is_not_there_is_extra() {
     let mut story = begun();
     story.publish("harness", "added", &published("n3", GI));
-    story.create_pod();
-    story.inquire("n1");
-    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.begin_with_a_pod();
     story.give_up();
     assert_told(
         &story.failure(),
@@ -238,9 +243,7 @@ fn a_question_for_a_segment_of_nobody_fails_at_once() {
 #[test]
 fn a_node_that_does_not_fit_fails_at_once() {
     let mut story = begun();
-    story.create_pod();
-    story.inquire("n1");
-    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.begin_with_a_pod();
     story.workload(
         "scheduler",
         "modified",
@@ -254,9 +257,7 @@ fn a_node_that_does_not_fit_fails_at_once() {
 #[test]
 fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
     let mut story = begun();
-    story.create_pod();
-    story.inquire("n1");
-    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.begin_with_a_pod();
     let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
     let mut refused = waiting();
     refused["status"] = json!({"conditions": [condition]});
@@ -272,9 +273,7 @@ fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
 #[test]
 fn a_claim_that_waits_though_there_is_room_for_its_volume_is_told_as_a_row() {
     let mut story = begun();
-    story.create_pod();
-    story.inquire("n1");
-    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.begin_with_a_pod();
     story.workload(
         "scheduler",
         "modified",

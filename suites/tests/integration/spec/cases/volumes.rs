@@ -186,10 +186,7 @@ impl Walk<'_> {
             return None;
         }
         let world = &self.cluster.world;
-        let segment = node.and_then(|node| {
-            let registration = world.csi_nodes.get(node)?.drivers.get(&class.provisioner)?;
-            registration.segment(&world.nodes.get(node)?.labels)
-        });
+        let segment = node.and_then(|node| world.segment(&class.provisioner, node));
         let bytes = i64::try_from(claim.request?.bytes(Arithmetic::Exact)).ok()?;
         let parameters = class.driver_parameters();
         match self.plugin.create(name, bytes, segment, parameters).await {
