@@ -82,7 +82,7 @@ pub(super) fn node(
         spec["labels"] = json!(told);
     }
     match registration {
-        None => spec["driver"] = false.into(),
+        None => spec["registered"] = false.into(),
         Some(keys) if keys != usual => {
             spec["topologyKeys"] = keys.iter().map(|key| names.key(key)).collect();
         }

@@ -52,7 +52,7 @@ impl Content {
                 let _ = writeln!(out, "    {}: {}", scalar(segment), flow(pool));
             }
         }
-        list(&mut out, "capacities", &self.capacities);
+        list(&mut out, "capacityObjects", &self.capacities);
         list(&mut out, "objects", &self.objects);
         out.push_str("steps:\n  - id: situation\n");
         if !self.answers.is_empty() {
@@ -71,7 +71,7 @@ impl Content {
             let _ = writeln!(out, "      - placement: {{{}: {}}}", scalar(pod), scalar(place));
             // A pod that is refused now may be placed a moment later; one that is placed stays where it is.
             if place == NOWHERE {
-                let _ = writeln!(out, "        hold: {REFUSED_FOR}");
+                let _ = writeln!(out, "        stays: {REFUSED_FOR}");
             }
             let _ = writeln!(out, "        why: {}", scalar(why));
         }
@@ -82,7 +82,7 @@ impl Content {
                     self.capacities.len()
                 ),
                 false => format!(
-                    "capacities: {}\n        hold: {PUBLISHED_FOR}",
+                    "capacities: {}\n        stays: {PUBLISHED_FOR}",
                     flow(&self.published)
                 ),
             };

@@ -49,7 +49,7 @@ impl Demands {
 /// A row as a case file has it.
 fn written(row: Row) -> Value {
     match row {
-        Row::Nothing => "none".into(),
+        Row::Nothing => "nothing".into(),
         Row::Values { capacity, maximum } => {
             let mut fields = json!({});
             for (name, figure) in [("capacity", capacity), ("maximum", maximum)] {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::scope::{Scope, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
-    ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
+    ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec, MergeSpec,
     NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, ReleaseSpec, Role, SchedulerSpec, Short,
 };
 use crate::settings::{Settings, of_role};
@@ -20,7 +20,7 @@ impl Scope<'_> {
             ActionSpec::Backend(pools) => self.backend(pools),
             ActionSpec::Node(action) => self.node_action(action),
             ActionSpec::Class(action) => Ok(self.class_action(action)),
-            ActionSpec::Driver(action) => Ok(self.driver_action(*action)),
+            ActionSpec::CsiDriver(action) => Ok(self.csi_driver_action(*action)),
             ActionSpec::Pod(spec) => {
                 let mut claims = spec.claims.iter().chain(&spec.ephemeral);
                 claims.try_for_each(|claim| self.known.claim(claim))?;
@@ -194,7 +194,7 @@ impl Scope<'_> {
     }
 
     fn driver_segment(&self, spec: &NodeSpec) -> Option<Segment> {
-        if !spec.driver {
+        if !spec.registered {
             return None;
         }
         self.segments.of_node(&self.nodes[&spec.name])
@@ -212,19 +212,19 @@ impl Scope<'_> {
         }
     }
 
-    fn driver_action(&self, action: DriverAction) -> Vec<(Action, String)> {
+    fn csi_driver_action(&self, action: CsiDriverAction) -> Vec<(Action, String)> {
         let name = self.driver();
         let target = cluster_wide("csidrivers", name);
         vec![match action {
-            DriverAction::StorageCapacity(on) => {
+            CsiDriverAction::StorageCapacity(on) => {
                 let merge = json!({"spec": {"storageCapacity": on}});
                 (
                     Action::Merge(target, merge),
                     format!("CSIDriver {name}: storageCapacity {on}"),
                 )
             }
-            DriverAction::Delete => (Action::Delete(target), format!("delete CSIDriver {name}")),
-            DriverAction::Create(on) => create(objects::csi_driver(name, on), "CSIDriver", name),
+            CsiDriverAction::Delete => (Action::Delete(target), format!("delete CSIDriver {name}")),
+            CsiDriverAction::Create(on) => create(objects::csi_driver(name, on), "CSIDriver", name),
         }]
     }
 

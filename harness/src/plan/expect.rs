@@ -202,7 +202,7 @@ pub(super) fn expect(
             "`always` belongs to a state (capacities, placement, claims, objects); remove it".to_owned(),
         );
     }
-    let hold = match &spec.hold {
+    let hold = match &spec.stays {
         Some(text) => Some(Bound::parse(text)?),
         None if polls && matches!(predicate, Predicate::Capacities(_)) => Some(Bound::Refreshes(1)),
         None => None,

@@ -3,7 +3,7 @@
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
 
 use super::bound;
-use crate::scenario::{CutSpec, FaultSpec, HoldSpec, Role, StaleSpec};
+use crate::scenario::{CutSpec, FaultSpec, LagSpec, Role, StaleSpec};
 
 /// Reads the failure that a case describes.
 pub(super) fn rule(spec: &FaultSpec) -> Result<Rule, String> {
@@ -73,7 +73,7 @@ fn effect(spec: &FaultSpec) -> Result<Effect, String> {
         }),
         spec.end_after
             .map(|after_events| Ok(Effect::EndWatch { after_events })),
-        spec.hold.as_ref().map(hold),
+        spec.lag.as_ref().map(lag),
         spec.compact.then_some(Ok(Effect::Compact { revision: None })),
         spec.stale.map(|stale| {
             Ok(Effect::Stale {
@@ -89,17 +89,17 @@ fn effect(spec: &FaultSpec) -> Result<Effect, String> {
     match (given.next(), given.next()) {
         (Some(effect), None) => effect,
         _ => Err(
-            "a fault has exactly one of `status`, `delay`, `cut`, `endAfter`, `hold`, `compact`, `stale`"
+            "a fault has exactly one of `status`, `delay`, `cut`, `endAfter`, `lag`, `compact`, `stale`"
                 .to_owned(),
         ),
     }
 }
 
-fn hold(spec: &HoldSpec) -> Result<Effect, String> {
+fn lag(spec: &LagSpec) -> Result<Effect, String> {
     let milliseconds = match spec {
-        HoldSpec::Open(true) => None,
-        HoldSpec::Open(false) => return Err("`hold: false` does nothing; remove it".to_owned()),
-        HoldSpec::For(text) => Some(milliseconds(text)?),
+        LagSpec::Open(true) => None,
+        LagSpec::Open(false) => return Err("`lag: false` does nothing; remove it".to_owned()),
+        LagSpec::For(text) => Some(milliseconds(text)?),
     };
     Ok(Effect::HoldWatch { milliseconds })
 }

@@ -22,7 +22,7 @@ pub(crate) fn namespace(name: &str) -> Value {
 /// The labels of a node: its own, its host name, and for every topology key without a label what the driver reports of the node.
 pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(HOSTNAME.to_owned(), spec.name.clone())]);
-    if spec.driver {
+    if spec.registered {
         labels.extend(segments.usual(&spec.name));
     }
     for (key, value) in &spec.labels {

@@ -202,7 +202,7 @@ impl Scope<'_> {
         for class in &self.cluster.classes {
             list.push(self.class(class));
         }
-        for spec in &self.cluster.capacities {
+        for spec in &self.cluster.capacity_objects {
             list.push(self.capacity(spec)?);
         }
         list.extend(self.cluster.volumes.iter().map(objects::volume));
@@ -218,7 +218,7 @@ impl Scope<'_> {
     }
 
     fn driver_nodes(&self) -> Vec<(String, Segment)> {
-        let runs = |node: &&Short<NodeSpec>| node.driver;
+        let runs = |node: &&Short<NodeSpec>| node.registered;
         let with_segment = |node: &Short<NodeSpec>| {
             Some((node.name.clone(), self.segments.of_node(&self.nodes[&node.name])?))
         };

@@ -48,7 +48,7 @@ impl Scope<'_> {
     pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
         let labels = objects::node_labels(spec, &self.segments);
         let keys = spec.topology_keys.as_deref();
-        let keys = spec.driver.then(|| keys.unwrap_or(self.segments.keys()));
+        let keys = spec.registered.then(|| keys.unwrap_or(self.segments.keys()));
         let list = [
             objects::node(spec, &labels),
             objects::csi_node(self.driver(), &spec.name, keys),

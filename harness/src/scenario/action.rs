@@ -21,7 +21,7 @@ pub enum ActionSpec {
     /// A storage class comes or goes.
     Class(ClassAction),
     /// Change the CSIDriver object.
-    Driver(DriverAction),
+    CsiDriver(CsiDriverAction),
     /// Create a pod, and the claims it names.
     Pod(PodSpec),
     /// Create a claim.
@@ -99,7 +99,7 @@ pub enum ClassAction {
 /// A change of the CSIDriver object.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum DriverAction {
+pub enum CsiDriverAction {
     /// Set spec.storageCapacity.
     StorageCapacity(bool),
     /// Delete the object.

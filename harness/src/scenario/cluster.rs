@@ -57,7 +57,7 @@ pub struct ClusterSpec {
     pub backend: BTreeMap<String, Short<PoolSpec>>,
     /// CSIStorageCapacity objects that were created by hand, or that an earlier publisher left behind.
     #[serde(default)]
-    pub capacities: Vec<CapacitySpec>,
+    pub capacity_objects: Vec<CapacitySpec>,
     /// PersistentVolumes that exist already.
     #[serde(default)]
     pub volumes: Vec<VolumeSpec>,
@@ -165,7 +165,7 @@ pub struct NodeSpec {
     pub labels: BTreeMap<String, Option<String>>,
     /// Whether the driver is registered in its CSINode.
     #[serde(default = "DriverSpec::default_true")]
-    pub driver: bool,
+    pub registered: bool,
     /// The topology keys with which it is registered there; unset: the driver's.
     pub topology_keys: Option<Vec<String>>,
     /// Node.spec.unschedulable.
@@ -185,7 +185,7 @@ impl FromShort for NodeSpec {
         Ok(NodeSpec {
             name: text.to_owned(),
             labels: BTreeMap::new(),
-            driver: true,
+            registered: true,
             topology_keys: None,
             unschedulable: false,
             taints: Vec::new(),

@@ -97,6 +97,30 @@ impl ScenarioError {
     }
 }
 
+/// Keys and words that had another name in older cases: the old one, and the one that stands where the old one stood.
+const RENAMED: [(&str, &str); 5] = [
+    ("hold", "stays"),
+    ("hold", "lag"),
+    ("driver", "csiDriver"),
+    ("driver", "registered"),
+    ("capacities", "capacityObjects"),
+];
+
+/// What to write in the place of an unknown key, where the key is an old name of one that is expected.
+fn renamed(message: &str) -> Option<String> {
+    let told = message
+        .strip_prefix("unknown field `")
+        .or_else(|| message.strip_prefix("unknown variant `"));
+    let (old, expected) = told?.split_once("`, expected ")?;
+    let expected: Vec<&str> = expected
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .collect();
+    let (_, new) = RENAMED
+        .iter()
+        .find(|(from, to)| *from == old && expected.contains(to))?;
+    Some(format!("the key `{old}` is called `{new}` here; rename it"))
+}
+
 /// A message of the YAML reader in the words of people who write lists and maps: the reader's own words are events of its parser, and
 /// names of its options.
 pub(super) fn plain_words(message: String) -> String {
@@ -113,6 +137,9 @@ pub(super) fn plain_words(message: String) -> String {
                 )
             },
         );
+    }
+    if let Some(renamed) = renamed(&message) {
+        return renamed;
     }
     if message.starts_with("budget breached") || message == "recursion limit exceeded" {
         return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();

@@ -36,7 +36,7 @@ pub struct ExpectSpec {
     /// By when, such as `2 refreshes`, `3 rounds` or `10s`.
     pub within: Option<String>,
     /// How long it must stay true, such as `1 refresh`.
-    pub hold: Option<String>,
+    pub stays: Option<String>,
     /// State predicates only: true at every moment of the step, not just in the end.
     #[serde(default)]
     pub always: bool,
@@ -48,7 +48,7 @@ pub struct ExpectSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RowSpec {
-    /// capacity; unset: the field is absent. `none` as the whole row: no object, or one that offers nothing.
+    /// capacity; unset: the field is absent. `nothing` as the whole row: no object, or one that offers nothing.
     pub capacity: Option<Size>,
     /// maximumVolumeSize; unset: the field is absent.
     pub maximum: Option<Size>,
@@ -58,14 +58,17 @@ pub struct RowSpec {
 }
 
 impl FromShort for RowSpec {
-    const EXPECTING: &'static str = "a size such as 100Gi, `none`, or a map with `capacity`, `maximum`";
+    const EXPECTING: &'static str = "a size such as 100Gi, `nothing`, or a map with `capacity`, `maximum`";
     fn from_short(text: &str) -> Result<Self, String> {
-        if text == "none" {
+        if text == "nothing" {
             return Ok(RowSpec {
                 capacity: None,
                 maximum: None,
                 nothing: true,
             });
+        }
+        if text == "none" {
+            return Err("`none` says where a pod is not; write `nothing` for no capacity".to_owned());
         }
         Ok(RowSpec {
             capacity: Some(Size::parse(text)?),

@@ -35,7 +35,7 @@ pub struct FaultSpec {
     /// End watches: open ones at once, new ones after so many events.
     pub end_after: Option<u32>,
     /// Let watches lag: until `unfault`, or for so long, such as `200ms`.
-    pub hold: Option<HoldSpec>,
+    pub lag: Option<LagSpec>,
     /// Forget the history so far: a watch from an earlier revision gets 410.
     #[serde(default)]
     pub compact: bool,
@@ -72,7 +72,7 @@ pub enum CutSpec {
 /// How long a watch lags.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub enum HoldSpec {
+pub enum LagSpec {
     /// `true`: until `unfault`.
     Open(bool),
     /// For that long.

@@ -36,7 +36,7 @@ use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
 pub use action::{
-    ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, NodeAction, PodSpec,
+    ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, NodeAction, PodSpec,
     ScriptSpec, VolumeMode,
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
@@ -51,7 +51,7 @@ pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, Pla
 pub use expect_list::ExpectSpecs;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
-pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
+pub use fault::{ChanceSpec, CutSpec, FaultSpec, LagSpec, StaleSpec};
 pub use grant::GrantSpec;
 pub use load::{coverage, load_file, load_row, load_tree, load_tree_where};
 pub use metrics::{Amount, Amounts, Speaker};

@@ -254,6 +254,40 @@ mod tests {
     }
 
     #[test]
+    fn a_key_with_an_older_name_is_told_its_new_one() {
+        let head = "id: a/b\ntitle: t\n";
+        for (rest, words) in [
+            (
+                "cluster: {capacities: []}\nsteps: []\n",
+                "`capacities` is called `capacityObjects`",
+            ),
+            (
+                "cluster: {nodes: [{name: n1, driver: false}]}\nsteps: []\n",
+                "`driver` is called `registered`",
+            ),
+            (
+                "steps: [{id: s, do: [{driver: delete}]}]\n",
+                "`driver` is called `csiDriver`",
+            ),
+            (
+                "steps: [{id: s, do: [{fault: {id: f, hold: true}}]}]\n",
+                "`hold` is called `lag`",
+            ),
+            (
+                "steps: [{id: s, expect: [{placement: {p: n1}, hold: 1s, why: w}]}]\n",
+                "`hold` is called `stays`",
+            ),
+        ] {
+            let error = parse("f.yaml", &format!("{head}{rest}")).unwrap_err();
+            assert!(error.message.contains(words), "no “{words}” in {error}");
+            assert_eq!(error.place.map(|place| place.0), Some(3), "{error}");
+        }
+        let row = "steps: [{id: s, expect: [{capacities: {fast: {n1: none}}, why: w}]}]\n";
+        let error = parse("f.yaml", &format!("{head}{row}")).unwrap_err();
+        assert!(error.message.contains("write `nothing`"), "{error}");
+    }
+
+    #[test]
     fn a_row_that_is_wrong_is_named() {
         let text = "id: a/b\ntitle: t\ntable:\n  columns: [row, size]\n  rows:\n  - [good, 1Gi]\n  - [bad, lots]\n\
                     cluster:\n  backend: {n1: $size}\nsteps: []\n";

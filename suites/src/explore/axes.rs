@@ -122,8 +122,8 @@ fn class_kinds(world: &World) -> impl Iterator<Item = &'static str> {
 }
 
 fn prior_kinds(world: &World) -> impl Iterator<Item = &'static str> {
-    let none = world.capacities.is_empty().then_some("none");
-    let kinds = world.capacities.iter().flat_map(|object| {
+    let none = world.capacity_objects.is_empty().then_some("none");
+    let kinds = world.capacity_objects.iter().flat_map(|object| {
         let is_known = world.classes.iter().any(|class| class.name == object.class);
         let is_own = object.managed || !object.labels.is_empty();
         let kinds = [
@@ -152,7 +152,7 @@ fn event_kind(event: &Event) -> (&'static str, String) {
         Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", tag(event), role.as_str())),
         Event::Node(what) => ("event", format!("node {}", tag(what))),
         Event::Class(what) => ("event", format!("class {}", tag(what))),
-        Event::Driver(what) => ("event", format!("driver {}", tag(what))),
+        Event::CsiDriver(what) => ("event", format!("driver {}", tag(what))),
         Event::Capacity(what) => ("event", format!("capacity {}", tag(what))),
         Event::Delete(what) => ("event", format!("delete {}", tag(what))),
         _ => ("event", tag(event)),

@@ -46,7 +46,7 @@ pub(super) fn id(focus: &Focus, seed: u64) -> String {
 fn in_trouble() -> Vec<Value> {
     vec![json!({
         "never": {"write": "delete nodes"},
-        "hold": "3 refreshes",
+        "stays": "3 refreshes",
         "why": "nothing else is demanded here, and no program deletes nodes",
     })]
 }

@@ -16,7 +16,7 @@ pub(super) enum Event {
     Backend(BTreeMap<String, Option<Pool>>),
     Node(NodeEvent),
     Class(ClassEvent),
-    Driver(DriverEvent),
+    CsiDriver(CsiDriverEvent),
     Pod(Pod),
     Claim(Claim),
     Capacity(CapacityEvent),
@@ -53,7 +53,7 @@ pub(super) enum ClassEvent {
 /// The CSIDriver object comes, goes or changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum DriverEvent {
+pub(super) enum CsiDriverEvent {
     StorageCapacity(bool),
     Delete,
     Create(Option<bool>),
@@ -177,7 +177,7 @@ pub(super) enum FaultEffect {
     Cut(Cut),
     EndAfter(u32),
     /// Watches lag until the fault is over.
-    Hold(bool),
+    Lag(bool),
     Compact(bool),
     Stale(Stale),
 }
@@ -214,7 +214,7 @@ impl Event {
         let action = json!(self);
         let may_be_refused = matches!(
             self,
-            Event::Driver(DriverEvent::StorageCapacity(_))
+            Event::CsiDriver(CsiDriverEvent::StorageCapacity(_))
                 | Event::Capacity(CapacityEvent::Edit { .. } | CapacityEvent::Delete { .. })
         );
         match may_be_refused {

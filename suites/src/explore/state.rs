@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use harness::scenario::Role;
 
-use super::event::{CapacityEvent, ClassEvent, DeleteEvent, DriverEvent, Event, NodeEvent, Pod, Script};
+use super::event::{CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, Script};
 use super::world::{Node, World};
 
 /// The gate of KEP-1472.
@@ -44,7 +44,7 @@ impl State {
     /// At the beginning.
     pub(super) fn of(world: &World) -> Self {
         let nodes = world.nodes.iter().map(|node| (node.name.clone(), node.clone()));
-        let with_driver = world.nodes.iter().filter(|node| node.driver);
+        let with_driver = world.nodes.iter().filter(|node| node.registered);
         State {
             nodes: nodes.collect(),
             registered: with_driver.map(|node| node.name.clone()).collect(),
@@ -86,8 +86,8 @@ impl State {
             Event::Node(event) => self.admits_node(event),
             Event::Class(ClassEvent::Create(class)) => !self.classes.contains(&class.name),
             Event::Class(ClassEvent::Delete(name)) => self.classes.contains(name),
-            Event::Driver(DriverEvent::Create(_)) => !self.has_driver,
-            Event::Driver(_) => self.has_driver,
+            Event::CsiDriver(CsiDriverEvent::Create(_)) => !self.has_driver,
+            Event::CsiDriver(_) => self.has_driver,
             Event::Pod(pod) => self.admits_pod(pod),
             Event::Claim(claim) => claim
                 .name
@@ -127,7 +127,7 @@ impl State {
 
     /// Whether no node has a publisher without a registration: what it publishes a cleaner removes, again and again.
     fn is_registered_everywhere(&self) -> bool {
-        let mut with_driver = self.nodes.values().filter(|node| node.driver);
+        let mut with_driver = self.nodes.values().filter(|node| node.registered);
         !self.plays(Role::Cleaner) || with_driver.all(|node| self.registered.contains(&node.name))
     }
 
@@ -157,9 +157,9 @@ impl State {
             Event::Node(event) => self.apply_node(event),
             Event::Class(ClassEvent::Create(class)) => drop(self.classes.insert(class.name.clone())),
             Event::Class(ClassEvent::Delete(name)) => drop(self.classes.remove(name)),
-            Event::Driver(DriverEvent::Delete) => self.has_driver = false,
-            Event::Driver(DriverEvent::Create(_)) => self.has_driver = true,
-            Event::Driver(DriverEvent::StorageCapacity(_)) => {}
+            Event::CsiDriver(CsiDriverEvent::Delete) => self.has_driver = false,
+            Event::CsiDriver(CsiDriverEvent::Create(_)) => self.has_driver = true,
+            Event::CsiDriver(CsiDriverEvent::StorageCapacity(_)) => {}
             Event::Pod(pod) => self.apply_pod(pod),
             Event::Claim(claim) => {
                 let name = claim.name.clone().unwrap_or_default();
@@ -203,7 +203,7 @@ impl State {
         match event {
             NodeEvent::Join(node) => {
                 self.nodes.insert(node.name.clone(), node.clone());
-                if node.driver {
+                if node.registered {
                     self.registered.insert(node.name.clone());
                 }
             }

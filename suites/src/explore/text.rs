@@ -21,7 +21,7 @@ const CLUSTER: [&str; 14] = [
     "classes",
     "missingClasses",
     "backend",
-    "capacities",
+    "capacityObjects",
     "volumes",
 ];
 
@@ -81,7 +81,7 @@ pub(super) fn text(
 fn entry(out: &mut String, expectation: &Value) {
     let place = |key: &str| match key {
         "why" => 2,
-        "within" | "hold" | "always" => 1,
+        "within" | "stays" | "always" => 1,
         _ => 0,
     };
     let mut fields: Vec<_> = expectation.as_object().into_iter().flatten().collect();

@@ -57,7 +57,7 @@ pub(super) struct World {
     pub(super) backend: BTreeMap<String, Pool>,
     /// CSIStorageCapacity objects from before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) capacities: Vec<Capacity>,
+    pub(super) capacity_objects: Vec<Capacity>,
     /// PersistentVolumes from before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) volumes: Vec<Volume>,
@@ -167,7 +167,7 @@ pub(super) struct Node {
     pub(super) labels: Labels,
     /// Whether the driver runs there.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
-    pub(super) driver: bool,
+    pub(super) registered: bool,
     /// The keys with which it is registered there; unset: the driver's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,

@@ -121,7 +121,7 @@ impl<'a> Case<'a> {
                 nodes.iter().any(|node| node.topology_keys.is_some()),
                 "keys differ by node",
             ),
-            (nodes.iter().any(|node| !node.driver), "node without driver"),
+            (nodes.iter().any(|node| !node.registered), "node without driver"),
             (self.cluster.backend.contains_key("*"), "cluster-wide object"),
             (node(|it| matches!(it, NodeAction::Join(_))), "node joins"),
             (node(|it| matches!(it, NodeAction::Leave(_))), "node leaves"),
@@ -149,7 +149,7 @@ impl<'a> Case<'a> {
                 ActionSpec::Capacity(CapacityAction::Create(capacity)) => Some(capacity),
                 _ => None,
             });
-        self.cluster.capacities.iter().chain(made)
+        self.cluster.capacity_objects.iter().chain(made)
     }
 }
 

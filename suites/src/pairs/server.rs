@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use harness::scenario::{ActionSpec, DriverAction, Role, SchedulerSpec};
+use harness::scenario::{ActionSpec, CsiDriverAction, Role, SchedulerSpec};
 
 use super::case::{Case, those};
 
@@ -20,10 +20,10 @@ pub(super) fn flag(case: &Case<'_>) -> BTreeSet<&'static str> {
         (true, Some(false)) => "false",
     };
     let changes = case.actions.iter().filter_map(|action| match action {
-        ActionSpec::Driver(DriverAction::Delete) => Some("deleted"),
-        ActionSpec::Driver(DriverAction::Create(_)) => Some("recreated"),
-        ActionSpec::Driver(DriverAction::StorageCapacity(true)) => Some("flipped on"),
-        ActionSpec::Driver(DriverAction::StorageCapacity(false)) => Some("flipped off"),
+        ActionSpec::CsiDriver(CsiDriverAction::Delete) => Some("deleted"),
+        ActionSpec::CsiDriver(CsiDriverAction::Create(_)) => Some("recreated"),
+        ActionSpec::CsiDriver(CsiDriverAction::StorageCapacity(true)) => Some("flipped on"),
+        ActionSpec::CsiDriver(CsiDriverAction::StorageCapacity(false)) => Some("flipped off"),
         _ => None,
     });
     std::iter::once(first).chain(changes).collect()

@@ -104,7 +104,7 @@ pub const FAULTS: &[Fault] = &[
         on: &[Watch],
         kills: false,
         ends_at: &[],
-        effects: |_| vec![json!({"hold": "300ms"})],
+        effects: |_| vec![json!({"lag": "300ms"})],
     },
     Fault {
         name: "ended",

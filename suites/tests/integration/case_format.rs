@@ -33,7 +33,7 @@ const TYPES: [(&str, &str, &str); 31] = [
     ("A claim", "action", "ClaimSpec"),
     ("`node`", "action", "NodeAction"),
     ("`class`", "action", "ClassAction"),
-    ("`driver`, as an action", "action", "DriverAction"),
+    ("`csiDriver`", "action", "CsiDriverAction"),
     ("`capacity`, as an action", "action", "CapacityAction"),
     ("`delete`", "action", "DeleteAction"),
     ("`csi`", "action", "ScriptSpec"),

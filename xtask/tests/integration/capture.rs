@@ -222,7 +222,7 @@ fn a_refused_pod_is_to_stay_refused_and_parameters_are_scrubbed_with_their_keys(
     let (folder, dump) = Folder::with("dump.yaml", &dump);
     let (text, _) = ended(0, &["capture", "--file", &dump]);
     assert!(
-        text.contains("placement: {ledger-0: none}\n        hold: 1s\n"),
+        text.contains("placement: {ledger-0: none}\n        stays: 1s\n"),
         "{text}"
     );
     assert!(text.contains("acme.corp/tenant-acme-payments"), "{text}");

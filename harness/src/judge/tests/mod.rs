@@ -275,7 +275,7 @@ fn what_is_about_others_is_no_news() {
 #[test]
 fn only_calls_count_as_refreshes() {
     let mut story = story(
-        &json!({"objects": [{"resource": "pods", "name": "app"}], "hold": "1 refresh", "why": "because"}),
+        &json!({"objects": [{"resource": "pods", "name": "app"}], "stays": "1 refresh", "why": "because"}),
     );
     story.refuse("full");
     story.refuse("fuller");

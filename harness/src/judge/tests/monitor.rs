@@ -36,7 +36,7 @@ fn a_state_that_is_lost_has_to_come_back() {
 
 #[test]
 fn what_holds_always_may_not_be_lost_and_must_be_true_from_the_first() {
-    let always = json!({"placement": {"app": "n1"}, "always": true, "hold": "1s", "why": "because"});
+    let always = json!({"placement": {"app": "n1"}, "always": true, "stays": "1s", "why": "because"});
     let mut late = story(&always);
     late.place();
     assert_eq!(
@@ -48,14 +48,14 @@ fn what_holds_always_may_not_be_lost_and_must_be_true_from_the_first() {
 
 #[test]
 fn a_hold_is_over_by_rounds_or_by_time() {
-    let rounds = json!({"placement": {"app": "n1"}, "hold": "2 rounds", "why": "because"});
+    let rounds = json!({"placement": {"app": "n1"}, "stays": "2 rounds", "why": "because"});
     let mut story = story(&rounds);
     story.place();
     story.ask(2);
     assert!(!story.is_done_when_quiet(), "the first may have begun before");
     story.ask(1);
     assert!(story.is_done_when_quiet());
-    let time = json!({"placement": {"app": "n1"}, "hold": "700ms", "why": "because"});
+    let time = json!({"placement": {"app": "n1"}, "stays": "700ms", "why": "because"});
     let mut story = super::story(&time);
     story.place();
     let (at, bound) = story.judge.next_bound().expect("it has to hold");

@@ -46,7 +46,7 @@ pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
         .collect();
     world.backend = backend(dice, &world);
     if State::of(&world).is_served() {
-        world.capacities = objects::prior(dice, focus, &world);
+        world.capacity_objects = objects::prior(dice, focus, &world);
     }
     if focus.has(Role::Scheduler) && dice.one_in(4) {
         world.volumes = volumes(dice, &world);
@@ -76,7 +76,7 @@ pub(super) fn node(dice: &mut Dice, driver: &Driver, name: &str) -> Node {
     let keys = driver.topology_keys.as_ref().filter(|keys| keys.len() > 1);
     Node {
         labels: places::labels(dice, driver),
-        driver: !dice.one_in(10),
+        registered: !dice.one_in(10),
         topology_keys: keys.filter(|_| dice.one_in(5)).map(|keys| vec![keys[0].clone()]),
         unschedulable: dice.one_in(20),
         ..places::node(name)

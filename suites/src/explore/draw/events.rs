@@ -2,7 +2,7 @@
 
 use harness::scenario::Role;
 
-use super::super::event::{ClassEvent, DriverEvent, Event, NodeEvent, Release};
+use super::super::event::{ClassEvent, CsiDriverEvent, Event, NodeEvent, Release};
 use super::super::focus::Focus;
 use super::super::world::CLASSES;
 use super::places::NODES;
@@ -127,18 +127,18 @@ fn storage_goes(draw: &mut Draw) -> Option<Event> {
 
 fn flag_flips(draw: &mut Draw) -> Option<Event> {
     let on = draw.dice.one_in(2);
-    Some(Event::Driver(DriverEvent::StorageCapacity(on)))
+    Some(Event::CsiDriver(CsiDriverEvent::StorageCapacity(on)))
 }
 
 // What is drawn may not be possible, and the table has one kind of function.
 #[expect(clippy::unnecessary_wraps, reason = "it is a row of the table")]
 fn driver_object_goes(_: &mut Draw) -> Option<Event> {
-    Some(Event::Driver(DriverEvent::Delete))
+    Some(Event::CsiDriver(CsiDriverEvent::Delete))
 }
 
 fn driver_object_comes(draw: &mut Draw) -> Option<Event> {
     let flag = *draw.dice.pick(&[Some(true), Some(true), Some(false), None]);
-    Some(Event::Driver(DriverEvent::Create(flag)))
+    Some(Event::CsiDriver(CsiDriverEvent::Create(flag)))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is a row of the table")]

@@ -83,7 +83,7 @@ pub(super) fn relabelling(dice: &mut Dice, driver: &Driver) -> Option<Labels> {
 
 /// The segment of a node, as cases write it; none while one of the keys has no label.
 pub(super) fn segment(node: &Node, driver: &Driver) -> Option<String> {
-    if !node.driver {
+    if !node.registered {
         return None;
     }
     let keys = keys_of(driver);
@@ -130,7 +130,7 @@ pub(super) fn node(name: &str) -> Node {
     Node {
         name: name.to_owned(),
         labels: Labels::new(),
-        driver: true,
+        registered: true,
         topology_keys: None,
         unschedulable: false,
     }

@@ -113,7 +113,7 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
         // One that leads ends when it cannot renew its lease.
         0 if draw.world.publisher.replicas.is_none() => ("* *".to_owned(), FaultEffect::Status(503)),
         1 => (format!("watch {resource}"), FaultEffect::EndAfter(0)),
-        _ => (format!("watch {resource}"), FaultEffect::Hold(true)),
+        _ => (format!("watch {resource}"), FaultEffect::Lag(true)),
     };
     let fault = fault(draw, api, None, effect);
     Some(Event::Fault(fault))
