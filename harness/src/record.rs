@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::client_name::file_stem;
 use crate::journal::{self, Fact, Journal};
 use crate::plan::{Plan, resolve};
 use crate::scenario::{self, ScenarioError};
@@ -43,7 +44,7 @@ pub fn save(
     std::fs::write(folder.join(SCENARIO), &plan.text)?;
     journal.save(&folder.join(JOURNAL))?;
     for (client, said) in logs {
-        std::fs::write(folder.join(format!("{client}.log")), said)?;
+        std::fs::write(folder.join(format!("{}.log", file_stem(client))), said)?;
     }
     Ok(folder)
 }

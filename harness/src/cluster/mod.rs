@@ -31,7 +31,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::apiserver::Refused;
-use crate::client_name::HARNESS;
+use crate::client_name::{HARNESS, file_stem};
 use crate::clock;
 use crate::cluster_state::ClusterState;
 use crate::fact_sink::{Commits, FactSink};
@@ -316,8 +316,9 @@ impl Cluster {
         if !self.fleet.has_children() {
             return Ok(None);
         }
-        let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
-        let state = self.folder.path().join(format!("{client}.state"));
+        let stem = file_stem(client);
+        let kubeconfig = self.folder.path().join(format!("{stem}.kubeconfig"));
+        let state = self.folder.path().join(format!("{stem}.state"));
         std::fs::create_dir_all(&state).map_err(|source| StartError::Io {
             what: "make a folder for a program",
             source,
@@ -331,7 +332,7 @@ impl Cluster {
             kubeconfig,
             api_url: secure.api_url,
             authority_pem: secure.authority_pem,
-            log: self.folder.path().join(format!("{client}.log")),
+            log: self.folder.path().join(format!("{stem}.log")),
             state,
         }))
     }
