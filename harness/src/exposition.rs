@@ -120,6 +120,11 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
+/// All samples of a text.
+pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
+    text.lines().filter_map(sample)
+}
+
 /// One line: a sample, or nothing where it is a comment, or has no finite value.
 pub(crate) fn sample(line: &str) -> Option<Sample> {
     let (series, rest) = Series::read(line.trim_start())?;

@@ -18,6 +18,7 @@ mod exit;
 mod explore;
 mod follow;
 mod github;
+mod health;
 mod inspect;
 mod interrupt;
 mod keep;

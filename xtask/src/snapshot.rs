@@ -48,12 +48,16 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Asks a cluster for everything of the kinds that decide about volumes, and for its CSINodes.
-    pub(crate) async fn of_cluster(client: &Client) -> Result<Self, BoxError> {
+    /// A cluster that has these objects.
+    pub(crate) fn of_objects(objects: Vec<Value>) -> Result<Self, BoxError> {
         let mut snapshot = Self::default();
-        let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
         snapshot.take(objects)?;
         Ok(snapshot)
+    }
+
+    /// Asks a cluster for everything of the kinds that decide about volumes, and for its CSINodes.
+    pub(crate) async fn of_cluster(client: &Client) -> Result<Self, BoxError> {
+        Self::of_objects(inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?)
     }
 
     /// Whether a driver tracks capacity and there is no CSIStorageCapacity object at all.

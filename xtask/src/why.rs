@@ -6,19 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use capacity_scheduler::Options;
-use capacity_scheduler::explain::{self, Detail};
+use capacity_scheduler::explain::{self, Detail, Explanation};
 use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::lint::{self, Finding};
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::parse_points;
 use clap::{Args, Subcommand};
-use suites::harness::journal::{Change, Fact, What};
-use suites::harness::plan::resolve;
+use suites::harness::journal::Fact;
+use suites::harness::plan::{Plan, resolve};
 use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
 use crate::built_in::built_in;
+use crate::health::{self, Known, last_objects};
 use crate::out::{eprintln, println};
 use crate::snapshot::{self, BoxError, Snapshot};
 
@@ -56,6 +57,18 @@ enum Subject {
     Objects {
         #[command(flatten)]
         common: Common,
+    },
+    /// Whether storage capacity tracking is in use and healthy, refuses pods for storage that there is, or overloads the API server; exit
+    /// code 1 where something of it is not as it should be
+    Health {
+        #[command(flatten)]
+        source: Source,
+        /// What programs answer at /metrics: publishers, and the API server, whose own are asked for where there is a kubeconfig
+        #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "run"])]
+        metrics: Vec<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -110,22 +123,13 @@ fn size(text: &str) -> Result<String, String> {
 
 /// Explains.
 pub(crate) fn run_why(args: &WhyArgs) -> Exit {
-    let (Subject::Pod { common, .. } | Subject::Claim { common, .. } | Subject::Objects { common }) =
-        &args.what;
     let answered = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(BoxError::from)
-        .and_then(|runtime| runtime.block_on(common.source.snapshot()))
-        .and_then(|snapshot| {
-            snapshot.warn();
-            answer(&args.what, &snapshot)
-        });
+        .and_then(|runtime| runtime.block_on(explain(&args.what)));
     match answered {
-        Ok(text) => {
-            println!("{}", text.trim_end());
-            Exit::Passed
-        }
+        Ok(exit) => exit,
         Err(error) => {
             eprintln!("error: {error}");
             Exit::Usage
@@ -133,44 +137,60 @@ pub(crate) fn run_why(args: &WhyArgs) -> Exit {
     }
 }
 
-fn answer(what: &Subject, cluster: &Snapshot) -> Result<String, BoxError> {
-    let inventory = &cluster.inventory;
-    let snapshot = &inventory.snapshot;
-    let (mut explanation, common) = match what {
+async fn explain(what: &Subject) -> Result<Exit, BoxError> {
+    let text = match what {
+        Subject::Health {
+            source,
+            metrics,
+            json,
+        } => return source.known(metrics).await?.report(*json),
         Subject::Pod {
             name,
             namespace,
             common,
         } => {
-            let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
-                let hint = cluster.hint_at(namespace);
-                return Err(no_pod(inventory, namespace, name, &hint).into());
-            };
-            let told = explain::pod(snapshot, &common.rules()?, pod, &common.detail())?;
-            (told, common)
+            let cluster = common.source.snapshot().await?;
+            let told = of_pod(&cluster, common, &ObjectKey::namespaced(namespace, name))?;
+            common.text(told, &cluster)?
         }
         Subject::Claim { class, size, common } => {
+            let cluster = common.source.snapshot().await?;
+            let snapshot = &cluster.inventory.snapshot;
             let told = explain::claim(snapshot, &common.rules()?, class, size, &common.detail())?;
-            (told, common)
+            common.text(told, &cluster)?
         }
-        Subject::Objects { common } => {
-            let mut findings = lint::lint(snapshot);
-            doubt(cluster, &mut findings);
-            if common.json {
-                return Ok(serde_json::to_string_pretty(&findings)?);
-            }
-            if findings.is_empty() {
-                let count = snapshot.capacities.len();
-                return Ok(format!("nothing is wrong with the {count} capacity objects"));
-            }
-            return Ok(findings.iter().map(ToString::to_string).collect());
-        }
+        Subject::Objects { common } => objects(&common.source.snapshot().await?, common.json)?,
     };
-    doubt(cluster, &mut explanation.findings);
-    if common.json {
-        return Ok(serde_json::to_string_pretty(&explanation)?);
+    println!("{}", text.trim_end());
+    Ok(Exit::Passed)
+}
+
+fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explanation, BoxError> {
+    let inventory = &cluster.inventory;
+    let Some(pod) = inventory.pods.get(key) else {
+        let hint = cluster.hint_at(&key.namespace);
+        return Err(no_pod(inventory, key, &hint).into());
+    };
+    Ok(explain::pod(
+        &inventory.snapshot,
+        &common.rules()?,
+        pod,
+        &common.detail(),
+    )?)
+}
+
+/// What is wrong with objects, as text.
+fn objects(cluster: &Snapshot, json: bool) -> Result<String, BoxError> {
+    let mut findings = lint::lint(&cluster.inventory.snapshot);
+    doubt(cluster, &mut findings);
+    if json {
+        return Ok(serde_json::to_string_pretty(&findings)?);
     }
-    Ok(explanation.to_string())
+    let count = cluster.inventory.snapshot.capacities.len();
+    Ok(match findings.is_empty() {
+        true => format!("nothing is wrong with the {count} capacity objects"),
+        false => findings.iter().map(ToString::to_string).collect(),
+    })
 }
 
 /// Where a dump has no capacity objects at all, it is the dump that has to be looked at first, not the driver.
@@ -184,7 +204,7 @@ fn doubt(cluster: &Snapshot, findings: &mut [Finding]) {
 }
 
 /// Names the pods that there are, where they are few.
-fn no_pod(inventory: &Inventory, namespace: &str, name: &str, hint: &str) -> String {
+fn no_pod(inventory: &Inventory, key: &ObjectKey, hint: &str) -> String {
     const FEW: usize = 8;
     let pods: Vec<String> = inventory.pods.keys().map(ToString::to_string).collect();
     let known = match pods.len() {
@@ -192,7 +212,7 @@ fn no_pod(inventory: &Inventory, namespace: &str, name: &str, hint: &str) -> Str
         1..=FEW => format!("name one of {}", pods.join(", ")),
         _ => "name one that exists, and its namespace with -n".to_owned(),
     };
-    format!("no pod is named {namespace}/{name}; {known}{hint}")
+    format!("no pod is named {key}; {known}{hint}")
 }
 
 impl Common {
@@ -205,6 +225,15 @@ impl Common {
         Ok(options.rules()?)
     }
 
+    /// An explanation as text.
+    fn text(&self, mut explanation: Explanation, cluster: &Snapshot) -> Result<String, BoxError> {
+        doubt(cluster, &mut explanation.findings);
+        Ok(match self.json {
+            true => serde_json::to_string_pretty(&explanation)?,
+            false => explanation.to_string(),
+        })
+    }
+
     fn detail(&self) -> Detail {
         Detail {
             node: self.node.clone(),
@@ -214,28 +243,62 @@ impl Common {
 }
 
 impl Source {
+    /// A moment of the cluster, after a warning of what it seems to lack.
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {
+        let snapshot = self.read().await?;
+        snapshot.warn();
+        Ok(snapshot)
+    }
+
+    async fn read(&self) -> Result<Snapshot, BoxError> {
         if !self.file.is_empty() {
             return Snapshot::of_files(&self.file);
         }
-        let inventory = if let Some(folder) = &self.run {
-            let (_, facts) = record::load(folder)?;
-            last_state(&facts)?
-        } else if let Some(case) = &self.scenario {
-            last_state(&run_case(case).await?)?
-        } else {
-            let client = snapshot::client(self.kubeconfig.as_deref(), None).await?;
-            Inventory::list(&client).await?
+        match self.facts().await? {
+            Some((_, facts)) => Snapshot::of_objects(last_objects(&facts)),
+            None => Snapshot::of_cluster(&self.client().await?).await,
+        }
+    }
+
+    /// What is known of the cluster, with what programs tell of themselves.
+    async fn known(&self, metrics: &[PathBuf]) -> Result<Known, BoxError> {
+        if let Some((plan, facts)) = self.facts().await? {
+            return Ok(Known::of_run(&plan, &facts));
+        }
+        let mut texts = health::texts(metrics)?;
+        let snapshot = match self.file.is_empty() {
+            false => self.snapshot().await?,
+            true => {
+                let client = self.client().await?;
+                let snapshot = Snapshot::of_cluster(&client).await?;
+                texts.extend(health::of_server(&client).await);
+                snapshot
+            }
         };
-        Ok(Snapshot {
-            inventory,
-            ..Snapshot::default()
-        })
+        let mut known = Known {
+            objects: snapshot.objects,
+            ..Known::default()
+        };
+        known.read_metrics(&texts, health::since_1970()?);
+        Ok(known)
+    }
+
+    /// The run that is meant, if one is.
+    async fn facts(&self) -> Result<Option<(Plan, Vec<Fact>)>, BoxError> {
+        match (&self.run, &self.scenario) {
+            (Some(folder), _) => Ok(Some(record::load(folder)?)),
+            (None, Some(case)) => run_case(case).await.map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    async fn client(&self) -> Result<kube::Client, BoxError> {
+        snapshot::client(self.kubeconfig.as_deref(), None).await
     }
 }
 
 /// Runs a case with the built-in systems.
-async fn run_case(case: &str) -> Result<Vec<Fact>, BoxError> {
+async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
     let path = PathBuf::from(case);
     let plan = if path.exists() {
         match scenario::load_file(&path)?.as_slice() {
@@ -253,30 +316,6 @@ async fn run_case(case: &str) -> Result<Vec<Fact>, BoxError> {
         suites::plan(&suites::cases_folder(), case)?
             .ok_or_else(|| format!("no case is named {case}; `cargo xtask list` has them all"))?
     };
-    let outcome = run(Arc::new(plan), &built_in(None), RunOptions::default()).await?;
-    Ok(outcome.journal.since(0))
-}
-
-/// The objects that existed when the last fact was written down.
-fn last_state(facts: &[Fact]) -> Result<Inventory, BoxError> {
-    let mut objects = std::collections::BTreeMap::new();
-    for fact in facts {
-        let What::Commit(commit) = &fact.what else {
-            continue;
-        };
-        let key = (
-            commit.resource.clone(),
-            commit.namespace.clone(),
-            commit.name.clone(),
-        );
-        match commit.change {
-            Change::Deleted => drop(objects.remove(&key)),
-            Change::Added | Change::Modified => drop(objects.insert(key, commit.object.clone())),
-        }
-    }
-    let mut inventory = Inventory::default();
-    for object in objects.into_values() {
-        inventory.add((*object).clone())?;
-    }
-    Ok(inventory)
+    let outcome = run(Arc::new(plan.clone()), &built_in(None), RunOptions::default()).await?;
+    Ok((plan, outcome.journal.since(0)))
 }

@@ -10,7 +10,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use std::time::Duration;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, SystemTime};
 
 /// The media type of the text.
 pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -74,6 +75,14 @@ impl Drop for Flight {
     }
 }
 
+/// The time of day, which stays as it is.
+fn started() -> Gauge<f64, AtomicU64> {
+    let gauge = Gauge::default();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    gauge.set(now.unwrap_or_default().as_secs_f64());
+    gauge
+}
+
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::default();
@@ -96,6 +105,11 @@ impl Metrics {
             in_flight.clone(),
         );
         registry.register("apiserver_longrunning_requests", "Open watches", watches.clone());
+        registry.register(
+            "process_start_time_seconds",
+            "When the server started, in seconds since 1970",
+            started(),
+        );
         Self {
             registry,
             requests,

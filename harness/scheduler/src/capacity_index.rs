@@ -54,6 +54,20 @@ impl CapacityIndex {
         self.classes.get(class)
     }
 
+    /// The objects of a class that a node with these labels can access.
+    pub fn reaching<'a>(
+        &'a self,
+        class: &str,
+        labels: &'a NodeLabels,
+    ) -> impl Iterator<Item = &'a Arc<Capacity>> {
+        let candidates = self
+            .of_class(class)
+            .into_iter()
+            .flat_map(|of_class| of_class.candidates(labels));
+        let objects = candidates.flat_map(Group::iter);
+        objects.filter(|object| object.topology.admits(labels))
+    }
+
     /// All objects, by namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Capacity>> {
         self.objects.values()

@@ -52,6 +52,9 @@ pub struct Provision {
     pub capacity: Option<Arc<Capacity>>,
 }
 
+/// The reason of a node without enough room, in kube-scheduler's words.
+pub const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
+
 /// The storage-related reasons for which a node is refused, in the order in which they are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -124,7 +127,7 @@ impl Refusal {
         match self {
             Self::NodeConflict { .. } => "node(s) didn't match PersistentVolume's node affinity",
             Self::BindConflict { .. } => "node(s) didn't find available persistent volumes to bind",
-            Self::NotEnoughSpace { .. } => "node(s) did not have enough free storage",
+            Self::NotEnoughSpace { .. } => NOT_ENOUGH_SPACE,
             Self::VolumeMissing { .. } => {
                 "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
             }

@@ -98,13 +98,6 @@ impl Inventory {
         taken_apart(object, &mut |kind, object| self.add_one(kind, object))
     }
 
-    /// Lists everything from an API server, a page at a time. Only reads.
-    pub async fn list(client: &Client) -> Result<Self, InventoryError> {
-        let mut inventory = Self::default();
-        each_in(client, &[], &mut |kind, object| inventory.add_one(kind, object)).await?;
-        Ok(inventory)
-    }
-
     fn add_one(&mut self, kind: &str, mut object: Value) -> Result<(), InventoryError> {
         format_quantities(&mut object);
         let snapshot = &mut self.snapshot;

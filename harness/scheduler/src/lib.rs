@@ -17,6 +17,7 @@ pub mod explain;
 pub mod extender;
 pub mod filter;
 pub mod filter_error;
+pub mod health;
 pub mod inventory;
 pub mod lint;
 mod listen;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Cluster;
 use crate::client_name::HARNESS;
-use crate::exposition::sample;
+use crate::exposition::samples;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Plan;
 use crate::scenario::{Role, Speaker};
@@ -87,16 +87,16 @@ impl Cluster {
             Ok(Err(error)) => return failed(client, &format!("{url}: {error}")),
             Err(_) => return failed(client, &format!("{url}: no answer within {ANSWER:?}")),
         };
-        let (mut told, mut samples) = (0, Vec::new());
-        for sample in text.lines().filter_map(sample) {
+        let (mut told, mut read) = (0, Vec::new());
+        for sample in samples(&text) {
             told += 1;
-            samples.extend(self.metrics.names.contains(&sample.series.name).then_some(sample));
+            read.extend(self.metrics.names.contains(&sample.series.name).then_some(sample));
         }
         // Programs tell their series in any order, and the same run has to have the same journal.
-        samples.sort_by(|one, other| one.series.cmp(&other.series));
+        read.sort_by(|one, other| one.series.cmp(&other.series));
         Reading {
             client,
-            samples,
+            samples: read,
             told,
             error: None,
         }

@@ -420,3 +420,60 @@ fn a_result_that_does_not_speak_for_all_claims_says_why() {
         "{out}"
     );
 }
+
+/// A program that tells how it was called, and ends.
+const PARROT: &str =
+    "[sh, -c, 'echo \"$NAMESPACE/$POD_NAME: $*\" >&2; exit 9', sh, '--csi-address={csi_socket}']";
+
+#[test]
+fn each_release_is_told_the_mode_in_its_own_spelling() {
+    let central = "publisher/value/everywhere";
+    let distributed = "publisher/prior/states/distributed-none";
+    let older = "{central: [--enable-capacity=central], distributed: [--enable-capacity=local]}";
+    let newer = "{central: [--enable-capacity], distributed: [--enable-capacity, --node-deployment]}";
+    for (case, modes, words) in [
+        (central, older, "--enable-capacity=central"),
+        (distributed, older, "--enable-capacity=local"),
+        (central, newer, "--enable-capacity"),
+        (distributed, newer, "--enable-capacity --node-deployment"),
+    ] {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: [publisher.central, publisher.distributed, publisher.keeps]\nroles:\n  publisher:\n    \
+             argv: {PARROT}\n    grace: 100ms\n    settings: {{mode: {modes}}}\n"
+        ));
+        let (code, out, error) = manifest.run(&[case]);
+        assert_eq!(code, 1, "{case}: {out}{error}");
+        let called = out
+            .lines()
+            .find(|line| line.contains("--csi-address="))
+            .unwrap_or_default();
+        assert!(
+            called.trim_end().ends_with(&format!(" {words}")),
+            "{case} without “{words}”: {out}"
+        );
+    }
+}
+
+#[test]
+fn external_provisioner_is_set_up_as_its_guides_say() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/manifests/external-provisioner.yaml");
+    let shipped = std::fs::read_to_string(shipped).unwrap();
+    let parrot = "- sh\n      - -c\n      - 'echo \"$NAMESPACE/$POD_NAME: $*\" >&2; exit 9'\n      - sh";
+    let program = "- csi-provisioner";
+    assert!(shipped.contains(program), "{shipped}");
+    let entries = shipped.find("knownFailures:").unwrap();
+    let manifest = Manifest::of(&shipped[..entries].replacen(program, parrot, 1));
+    let (code, out, error) = manifest.run(&["publisher/objects/owner/deployment"]);
+    assert_eq!(code, 1, "{out}{error}");
+    let called = out
+        .lines()
+        .find(|line| line.contains("--csi-address="))
+        .unwrap_or_default();
+    for words in [
+        "| csi/publisher-",
+        "--enable-capacity",
+        "--capacity-ownerref-level=2",
+    ] {
+        assert!(called.contains(words), "no “{words}” in {called}");
+    }
+}

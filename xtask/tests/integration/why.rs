@@ -185,3 +185,61 @@ fn a_field_that_stands_twice_is_an_error_with_its_place() {
         assert!(error.contains(words), "no “{words}” in {error}");
     }
 }
+
+/// What a publisher and an API server tell at /metrics. The server runs since the beginning of time.
+const METRICS: &str = "\
+csistoragecapacities_desired_goal{driver_name=\"disk.example.com\"} 1
+csi_sidecar_operations_seconds_count{method_name=\"/csi.v1.Controller/GetCapacity\",grpc_status_code=\"OK\"} 6
+csi_sidecar_operations_seconds_count{method_name=\"/csi.v1.Controller/GetCapacity\",grpc_status_code=\"Unavailable\"} 4
+csi_sidecar_operations_seconds_count{method_name=\"/csi.v1.Identity/Probe\",grpc_status_code=\"Unavailable\"} 90
+process_start_time_seconds 0
+apiserver_request_total{resource=\"csistoragecapacities\",verb=\"PATCH\",code=\"200\"} 90
+apiserver_request_total{resource=\"csistoragecapacities\",verb=\"LIST\",code=\"503\"} 10
+apiserver_request_total{resource=\"pods\",verb=\"POST\",code=\"500\"} 1000
+";
+
+#[test]
+fn health_is_told_of_a_run_of_files_and_of_a_cluster() {
+    let text = told(&["health", "--scenario", "publisher/refresh/poll/central"]);
+    for line in [
+        "  good     driver disk.example.com: in use: storageCapacity is true, 2 objects",
+        "  good     driver disk.example.com: class fast: 2 of 2 nodes have an object",
+        "  good     pods: no pod is refused for storage",
+    ] {
+        assert!(text.contains(line), "no “{line}” in {text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let driver = "kind: CSIDriver\nmetadata: {name: disk.example.com}\nspec: {storageCapacity: true}\n";
+    let (dump, metrics) = (file("dump.yaml", driver), file("metrics.txt", METRICS));
+    let (text, _) = ended(1, &["why", "health", "--file", &dump, "--metrics", &metrics]);
+    for line in [
+        "  BAD      driver disk.example.com: storageCapacity is true and there is no object",
+        "  good     publisher: 1 objects are wanted, and 0 are there",
+        "  BAD      publisher: 4 of 10 calls of GetCapacity failed",
+        "  good     API server: 0.00 changes of each of 0 objects in a minute",
+        "  BAD      API server: 10 of 100 requests were answered 429, or 500 and more",
+    ] {
+        assert!(text.contains(line), "no “{line}” in {text}");
+    }
+    let (text, _) = ended(1, &["why", "health", "--json", "--file", &dump]);
+    let all: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let unknown = all.iter().filter(|it| it["state"] == "unknown").count();
+    assert_eq!(unknown, 4, "{text}");
+    let kubeconfig = folder.path().join("kubeconfig");
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    let _up = Serving::start(&["up", "--kubeconfig", kubeconfig]);
+    let text = told(&["health", "--kubeconfig", kubeconfig]);
+    assert!(
+        text.contains("  good     cluster: there is no CSIDriver object"),
+        "{text}"
+    );
+    assert!(
+        text.contains("API server: 0 of "),
+        "the server's own metrics are read: {text}"
+    );
+}

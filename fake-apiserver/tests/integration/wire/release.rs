@@ -3,7 +3,7 @@
 use super::client::{CAPACITIES, Wire, capacity};
 use fake_apiserver::{Release, ResourceRef, ServerOptions};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
 
@@ -83,6 +83,45 @@ async fn each_release_serves_its_versions() {
             );
         }
     }
+}
+
+/// The resources of the storage group, in whatever version.
+async fn storage_resources(wire: &Wire) -> BTreeSet<String> {
+    let group = wire.get("/apis/storage.k8s.io").await.body;
+    let mut names = BTreeSet::new();
+    for version in group["versions"].as_array().expect("it is a group") {
+        let path = format!(
+            "/apis/{}",
+            version["groupVersion"].as_str().expect("it has a name")
+        );
+        let list = wire.get(&path).await.body;
+        let resources = list["resources"].as_array().expect("it is a list");
+        names.extend(
+            resources
+                .iter()
+                .filter_map(|it| it["name"].as_str().map(str::to_owned)),
+        );
+    }
+    names
+}
+
+#[tokio::test]
+async fn neither_the_gate_nor_a_newer_release_takes_a_resource_away() {
+    let wire = Wire::start().await;
+    let mut before = BTreeSet::new();
+    for release in Release::all() {
+        wire.server.set_release(release, &gates(Some(false)));
+        let without = storage_resources(&wire).await;
+        wire.server.set_release(release, &gates(Some(true)));
+        let with = storage_resources(&wire).await;
+        assert!(
+            with.is_superset(&without),
+            "{release}: {without:?} became {with:?}"
+        );
+        assert!(with.is_superset(&before), "{release}: {before:?} became {with:?}");
+        before = with;
+    }
+    assert!(before.contains("csistoragecapacities"), "{before:?}");
 }
 
 #[tokio::test]

@@ -73,7 +73,14 @@ fn cluster() -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn all_pages_are_read_and_capacity_in_the_version_that_there_is() {
-    let inventory = Inventory::list(&serving(&cluster(), 404)).await.unwrap();
+    let objects = inventory::objects_in(&serving(&cluster(), 404), &[])
+        .await
+        .unwrap();
+    let mut inventory = Inventory::default();
+    objects
+        .into_iter()
+        .try_for_each(|object| inventory.add(object))
+        .unwrap();
     let nodes: Vec<_> = inventory
         .snapshot
         .nodes
@@ -87,11 +94,13 @@ async fn all_pages_are_read_and_capacity_in_the_version_that_there_is() {
 
 #[tokio::test]
 async fn a_refusal_is_no_absence() {
-    let error = Inventory::list(&serving(&cluster(), 403)).await.unwrap_err();
+    let error = inventory::objects_in(&serving(&cluster(), 403), &[])
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("csistoragecapacities"), "{error}");
     let without = &cluster()[1..];
     assert!(
-        Inventory::list(&serving(without, 404)).await.is_err(),
+        inventory::objects_in(&serving(without, 404), &[]).await.is_err(),
         "nodes are always there"
     );
 }

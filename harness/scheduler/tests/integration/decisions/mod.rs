@@ -4,6 +4,7 @@
 
 mod capacity;
 mod explanation;
+mod health;
 mod index;
 mod inventory;
 mod nodes;

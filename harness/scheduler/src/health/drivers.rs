@@ -1,0 +1,217 @@
+//! Whether drivers track capacity, and whether they and their publishers do their part.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Indicator, Observed, Question, State, good_unless};
+use crate::lint::{Finding, lint};
+use crate::objects::{Class, Driver, Node};
+
+/// So many failures of all calls of GetCapacity are taken for bad luck.
+const FAILURES: f64 = 0.1;
+
+/// So many names are told.
+const NAMES: usize = 5;
+
+/// What is to be said of every driver that tracks capacity, or for which there are objects.
+pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
+    let views = observed.inventory.snapshot.drivers.iter();
+    let mut all = Vec::new();
+    let findings = lint(&observed.inventory.snapshot);
+    for view in views.map(|driver| View::of(observed, driver)) {
+        all.push(view.use_of_it());
+        if view.driver.tracks_capacity || view.objects > 0 {
+            all.extend(view.health(&findings));
+        }
+    }
+    if all.is_empty() {
+        let told = "there is no CSIDriver object".to_owned();
+        all.push(Indicator::new(Question::InUse, "cluster", State::Good, told));
+    }
+    all.extend(of_publishers(observed));
+    all
+}
+
+/// One driver.
+struct View<'a> {
+    observed: &'a Observed<'a>,
+    driver: &'a Driver,
+    /// Its classes for which capacity is looked at.
+    classes: Vec<&'a Arc<Class>>,
+    /// CSIStorageCapacity objects of its classes.
+    objects: usize,
+    /// The nodes on which it is registered.
+    nodes: Vec<&'a Arc<Node>>,
+}
+
+impl<'a> View<'a> {
+    fn of(observed: &'a Observed<'a>, driver: &'a Driver) -> Self {
+        let snapshot = &observed.inventory.snapshot;
+        let name = &driver.key.name;
+        let of_driver = |class: &&Arc<Class>| class.provisioner == *name && class.delayed;
+        let classes: Vec<_> = snapshot.classes.iter().filter(of_driver).collect();
+        let is_own = |class: &str| classes.iter().any(|own| own.key.name == class);
+        let objects = snapshot.capacities.iter();
+        let registered: BTreeSet<&str> = observed
+            .of_kind("CSINode")
+            .filter(|node| is_registered(node, name))
+            .filter_map(|node| node["metadata"]["name"].as_str())
+            .collect();
+        let nodes = snapshot.nodes.iter();
+        Self {
+            observed,
+            driver,
+            objects: objects.filter(|object| is_own(&object.class)).count(),
+            classes,
+            nodes: nodes
+                .filter(|node| registered.contains(node.key.name.as_str()))
+                .collect(),
+        }
+    }
+
+    fn indicator(&self, question: Question, state: State, told: String) -> Indicator {
+        Indicator::new(question, &format!("driver {}", self.driver.key.name), state, told)
+    }
+
+    fn use_of_it(&self) -> Indicator {
+        let count = self.objects;
+        let (state, told) = match (self.driver.tracks_capacity, count) {
+            (true, 0) => (
+                State::Bad,
+                "storageCapacity is true and there is no object: no pod with a new volume of its classes is placed"
+                    .to_owned(),
+            ),
+            (true, _) => (State::Good, format!("in use: storageCapacity is true, {count} objects")),
+            (false, 0) => (
+                State::Good,
+                "not in use: storageCapacity is not true, and there is no object".to_owned(),
+            ),
+            (false, _) => (
+                State::Good,
+                format!("prepared: {count} objects, which count once storageCapacity is true"),
+            ),
+        };
+        self.indicator(Question::InUse, state, told)
+    }
+
+    fn health(&self, findings: &[Finding]) -> Vec<Indicator> {
+        let mut all = vec![self.registration(), self.pods()];
+        all.extend(self.classes.iter().map(|class| self.class(class)));
+        all.push(self.doubtful(findings));
+        all
+    }
+
+    fn registration(&self) -> Indicator {
+        let (on, of) = (self.nodes.len(), self.observed.inventory.snapshot.nodes.len());
+        let told = format!("registered on {on} of {of} nodes");
+        self.indicator(Question::Health, good_unless(on == 0), told)
+    }
+
+    /// The pods of the namespaces in which its publisher writes: driver and publisher run there.
+    fn pods(&self) -> Indicator {
+        let snapshot = &self.observed.inventory.snapshot;
+        let own = snapshot.capacities.iter();
+        let own = own.filter(|object| self.classes.iter().any(|class| class.key.name == object.class));
+        let namespaces: BTreeSet<&str> = own.map(|object| object.key.namespace.as_str()).collect();
+        let is_there = |pod: &&Value| {
+            let namespace = pod["metadata"]["namespace"].as_str();
+            namespace.is_some_and(|it| namespaces.contains(it)) && pod["status"]["phase"] != "Succeeded"
+        };
+        let pods: Vec<&Value> = self.observed.of_kind("Pod").filter(is_there).collect();
+        let lame: Vec<&str> = pods
+            .iter()
+            .filter(|pod| !is_ready(pod))
+            .filter_map(|pod| pod["metadata"]["name"].as_str())
+            .collect();
+        let (ready, all) = (pods.len() - lame.len(), pods.len());
+        let (state, mut told) = match all {
+            0 => (State::Unknown, "no pod is where its objects are".to_owned()),
+            _ => (
+                good_unless(!lame.is_empty()),
+                format!("{ready} of {all} pods are ready where its objects are"),
+            ),
+        };
+        if !lame.is_empty() {
+            told.push_str(&format!("; not {}", names(lame)));
+        }
+        self.indicator(Question::Health, state, told)
+    }
+
+    fn class(&self, class: &Arc<Class>) -> Indicator {
+        let objects = &self.observed.inventory.snapshot.capacities;
+        let is_reached = |node: &Node| objects.reaching(&class.key.name, &node.labels).next().is_some();
+        let lacking = self.nodes.iter().filter(|node| !is_reached(node));
+        let lacking: Vec<&str> = lacking.map(|node| node.key.name.as_str()).collect();
+        let (has, of) = (self.nodes.len() - lacking.len(), self.nodes.len());
+        let mut told = format!("class {}: {has} of {of} nodes have an object", class.key.name);
+        if !lacking.is_empty() {
+            told.push_str(&format!("; not {}", names(lacking)));
+        }
+        self.indicator(Question::Health, good_unless(has == 0), told)
+    }
+
+    fn doubtful(&self, findings: &[Finding]) -> Indicator {
+        let is_own = |class: &str| self.classes.iter().any(|own| own.key.name == class);
+        let count = findings.iter().filter(|finding| is_own(&finding.class)).count();
+        let told = match count {
+            0 => "nothing is wrong with its objects".to_owned(),
+            _ => format!("{count} things are wrong with its objects; `why objects` names them"),
+        };
+        self.indicator(Question::Health, good_unless(count > 0), told)
+    }
+}
+
+/// What publishers tell of themselves.
+fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
+    let count = observed.inventory.snapshot.capacities.len();
+    let indicator = |question, (state, told)| Indicator::new(question, "publisher", state, told);
+    let goal = match observed.told.goal {
+        None => (
+            State::Unknown,
+            "nobody tells how many objects it wants".to_owned(),
+        ),
+        Some(goal) => (
+            State::Good,
+            format!("{goal} objects are wanted, and {count} are there"),
+        ),
+    };
+    let calls = match observed.told.calls {
+        None => (
+            State::Unknown,
+            "nobody tells how calls of GetCapacity end".to_owned(),
+        ),
+        Some(calls) => (
+            good_unless(calls.failed > calls.all * FAILURES),
+            format!("{} of {} calls of GetCapacity failed", calls.failed, calls.all),
+        ),
+    };
+    vec![
+        indicator(Question::InUse, goal),
+        indicator(Question::Health, calls),
+    ]
+}
+
+fn is_registered(csi_node: &Value, driver: &str) -> bool {
+    let drivers = csi_node["spec"]["drivers"].as_array();
+    drivers.is_some_and(|drivers| drivers.iter().any(|entry| entry["name"] == driver))
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions.is_some_and(|all| {
+        all.iter()
+            .any(|it| it["type"] == "Ready" && it["status"] == "True")
+    })
+}
+
+/// The first names, and how many more there are.
+fn names(all: Vec<&str>) -> String {
+    let more = all.len().saturating_sub(NAMES);
+    let first = all.into_iter().take(NAMES).collect::<Vec<_>>().join(", ");
+    match more {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}

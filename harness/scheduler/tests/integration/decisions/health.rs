@@ -1,0 +1,226 @@
+//! The operator's questions: each indicator changes when what it speaks of does.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capacity_scheduler::Options;
+use capacity_scheduler::health::{Answer, Calls, Indicator, Observed, Question, Requests, State, Told};
+use serde_json::{Value, json};
+
+const DRIVER: &str = "disk.example.com";
+const GIB: i64 = 1 << 30;
+
+/// A cluster in which all is well.
+fn cluster() -> Vec<Value> {
+    let key = format!("{DRIVER}/node");
+    let node = |name: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {&key: name}}});
+    let csi_node = |name: &str| {
+        let entry = json!({"name": DRIVER, "nodeID": name, "topologyKeys": [&key]});
+        json!({"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": [entry]}})
+    };
+    let capacity = |name: &str| {
+        json!({"kind": "CSIStorageCapacity", "metadata": {"name": name, "namespace": "csi"}, "storageClassName": "fast",
+            "nodeTopology": {"matchLabels": {&key: name}}, "capacity": "10Gi"})
+    };
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    vec![
+        node("n1"),
+        node("n2"),
+        csi_node("n1"),
+        csi_node("n2"),
+        json!({"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"storageCapacity": true}}),
+        json!({"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": DRIVER,
+            "volumeBindingMode": "WaitForFirstConsumer", "parameters": {"csi.storage.k8s.io/fstype": "ext4", "raid": "none"}}),
+        capacity("n1"),
+        capacity("n2"),
+        json!({"kind": "Pod", "metadata": {"name": "driver-0", "namespace": "csi", "uid": "d"},
+            "spec": {"nodeName": "n1", "containers": []}, "status": {"phase": "Running", "conditions": ready}}),
+    ]
+}
+
+/// A pod that was refused for storage, with a claim of that size.
+fn refused(size: &str) -> [Value; 2] {
+    let message = "0/2 nodes are available: 2 node(s) did not have enough free storage.";
+    let condition =
+        json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+    let volume = json!({"name": "data", "persistentVolumeClaim": {"claimName": "data"}});
+    [
+        json!({"kind": "Pod", "metadata": {"name": "app", "namespace": "default", "uid": "a"},
+            "spec": {"containers": [], "volumes": [volume]}, "status": {"phase": "Pending", "conditions": [condition]}}),
+        json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default", "uid": "c"},
+            "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}}),
+    ]
+}
+
+fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
+    let observed = Observed::new(objects, told).unwrap();
+    observed.indicators(&Options::default().rules().unwrap())
+}
+
+/// What is not as it should be, by question.
+fn bad(objects: &[Value], told: &Told) -> Vec<(Question, String)> {
+    let all = indicators(objects, told).into_iter();
+    all.filter(|it| it.state == State::Bad)
+        .map(|it| (it.question, it.told))
+        .collect()
+}
+
+/// The only thing that is wrong.
+fn only(objects: &[Value], told: &Told) -> (Question, String) {
+    let mut all = bad(objects, told);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
+}
+
+fn changed(kind: &str, change: impl Fn(&mut Value)) -> Vec<Value> {
+    let mut objects = cluster();
+    objects
+        .iter_mut()
+        .filter(|object| object["kind"] == kind)
+        .for_each(change);
+    objects
+}
+
+#[test]
+fn use_shows_in_objects_and_metrics_and_not_in_workloads() {
+    let word = |objects: &[Value], told: &Told| {
+        let all = indicators(objects, told);
+        let of_driver = all
+            .into_iter()
+            .find(|it| it.subject == format!("driver {DRIVER}"));
+        of_driver.expect("it is spoken of").told
+    };
+    let untold = Told::default();
+    assert!(word(&cluster(), &untold).starts_with("in use: storageCapacity is true, 2 objects"));
+    let off = changed("CSIDriver", |it| it["spec"]["storageCapacity"] = json!(false));
+    assert!(word(&off, &untold).starts_with("prepared: 2 objects"));
+    let mut none = off;
+    none.retain(|object| object["kind"] != "CSIStorageCapacity");
+    none.extend(refused("1Gi"));
+    assert!(
+        word(&none, &untold).starts_with("not in use"),
+        "pods do not count"
+    );
+    let mut unpublished = cluster();
+    unpublished.retain(|object| object["kind"] != "CSIStorageCapacity");
+    let (question, told) = bad(&unpublished, &untold).remove(0);
+    assert_eq!(question, Question::InUse);
+    assert!(told.contains("there is no object"), "{told}");
+    let goal = Told {
+        goal: Some(2.0),
+        ..Told::default()
+    };
+    let of_publisher = |it: &Indicator| it.question == Question::InUse && it.subject == "publisher";
+    let all = indicators(&cluster(), &goal);
+    let told = &all.iter().find(|it| of_publisher(it)).expect("it tells").told;
+    assert_eq!(told, "2 objects are wanted, and 2 are there");
+}
+
+#[test]
+fn each_part_that_fails_shows() {
+    let untold = Told::default();
+    assert_eq!(bad(&cluster(), &untold), []);
+    let lame = changed("Pod", |it| {
+        it["status"]["conditions"][0]["status"] = json!("False")
+    });
+    let (question, told) = only(&lame, &untold);
+    assert_eq!(
+        (question, told.as_str()),
+        (
+            Question::Health,
+            "0 of 1 pods are ready where its objects are; not driver-0"
+        )
+    );
+    let gone = changed("CSINode", |it| it["spec"]["drivers"] = json!([]));
+    assert!(
+        bad(&gone, &untold)
+            .iter()
+            .any(|(_, told)| told == "registered on 0 of 2 nodes")
+    );
+    let wrong = changed("CSIStorageCapacity", |it| {
+        it.as_object_mut().expect("a map").remove("nodeTopology");
+    });
+    let told: Vec<String> = bad(&wrong, &untold).into_iter().map(|(_, told)| told).collect();
+    assert_eq!(told[0], "class fast: 0 of 2 nodes have an object; not n1, n2");
+    assert!(told[1].contains("things are wrong with its objects"), "{told:?}");
+    let calls = |failed| Told {
+        calls: Some(Calls { all: 10.0, failed }),
+        ..Told::default()
+    };
+    assert_eq!(bad(&cluster(), &calls(1.0)), []);
+    let (question, told) = only(&cluster(), &calls(2.0));
+    assert_eq!(
+        (question, told.as_str()),
+        (Question::Health, "2 of 10 calls of GetCapacity failed")
+    );
+}
+
+#[test]
+fn a_refusal_is_wrong_where_there_is_room() {
+    let mut objects = cluster();
+    objects.extend(refused("20Gi"));
+    let answered = |bytes: i64, raid: &str| Told {
+        answers: Some(vec![Answer {
+            driver: DRIVER.to_owned(),
+            segment: BTreeMap::from([(format!("{DRIVER}/node"), "n2".to_owned())]),
+            parameters: BTreeMap::from([("raid".to_owned(), raid.to_owned())]),
+            bytes,
+        }]),
+        ..Told::default()
+    };
+    // A real shortage, and one of which nobody knows whether it is one.
+    assert_eq!(bad(&objects, &answered(20 * GIB - 1, "none")), []);
+    assert_eq!(bad(&objects, &answered(20 * GIB, "mirror")), []);
+    assert_eq!(bad(&objects, &Told::default()), []);
+    let unknown = indicators(&objects, &Told::default());
+    let of_pod = unknown
+        .iter()
+        .find(|it| it.question == Question::Refusals)
+        .expect("a pod is refused");
+    assert_eq!(of_pod.state, State::Unknown);
+    let (question, told) = only(&objects, &answered(20 * GIB, "none"));
+    assert_eq!(question, Question::Refusals);
+    assert!(
+        told.contains("the driver has 20Gi for class fast at n2, which is not published"),
+        "{told}"
+    );
+    let mut fits = cluster();
+    fits.extend(refused("10Gi"));
+    let (question, told) = only(&fits, &Told::default());
+    assert_eq!(question, Question::Refusals);
+    assert!(told.contains("by what is published it fits n1"), "{told}");
+}
+
+#[test]
+fn more_changes_than_polling_explains_and_failing_requests_show() {
+    let requests = |changes: f64, failed: f64, over: Option<u64>| Told {
+        requests: Some(Requests {
+            all: 100.0,
+            changes,
+            failed,
+            over: over.map(Duration::from_secs),
+        }),
+        ..Told::default()
+    };
+    // Two objects, a minute: four changes are usual.
+    assert_eq!(bad(&cluster(), &requests(4.0, 5.0, Some(60))), []);
+    assert_eq!(
+        bad(&cluster(), &requests(50.0, 0.0, None)),
+        [],
+        "nobody told in which time"
+    );
+    let (question, told) = only(&cluster(), &requests(5.0, 0.0, Some(60)));
+    assert_eq!(question, Question::Load);
+    assert!(
+        told.starts_with("2.50 changes of each of 2 objects in a minute"),
+        "{told}"
+    );
+    let (question, told) = only(&cluster(), &requests(0.0, 6.0, Some(60)));
+    assert_eq!(
+        (question, told.as_str()),
+        (
+            Question::Load,
+            "6 of 100 requests were answered 429, or 500 and more"
+        )
+    );
+}

@@ -1,0 +1,245 @@
+//! `why health`: the indicators of a cluster, from its objects, from what programs tell in their metrics, or from a run.
+//!
+//! Knows the names of metrics and where everything is read. What follows from it is the scheduler library's.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use capacity_scheduler::Options;
+use capacity_scheduler::health::{Answer, Calls, Indicator, Observed, Requests, State, Told};
+use serde_json::Value;
+use suites::harness::RunOptions;
+use suites::harness::exposition::{Sample, Series, samples};
+use suites::harness::journal::{Change, Fact, RequestFact, What};
+use suites::harness::plan::Plan;
+use suites::harness::scenario::Role;
+
+use crate::Exit;
+use crate::out::println;
+use crate::snapshot::BoxError;
+
+/// The resource that all of this is about.
+const RESOURCE: &str = "csistoragecapacities";
+
+/// A metric of external-provisioner: how many objects it wants.
+const GOAL: &str = "csistoragecapacities_desired_goal";
+/// A metric of the CSI sidecars: how their calls end.
+const CALLS: &str = "csi_sidecar_operations_seconds_count";
+/// A metric of the API server: how requests are answered.
+const REQUESTS: &str = "apiserver_request_total";
+/// A metric of every program that is written in Go: when it started, in seconds since 1970.
+const STARTED: &str = "process_start_time_seconds";
+
+/// The objects of a cluster, and what programs tell.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) objects: Vec<Value>,
+    pub(crate) told: Told,
+}
+
+impl Known {
+    /// Adds what metrics tell, which may be those of several programs.
+    pub(crate) fn read_metrics(&mut self, texts: &[String], now: Duration) {
+        let read: Vec<Sample> = texts.iter().flat_map(|text| samples(text)).collect();
+        let of = |name: &str| -> Vec<&Sample> { read.iter().filter(|it| it.series.name == name).collect() };
+        let goals = of(GOAL);
+        if !goals.is_empty() {
+            self.told.goal = Some(sum(&goals, |_| true));
+        }
+        let is_capacity = |series: &Series| has(series, "method_name", |it| it.ends_with("/GetCapacity"));
+        let calls: Vec<&Sample> = of(CALLS)
+            .into_iter()
+            .filter(|it| is_capacity(&it.series))
+            .collect();
+        if !calls.is_empty() {
+            self.told.calls = Some(Calls {
+                all: sum(&calls, |_| true),
+                failed: sum(&calls, |series| has(series, "grpc_status_code", |it| it != "OK")),
+            });
+        }
+        let requests = of(REQUESTS);
+        if !requests.is_empty() {
+            self.told.requests = Some(Requests {
+                over: texts.iter().find_map(|text| uptime(text, now)),
+                ..counted(&requests)
+            });
+        }
+    }
+
+    /// What a run showed.
+    pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Self {
+        Self {
+            objects: last_objects(facts),
+            told: Told {
+                answers: Some(answers(plan, facts)),
+                calls: Some(calls(facts)),
+                goal: None,
+                requests: Some(requests(facts)),
+            },
+        }
+    }
+
+    /// Prints every indicator by its question. Fails where one of them is bad.
+    pub(crate) fn report(&self, json: bool) -> Result<Exit, BoxError> {
+        let indicators = Observed::new(&self.objects, &self.told)?.indicators(&Options::default().rules()?);
+        match json {
+            true => println!("{}", serde_json::to_string_pretty(&indicators)?),
+            false => print(&indicators),
+        }
+        let is_bad = indicators.iter().any(|indicator| indicator.state == State::Bad);
+        Ok(if is_bad { Exit::Failed } else { Exit::Passed })
+    }
+}
+
+fn print(indicators: &[Indicator]) {
+    let mut last = None;
+    for indicator in indicators {
+        if last.replace(indicator.question) != Some(indicator.question) {
+            println!("{}", indicator.question.words());
+        }
+        println!(
+            "  {:8} {}: {}",
+            indicator.state, indicator.subject, indicator.told
+        );
+    }
+}
+
+/// The objects that existed when the last fact was written down.
+pub(crate) fn last_objects(facts: &[Fact]) -> Vec<Value> {
+    let mut objects = BTreeMap::new();
+    for fact in facts {
+        let What::Commit(commit) = &fact.what else {
+            continue;
+        };
+        let key = (&commit.resource, &commit.namespace, &commit.name);
+        match commit.change {
+            Change::Deleted => drop(objects.remove(&key)),
+            Change::Added | Change::Modified => drop(objects.insert(key, &commit.object)),
+        }
+    }
+    objects.into_values().map(|object| (**object).clone()).collect()
+}
+
+/// The last figure for each segment and parameters.
+fn answers(plan: &Plan, facts: &[Fact]) -> Vec<Answer> {
+    let mut last = BTreeMap::new();
+    for fact in facts {
+        if let What::Call(call) = &fact.what
+            && call.method == "GetCapacity"
+            && let (true, Some(available)) = (call.is_answered(), call.available)
+        {
+            let bytes = call.maximum.unwrap_or(available);
+            last.insert((call.segment.as_deref(), &call.parameters), bytes);
+        }
+    }
+    let answer = |((segment, parameters), bytes): ((Option<&str>, &BTreeMap<String, String>), i64)| Answer {
+        driver: plan.driver.name.clone(),
+        segment: segment
+            .and_then(|text| plan.segments.parse(text).ok())
+            .unwrap_or_default(),
+        parameters: parameters.clone(),
+        bytes,
+    };
+    last.into_iter().map(answer).collect()
+}
+
+fn calls(facts: &[Fact]) -> Calls {
+    let mut calls = Calls::default();
+    for fact in facts {
+        if let What::Call(call) = &fact.what
+            && call.method == "GetCapacity"
+        {
+            calls.all += 1.0;
+            calls.failed += f64::from(u8::from(!call.is_answered()));
+        }
+    }
+    calls
+}
+
+/// The requests of the systems. An interval of a run stands for the minute after which publishers ask elsewhere.
+fn requests(facts: &[Fact]) -> Requests {
+    let mut counted = Requests::default();
+    let own = facts.iter().filter_map(|fact| match &fact.what {
+        What::Request(request) if is_counted(request) => Some(request),
+        _ => None,
+    });
+    for request in own {
+        counted.all += 1.0;
+        counted.changes += f64::from(u8::from(is_change(&request.verb)));
+        counted.failed += f64::from(u8::from(is_failure(request.code)));
+    }
+    let lasted = facts.last().map(Fact::at).unwrap_or_default();
+    let minutes = lasted.div_duration_f64(RunOptions::default().refresh);
+    Requests {
+        over: Some(Duration::from_secs_f64(60.0 * minutes)),
+        ..counted
+    }
+}
+
+fn is_counted(request: &RequestFact) -> bool {
+    Role::of_client(&request.client).is_some() && request.resource == RESOURCE && request.verb != "watch"
+}
+
+fn is_change(verb: &str) -> bool {
+    matches!(
+        verb,
+        "update" | "patch" | "apply" | "delete" | "deletecollection" | "put"
+    )
+}
+
+fn is_failure(code: u16) -> bool {
+    code == 429 || code >= 500
+}
+
+/// Requests by the server's counters.
+fn counted(requests: &[&Sample]) -> Requests {
+    let own = |series: &Series| {
+        has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")
+    };
+    let code = |text: &str| text.parse().is_ok_and(is_failure);
+    Requests {
+        all: sum(requests, own),
+        changes: sum(requests, |series| {
+            own(series) && has(series, "verb", |it| is_change(&it.to_ascii_lowercase()))
+        }),
+        failed: sum(requests, |series| own(series) && has(series, "code", code)),
+        over: None,
+    }
+}
+
+/// How long the API server runs whose counters these are.
+fn uptime(text: &str, now: Duration) -> Option<Duration> {
+    let read: Vec<Sample> = samples(text).collect();
+    read.iter().find(|it| it.series.name == REQUESTS)?;
+    let started = read.iter().find(|it| it.series.name == STARTED)?.value;
+    now.checked_sub(Duration::try_from_secs_f64(started).ok()?)
+}
+
+fn has(series: &Series, label: &str, is_meant: impl FnOnce(&str) -> bool) -> bool {
+    series.labels.get(label).is_some_and(|value| is_meant(value))
+}
+
+fn sum(samples: &[&Sample], is_meant: impl Fn(&Series) -> bool) -> f64 {
+    let meant = samples.iter().filter(|sample| is_meant(&sample.series));
+    meant.fold(0.0, |sum, sample| sum + sample.value)
+}
+
+/// The metrics of an API server, where it shows them to whoever asks.
+pub(crate) async fn of_server(client: &kube::Client) -> Option<String> {
+    let request = hyper::Request::get("/metrics").body(Vec::new()).ok()?;
+    client.request_text(request).await.ok()
+}
+
+/// The time of day, as metrics tell it.
+pub(crate) fn since_1970() -> Result<Duration, BoxError> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
+}
+
+/// What `--metrics` names.
+pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<String>, BoxError> {
+    let read = |file: &PathBuf| {
+        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
+    };
+    files.iter().map(read).collect()
+}
