@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use fake_apiserver::Release;
+use fake_apiserver::{Match, Release, Rule, Verb};
 use fake_csi::Storage;
 use serde_json::{Value, json};
 
@@ -26,6 +26,10 @@ pub enum Defect {
     ServerIsBeta,
     /// The API server keeps nothing of the spec of a CSIDriver that is created.
     ServerForgetsDriverSpec,
+    /// The API server does not find CSINodes.
+    ServerLacksCsiNodes,
+    /// The API server takes a replacement for a creation, whatever version it replaces.
+    ServerCreatesInstead,
     /// The driver takes a volume for as large as its bytes, whatever its class costs on top.
     DriverForgetsCosts,
     /// The driver's name is no DNS subdomain.
@@ -57,12 +61,14 @@ pub enum Defect {
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 19] = [
+const NAMES: [(&str, Defect); 21] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
     ("server-is-oldest", Defect::ServerIsOldest),
     ("server-is-beta", Defect::ServerIsBeta),
     ("server-forgets-driver-spec", Defect::ServerForgetsDriverSpec),
+    ("server-lacks-csi-nodes", Defect::ServerLacksCsiNodes),
+    ("server-creates-instead", Defect::ServerCreatesInstead),
     ("driver-forgets-costs", Defect::DriverForgetsCosts),
     ("driver-has-odd-name", Defect::DriverHasOddName),
     ("driver-is-never-ready", Defect::DriverIsNeverReady),
@@ -99,6 +105,12 @@ impl Defect {
             Defect::ServerIsOldest => each_release(&mut plan, |release, _| *release = Release::OLDEST),
             Defect::ServerIsBeta => each_release(&mut plan, |release, _| *release = last_beta()),
             Defect::ServerForgetsDriverSpec => forget_driver_spec(&mut plan),
+            Defect::ServerLacksCsiNodes => first(&mut plan, [not_found("csinodes")]),
+            Defect::ServerCreatesInstead => each_action(&mut plan, &mut |action| {
+                if let Action::Replace(spec) = action {
+                    *action = Action::Create(spec.object.clone());
+                }
+            }),
             Defect::DriverForgetsCosts => plan.driver.costs.clear(),
             Defect::DriverHasOddName => plan.driver.name = "Disk_1".to_owned(),
             Defect::DriverHidesItsSegment => {
@@ -217,15 +229,47 @@ fn scripts(defect: Defect, all: i64) -> Vec<Script> {
 
 /// The first action is the script of the driver.
 fn script(plan: &mut Plan, scripts: Vec<Script>) {
+    first(plan, scripts.into_iter().map(Action::Script));
+}
+
+/// These come before all other actions.
+fn first(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
     if let Some(step) = plan.steps.first_mut() {
-        let scripts = scripts.into_iter();
-        let actions = scripts.map(|script| {
-            (
-                Action::Script(script),
-                "the driver is broken on purpose".to_owned(),
-            )
-        });
+        let actions = actions.into_iter();
+        let actions = actions.map(|action| (action, "the surroundings are broken on purpose".to_owned()));
         step.actions.splice(0..0, actions);
+    }
+}
+
+/// What is answered where a server does not have a resource.
+fn not_found(resource: &str) -> Action {
+    Action::Fault {
+        id: format!("no {resource}"),
+        rule: Rule {
+            on: Match {
+                verbs: vec![Verb::Get, Verb::List, Verb::Watch],
+                resource: Some(resource.to_owned()),
+                ..Match::default()
+            },
+            skip: 0,
+            times: None,
+            chance: None,
+            effect: fake_apiserver::Effect::Status {
+                code: 404,
+                retry_after_seconds: 0,
+            },
+        },
+        kills: false,
+    }
+}
+
+/// Changes every action, within attempts too.
+fn each_action(plan: &mut Plan, change: &mut impl FnMut(&mut Action)) {
+    for (action, _) in plan.steps.iter_mut().flat_map(|step| &mut step.actions) {
+        match action {
+            Action::Attempt(inner) => change(inner),
+            action => change(action),
+        }
     }
 }
 

@@ -93,6 +93,21 @@ impl LocalClient {
         )
     }
 
+    /// Applies an object as a field manager (server-side apply); its own fields say which. `force` takes fields over that other managers
+    /// own, which is a conflict otherwise.
+    pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
+        let target = place(&object, true)?;
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("fieldManager", manager);
+        query.append_pair("force", if force { "true" } else { "false" });
+        let params = Params::parse(&query.finish());
+        let payload = Payload::Apply(Ok(object.into()));
+        match self.call_with(Verb::Patch, target, params, payload)? {
+            Answer::Object { object, .. } => Ok(object.shared()),
+            _ => Err(unexpected(Verb::Patch)),
+        }
+    }
+
     /// Deletes an object.
     pub fn delete(&self, at: &ResourceRef) -> Result<(), Status> {
         self.call(Verb::Delete, self.target(at, Part::Main)?, Payload::None)
@@ -169,6 +184,16 @@ impl LocalClient {
     }
 
     fn call(&self, verb: Verb, target: Target, payload: Payload) -> Result<Answer, Status> {
+        self.call_with(verb, target, Params::default(), payload)
+    }
+
+    fn call_with(
+        &self,
+        verb: Verb,
+        target: Target,
+        params: Params,
+        payload: Payload,
+    ) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
         // A row that is not served is refused, and reported, like any other.
         let served = target.kind.served(self.store.profile());
@@ -176,7 +201,7 @@ impl LocalClient {
             kind: served.unwrap_or(target.kind),
             ..target
         };
-        let (user, params, began) = (self.user.clone(), Params::default(), Instant::now());
+        let (user, began) = (self.user.clone(), Instant::now());
         let Reply { outcome, .. } = execute::execute(
             &self.store,
             Call {

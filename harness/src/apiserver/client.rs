@@ -44,7 +44,10 @@ pub(super) fn path_of(key: &Key) -> Option<String> {
     place.name(&key.name).path()
 }
 
-/// Sends a request under a client's name and reads the answer.
+/// The media type of server-side apply.
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
+/// Sends a request under a client's name and reads the answer. A patch is a JSON merge patch.
 pub(crate) async fn call(
     case: &Arc<Case>,
     client: &str,
@@ -52,11 +55,26 @@ pub(crate) async fn call(
     path: &str,
     body: Option<Value>,
 ) -> Result<Value, Refused> {
+    let media = match method {
+        Method::PATCH => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    call_with(case, client, method, path, media, body).await
+}
+
+/// The same, with a body of that media type.
+pub(crate) async fn call_with(
+    case: &Arc<Case>,
+    client: &str,
+    method: Method,
+    path: &str,
+    media: &'static str,
+    body: Option<Value>,
+) -> Result<Value, Refused> {
     let mut incoming = ClientRequest::ours(client);
-    if method == Method::PATCH {
-        let media = HeaderValue::from_static("application/merge-patch+json");
-        incoming.headers.insert(CONTENT_TYPE, media);
-    }
+    incoming
+        .headers
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media));
     incoming.method = method;
     incoming.path = path.to_owned();
     incoming.body = body.map(|body| body.to_string().into()).unwrap_or_default();

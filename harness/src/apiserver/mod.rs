@@ -48,7 +48,7 @@ use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
 pub(crate) use case::Case;
-pub(crate) use client::{Refused, call};
+pub(crate) use client::{APPLY, Refused, call, call_with};
 pub(crate) use creation::finish_create;
 pub use names::{CASE_LABEL, RUN_LABEL};
 pub use upstream::ConnectError;

@@ -12,7 +12,7 @@ use super::address::at;
 use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, Effect, Plan, Script, Target, interval, objects};
-use crate::scenario::Role;
+use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
 const CAPACITIES: &str = "csistoragecapacities";
@@ -98,6 +98,8 @@ impl Cluster {
             Action::Pool(segment, None) => self.driver.remove_pool(segment),
             Action::Create(object) => drop(self.create(object).await?),
             Action::Merge(target, merge) => self.merge(plan, target, merge).await?,
+            Action::Replace(spec) => self.replace(spec).await?,
+            Action::Apply(spec) => drop(self.local.apply(spec).await?),
             Action::Delete(target) => self.delete(plan, target).await?,
             Action::DriverUp(node, segment) if plan.is_distributed() => {
                 self.listen(Some((node, segment))).await?;
@@ -193,6 +195,27 @@ impl Cluster {
         Ok(())
     }
 
+    async fn replace(&self, spec: &ReplaceSpec) -> Result<(), Problem> {
+        let mut object = spec.object.clone();
+        let version = match &spec.resource_version {
+            Some(version) => Some(version.clone()).filter(|version| !version.is_empty()),
+            None => {
+                let Some(place) = ResourceRef::of(&object) else {
+                    return Err(Problem::Refused(
+                        "it is no object of a kind that is known".to_owned(),
+                    ));
+                };
+                let found = self.local.get(&place).await?;
+                found["metadata"]["resourceVersion"].as_str().map(str::to_owned)
+            }
+        };
+        if let Some(version) = version {
+            object["metadata"]["resourceVersion"] = version.into();
+        }
+        self.local.update(object).await?;
+        Ok(())
+    }
+
     async fn delete(&self, plan: &Plan, target: &Target) -> Result<(), Problem> {
         for place in self.targets(plan, target)? {
             self.local.delete(&place).await?;
@@ -208,6 +231,23 @@ impl Cluster {
                 namespace,
                 name,
             } => Ok(vec![at(resource, namespace.as_deref(), name)]),
+            Target::Labelled {
+                resource,
+                namespace,
+                labels,
+            } => {
+                let has_all = |object: &Value| {
+                    let own = &object["metadata"]["labels"];
+                    labels.iter().all(|(label, value)| own[label] == value.as_str())
+                };
+                let objects = self.state.objects(resource);
+                Ok(objects
+                    .filter(|((in_namespace, _), object)| {
+                        (namespace.is_none() || namespace == in_namespace) && has_all(object)
+                    })
+                    .map(|((namespace, name), _)| at(resource, namespace.as_deref(), name))
+                    .collect())
+            }
             Target::Capacity { class, segment } => {
                 let is_meant = |object: &Value| {
                     object["storageClassName"] == class.as_str()

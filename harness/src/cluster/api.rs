@@ -13,13 +13,13 @@ use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::observe::ApiObserver;
-use crate::apiserver::{Case, RealServer, Refused, call, finish_create};
+use crate::apiserver::{APPLY, Case, RealServer, Refused, call, call_with, finish_create};
 use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
 use crate::network::Network;
 use crate::plan::{Plan, group_of};
-use crate::scenario::Role;
+use crate::scenario::{ApplySpec, Role};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
@@ -354,6 +354,33 @@ impl Client {
         }
     }
 
+    /// Replaces an object; its own fields say which.
+    pub(super) async fn update(&self, object: Value) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.update(object)?),
+            Client::Proxied(case, name) => {
+                let path = path_of(&object)?;
+                Ok(Arc::new(
+                    call(case, name, Method::PUT, &path, Some(object)).await?,
+                ))
+            }
+        }
+    }
+
+    /// Applies an object as a field manager.
+    pub(super) async fn apply(&self, spec: &ApplySpec) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.apply(spec.object.clone(), &spec.manager, spec.force)?),
+            Client::Proxied(case, name) => {
+                let path = format!("{}?{}", path_of(&spec.object)?, apply_options(spec));
+                let body = Some(spec.object.clone());
+                Ok(Arc::new(
+                    call_with(case, name, Method::PATCH, &path, APPLY, body).await?,
+                ))
+            }
+        }
+    }
+
     /// Deletes an object.
     pub(super) async fn delete(&self, at: &ResourceRef) -> Result<(), Refused> {
         match self {
@@ -364,6 +391,21 @@ impl Client {
             }
         }
     }
+}
+
+/// The query of a server-side apply.
+fn apply_options(spec: &ApplySpec) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("fieldManager", &spec.manager);
+    query.append_pair("force", if spec.force { "true" } else { "false" });
+    query.finish()
+}
+
+/// The path of an object by its own fields.
+fn path_of(object: &Value) -> Result<String, Refused> {
+    let group_version = object["apiVersion"].as_str().unwrap_or_default();
+    let path = ResourceRef::of(object).and_then(|place| place.path_in(group_version));
+    path.ok_or_else(|| unknown(&object["kind"].to_string()))
 }
 
 fn path(at: &ResourceRef) -> Result<String, Refused> {

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::scope::{Scope, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
-    ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec, MergeSpec,
-    NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, ReleaseSpec, Role, SchedulerSpec, Short,
+    ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,
+    LabelOrder, MergeSpec, NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, RegisterSpec, ReleaseSpec,
+    ReplaceSpec, Role, SchedulerSpec, Short,
 };
 use crate::settings::{Settings, of_role};
 
@@ -62,6 +63,8 @@ impl Scope<'_> {
             ActionSpec::Unfault(id) => self.unfault(id),
             ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
             ActionSpec::Merge(spec) => merge(spec),
+            ActionSpec::Replace(spec) => Ok(vec![replace(spec)]),
+            ActionSpec::Apply(spec) => Ok(vec![apply(spec)]),
             ActionSpec::Object(object) => {
                 let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                 let (kind, name) = (word(&object["kind"]), word(&object["metadata"]["name"]));
@@ -165,14 +168,7 @@ impl Scope<'_> {
                     format!("relabel node {name}"),
                 )]
             }
-            NodeAction::Register(name) => {
-                self.known_node(name)?;
-                let keys = Some(self.segments.keys().to_vec());
-                vec![(
-                    Action::Registration(name.clone(), keys),
-                    format!("register the driver in CSINode {name}"),
-                )]
-            }
+            NodeAction::Register(spec) => self.register(spec)?,
             NodeAction::Unregister(name) => {
                 self.known_node(name)?;
                 vec![(
@@ -181,6 +177,24 @@ impl Scope<'_> {
                 )]
             }
         })
+    }
+
+    fn register(&self, spec: &RegisterSpec) -> Result<Vec<(Action, String)>, String> {
+        let name = &spec.name;
+        self.known_node(name)?;
+        let keys = Some(self.segments.keys().to_vec());
+        let mut list = vec![(
+            Action::Registration(name.clone(), keys),
+            format!("register the driver in CSINode {name}"),
+        )];
+        if let Some(order) = spec.labels {
+            let labels: BTreeMap<String, String> = self.segments.usual(name).into_iter().collect();
+            let merge = json!({"metadata": {"labels": labels}});
+            let place = if order == LabelOrder::First { 0 } else { 1 };
+            let note = format!("label node {name} with its segment");
+            list.insert(place, (Action::Merge(cluster_wide("nodes", name), merge), note));
+        }
+        Ok(list)
     }
 
     fn known_node(&self, name: &str) -> Result<(), String> {
@@ -297,6 +311,27 @@ fn merge(spec: &MergeSpec) -> Result<Vec<(Action, String)>, String> {
     Ok(vec![(Action::Merge(target, spec.merge.clone()), note)])
 }
 
+fn replace(spec: &ReplaceSpec) -> (Action, String) {
+    let at = match spec.resource_version.as_deref() {
+        None => String::new(),
+        Some("") => ", without a resourceVersion".to_owned(),
+        Some(version) => format!(", as it was at resourceVersion {version}"),
+    };
+    let note = format!("replace {}{at}", kind_and_name(&spec.object));
+    (Action::Replace(spec.clone()), note)
+}
+
+fn apply(spec: &ApplySpec) -> (Action, String) {
+    let force = if spec.force { ", with force" } else { "" };
+    let note = format!("apply {} as {}{force}", kind_and_name(&spec.object), spec.manager);
+    (Action::Apply(spec.clone()), note)
+}
+
+fn kind_and_name(object: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
+}
+
 /// An object that the case names itself.
 fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
     let Some((_, namespaced)) = ResourceRef::by_plural(resource) else {
@@ -329,6 +364,11 @@ fn cluster_wide(resource: &str, name: &str) -> Target {
 
 fn delete(action: &DeleteAction) -> Result<Vec<(Action, String)>, String> {
     let (resource, namespace, name) = match action {
+        DeleteAction::All {
+            resource,
+            namespace,
+            labels,
+        } => return delete_all(resource, namespace.as_deref(), labels),
         DeleteAction::Pod(name) => ("pods", Some(WORKLOADS), name),
         DeleteAction::Claim(name) => ("persistentvolumeclaims", Some(WORKLOADS), name),
         DeleteAction::Object {
@@ -342,6 +382,31 @@ fn delete(action: &DeleteAction) -> Result<Vec<(Action, String)>, String> {
         Action::Delete(target),
         format!("delete {resource} {name}"),
     )])
+}
+
+fn delete_all(
+    resource: &str,
+    namespace: Option<&str>,
+    labels: &BTreeMap<String, String>,
+) -> Result<Vec<(Action, String)>, String> {
+    if ResourceRef::by_plural(resource).is_none() {
+        return Err(format!(
+            "resource `{resource}` is not known; give its plural name, such as `replicasets`"
+        ));
+    }
+    if labels.is_empty() {
+        return Err("`all` needs `labels`: name those of the objects to delete".to_owned());
+    }
+    let note = format!(
+        "delete {resource} with {}",
+        capacity_types::segment::format(labels)
+    );
+    let target = Target::Labelled {
+        resource: resource.to_owned(),
+        namespace: namespace.map(str::to_owned),
+        labels: labels.clone(),
+    };
+    Ok(vec![(Action::Delete(target), note)])
 }
 
 /// The pod and the claims that it brings along; claims first, as users do.

@@ -26,7 +26,7 @@ mod steps;
 
 use std::collections::BTreeMap;
 
-use capacity_types::Segment;
+use capacity_types::{Labels, Segment};
 use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
@@ -45,7 +45,9 @@ pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;
 pub(crate) use settings::interval;
 
-use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, SchedulerSpec, Size};
+use crate::scenario::{
+    ApplySpec, ExtenderSpec, Level, Mode, PublisherSpec, ReplaceSpec, Role, SchedulerSpec, Size,
+};
 use crate::segment::Segments;
 
 /// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
@@ -187,6 +189,10 @@ pub enum Action {
     Create(Value),
     /// Apply a JSON merge patch.
     Merge(Target, Value),
+    /// Replace an object.
+    Replace(ReplaceSpec),
+    /// Server-side apply.
+    Apply(ApplySpec),
     /// Delete an object.
     Delete(Target),
     /// The driver starts on a node: a new endpoint, and with it a publisher in distributed mode.
@@ -237,6 +243,9 @@ impl Action {
     pub fn resource(&self) -> Option<String> {
         match self {
             Action::Create(object) => Some(ResourceRef::plural_of(object)?.to_owned()),
+            Action::Replace(ReplaceSpec { object, .. }) | Action::Apply(ApplySpec { object, .. }) => {
+                Some(ResourceRef::plural_of(object)?.to_owned())
+            }
             Action::Merge(target, _) | Action::Delete(target) => Some(target.resource().to_owned()),
             Action::Registration(..) => Some("csinodes".to_owned()),
             Action::Attempt(action) => action.resource(),
@@ -257,6 +266,15 @@ pub enum Target {
         /// Name.
         name: String,
     },
+    /// All that have these labels, which may be none.
+    Labelled {
+        /// Plural resource name.
+        resource: String,
+        /// Only in that namespace.
+        namespace: Option<String>,
+        /// The labels.
+        labels: Labels,
+    },
     /// The CSIStorageCapacity objects of that class and segment.
     Capacity {
         /// storageClassName.
@@ -270,7 +288,7 @@ impl Target {
     /// Plural resource name.
     pub fn resource(&self) -> &str {
         match self {
-            Target::Named { resource, .. } => resource,
+            Target::Named { resource, .. } | Target::Labelled { resource, .. } => resource,
             Target::Capacity { .. } => "csistoragecapacities",
         }
     }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, PublisherSpec,
-    ReleaseSpec, ReserveSpec, Role, SchedulerSpec, Short, Size,
+    ApplySpec, CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, FromShort, MergeSpec, NodeSpec,
+    PoolSpec, PublisherSpec, ReleaseSpec, ReplaceSpec, ReserveSpec, Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.
@@ -59,6 +59,10 @@ pub enum ActionSpec {
     Release(ReleaseSpec),
     /// Change an object.
     Merge(MergeSpec),
+    /// Read an object, change it, and send it back as a whole.
+    Replace(ReplaceSpec),
+    /// Apply an object as a field manager (server-side apply).
+    Apply(ApplySpec),
     /// Create any other object, as the API takes it.
     Object(Value),
     /// Do something that the API server may refuse. Whether it must is for the expectations to say.
@@ -81,9 +85,39 @@ pub enum NodeAction {
         labels: BTreeMap<String, Option<String>>,
     },
     /// The driver registers in the node's CSINode.
-    Register(String),
+    Register(Short<RegisterSpec>),
     /// The driver's entry in the CSINode goes away.
     Unregister(String),
+}
+
+/// What the kubelet does for a driver that registers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RegisterSpec {
+    /// The node.
+    pub name: String,
+    /// When the node gets the labels of the segment that the driver tells; unset: never.
+    pub labels: Option<LabelOrder>,
+}
+
+/// When a node gets the labels of its segment. The kubelet sets them first; a watch may show them last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelOrder {
+    /// Before the CSINode names the driver.
+    First,
+    /// After that.
+    Last,
+}
+
+impl FromShort for RegisterSpec {
+    const EXPECTING: &'static str = "a node, or a map with `name` and `labels`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Ok(RegisterSpec {
+            name: text.to_owned(),
+            labels: None,
+        })
+    }
 }
 
 /// A storage class comes or goes.
@@ -194,6 +228,15 @@ pub enum DeleteAction {
         namespace: Option<String>,
         /// metadata.name.
         name: String,
+    },
+    /// All objects with certain labels, one by one, as `kubectl delete -l` does.
+    All {
+        /// Plural resource name.
+        resource: String,
+        /// Only in that namespace.
+        namespace: Option<String>,
+        /// The labels.
+        labels: BTreeMap<String, String>,
     },
 }
 

@@ -36,8 +36,8 @@ use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
 pub use action::{
-    ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, NodeAction, PodSpec,
-    ScriptSpec, VolumeMode,
+    ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, LabelOrder,
+    NodeAction, PodSpec, RegisterSpec, ScriptSpec, VolumeMode,
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
@@ -58,7 +58,7 @@ pub use metrics::{Amount, Amounts, Speaker};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
-pub use server::{MergeSpec, ReleaseSpec};
+pub use server::{ApplySpec, MergeSpec, ReleaseSpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::Size;
 pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};

@@ -66,7 +66,9 @@ impl Walk<'_> {
                 }
             }
             Action::Unfault(id) => drop(self.faults.remove(id)),
-            Action::Release(..) | Action::Attempt(_) => self.lose(LeftOut::Server),
+            Action::Replace(_) | Action::Apply(_) | Action::Release(..) | Action::Attempt(_) => {
+                self.lose(LeftOut::Server);
+            }
         }
     }
 

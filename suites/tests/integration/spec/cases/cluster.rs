@@ -118,6 +118,20 @@ impl Cluster {
                 namespace.clone().unwrap_or_default(),
                 name.clone(),
             )],
+            Target::Labelled {
+                resource,
+                namespace,
+                labels,
+            } => {
+                let has_all = |object: &Value| {
+                    let own = &object["metadata"]["labels"];
+                    labels.iter().all(|(label, value)| own[label] == value.as_str())
+                };
+                let of_kind = self.objects.iter().filter(|((kind, place, _), object)| {
+                    kind == resource && namespace.as_ref().is_none_or(|it| it == place) && has_all(object)
+                });
+                of_kind.map(|(key, _)| key.clone()).collect()
+            }
             Target::Capacity { class, segment } => {
                 let is_meant = |object: &CapacityObject| {
                     let own = object.segment().map(|own| plan.segments.format(&own));
