@@ -67,6 +67,9 @@ fn beyond(plan: &Plan) -> Option<String> {
 fn of_extender(spec: &ExtenderSpec) -> Option<&'static str> {
     match spec {
         ExtenderSpec { reserves: true, .. } => Some("an extender with `reserves`"),
+        ExtenderSpec {
+            by_capacity: true, ..
+        } => Some("an extender with `byCapacity`"),
         ExtenderSpec { binds: true, .. } => Some("an extender with `binds`"),
         _ => None,
     }

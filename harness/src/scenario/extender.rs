@@ -14,6 +14,9 @@ pub struct ExtenderSpec {
     /// nodes where it holds them (Dell CSI bare-metal proposal). The driver knows a claim by its name, so the publisher must pass that on.
     #[serde(default)]
     pub reserves: bool,
+    /// It keeps the nodes for which the CSIStorageCapacity objects have room, whether or not CSIDriver says that the driver tracks capacity.
+    #[serde(default)]
+    pub by_capacity: bool,
     /// Nodes that it refuses, each with its reason.
     #[serde(default)]
     pub refuses: BTreeMap<String, String>,

@@ -1,13 +1,16 @@
 //! The extenders of a case: HTTP services that the scheduler is told to ask. Every question is a fact.
 //!
-//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). What is held at the driver is `reserving`'s.
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). What is held at the driver is `reserving`'s, what the objects have room for is
+//! `capacity`'s.
 
+mod capacity;
 mod reserving;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use capacity_spec::world::NamespacedName;
 use capacity_types::Segment;
 use fake_csi::FakeDriver;
 use http_body_util::{BodyExt, Full, Limited};
@@ -20,9 +23,10 @@ use super::api::Client;
 use crate::journal::{ExtenderFact, Journal, What};
 use crate::listening::Listening;
 use crate::network::Network;
-use crate::plan::Plan;
+use crate::plan::{Plan, WORKLOADS};
 use crate::scenario::ExtenderSpec;
 use crate::segment::Segments;
+use capacity::ByCapacity;
 use reserving::{Reservation, Reserving};
 
 /// Client name of the extenders.
@@ -54,6 +58,7 @@ impl Extenders {
                 journal: journal.clone(),
                 client: client.clone(),
                 segments: plan.segments.clone(),
+                by_capacity: spec.by_capacity.then(ByCapacity::default),
                 reserving: spec
                     .reserves
                     .then(|| Reserving::new(driver.clone(), client.clone(), &plan.driver.name)),
@@ -100,6 +105,7 @@ struct Extender {
     journal: Journal,
     client: Client,
     segments: Segments,
+    by_capacity: Option<ByCapacity>,
     reserving: Option<Reserving>,
 }
 
@@ -108,6 +114,18 @@ struct Extender {
 struct Filtered {
     kept: Vec<String>,
     failed: BTreeMap<String, String>,
+}
+
+impl Filtered {
+    /// Takes all others out.
+    fn keep(&mut self, nodes: &BTreeSet<String>, reason: &str) {
+        let (kept, others) = std::mem::take(&mut self.kept)
+            .into_iter()
+            .partition(|node| nodes.contains(node));
+        self.kept = kept;
+        self.failed
+            .extend(others.into_iter().map(|node: String| (node, reason.to_owned())));
+    }
 }
 
 impl Extender {
@@ -176,6 +194,10 @@ impl Extender {
                 None => filtered.kept.push(node.clone()),
             }
         }
+        if let Some(by_capacity) = &self.by_capacity {
+            let pod = NamespacedName::new(WORKLOADS, &pod_name(question));
+            filtered.keep(&by_capacity.nodes(&self.journal, &pod), capacity::REASON);
+        }
         let Some(reserving) = &self.reserving else {
             return Ok(filtered);
         };
@@ -187,12 +209,7 @@ impl Extender {
         }
         match reserving.ask(&question_pod(question), &segments).await? {
             Reservation::NotNeeded => {}
-            Reservation::Held(nodes) => {
-                let (held, others) = filtered.kept.into_iter().partition(|node| nodes.contains(node));
-                filtered.kept = held;
-                let reason = |node| (node, "node(s) had no disk that could be reserved".to_owned());
-                filtered.failed.extend(others.into_iter().map(reason));
-            }
+            Reservation::Held(nodes) => filtered.keep(&nodes, "node(s) had no disk that could be reserved"),
         }
         Ok(filtered)
     }
