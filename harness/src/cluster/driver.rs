@@ -9,18 +9,22 @@ use capacity_types::Segment;
 use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
 use futures::future::join_all;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::Cluster;
 use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
 use crate::network::Network;
 use crate::plan::{CsiCall, CsiCallKind, Plan};
-use crate::scenario::Role;
+use crate::scenario::{AnswerSpec, Role};
 use crate::segment::Segments;
 use crate::start_error::StartError;
 
 /// How long a call of a case may take.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
+
+/// Pause between two calls of a case that waits for a figure: nothing tells when a driver has counted.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long a driver may take from its start to its first good answer to Probe, before patience.
 const START: Duration = Duration::from_secs(30);
@@ -134,14 +138,14 @@ impl Cluster {
     async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
         let limit = START.mul_f64(self.patience);
         let caller = Caller::new(self.network.channel(socket)?, limit);
-        let due = tokio::time::Instant::now() + limit;
+        let due = Instant::now() + limit;
         loop {
             let reply = caller.ask(Question::Probe).await;
             let is_ready = reply.told.get("ready") == Some(&Figure::Number(1));
             if is_ready || self.has_ended(client) {
                 return Ok(());
             }
-            if tokio::time::Instant::now() >= due {
+            if Instant::now() >= due {
                 let answer = format!("{} {}", reply.code, reply.message.unwrap_or_default());
                 let what = format!(
                     "it did not answer Probe with ready within {limit:?}: {}",
@@ -175,17 +179,13 @@ impl Cluster {
             Ok(question) => {
                 let socket = self.socket_for(&plan.segments, call.segment.as_ref());
                 let caller = Caller::new(self.network.channel(&socket).map_err(io)?, ANSWER);
-                caller.ask(question).await
+                self.asked(&caller, question, &call.until).await
             }
             Err(message) => Reply {
                 code: "NOT_ASKED",
                 message: Some(message),
                 told: BTreeMap::new(),
             },
-        };
-        let value = |figure: Figure| match figure {
-            Figure::Number(number) => Value::from(number),
-            Figure::Text(text) => Value::from(text),
         };
         let told = reply.told.into_iter();
         self.journal.append(What::Answer(AnswerFact {
@@ -196,10 +196,29 @@ impl Cluster {
             code: reply.code.to_owned(),
             message: reply.message,
             told: told
-                .map(|(name, figure)| (name.to_owned(), value(figure)))
+                .map(|(name, figure)| (name.to_owned(), value(&figure)))
                 .collect(),
         }));
         Ok(())
+    }
+
+    /// Asks until the figures are as they are to become, or for as long as that may take.
+    async fn asked(&self, caller: &Caller, question: Question, until: &AnswerSpec) -> Reply {
+        let end = Instant::now() + ANSWER;
+        loop {
+            let reply = caller.ask(question.clone()).await;
+            let figures: BTreeMap<&str, Value> =
+                reply.told.iter().map(|(name, it)| (*name, value(it))).collect();
+            let lookup = |answer: &str, name: &str| self.figure(answer, name)?.as_i64().map(i128::from);
+            let mut open = until.iter().filter(|(name, relations)| {
+                let got = figures.get(name.as_str());
+                !relations.any.iter().any(|relation| relation.holds(got, &lookup))
+            });
+            if open.next().is_none() || Instant::now() > end {
+                return reply;
+            }
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
     }
 
     /// The endpoint on the node of a segment, or the first one: it answers for all.
@@ -250,5 +269,12 @@ impl Cluster {
     fn figure(&self, answer: &str, name: &str) -> Option<Value> {
         let (_, answer) = self.state.answer(answer)?;
         answer.told.get(name).cloned()
+    }
+}
+
+fn value(figure: &Figure) -> Value {
+    match figure {
+        Figure::Number(number) => Value::from(*number),
+        Figure::Text(text) => Value::from(text.clone()),
     }
 }

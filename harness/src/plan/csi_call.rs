@@ -19,6 +19,8 @@ pub struct CsiCall {
     pub segment: Option<Segment>,
     /// The call.
     pub kind: CsiCallKind,
+    /// What its figures have to become, if anything.
+    pub until: AnswerSpec,
 }
 
 /// The call. Figures of earlier answers are filled in when it runs.
@@ -65,6 +67,11 @@ impl CsiCallKind {
 impl Scope<'_> {
     pub(super) fn csi_call(&mut self, spec: &CsiCallSpec) -> Result<Vec<(Action, String)>, String> {
         let kind = self.ask_kind(spec)?;
+        let figures = BTreeMap::from([(spec.name.clone(), spec.until.clone())]);
+        let others = named(&figures).into_iter().filter(|name| *name != spec.name);
+        others
+            .map(str::to_owned)
+            .try_for_each(|name| self.known_answer(&name))?;
         let segment = spec
             .segment
             .as_deref()
@@ -82,6 +89,7 @@ impl Scope<'_> {
             class: spec.class.clone(),
             segment,
             kind,
+            until: spec.until.clone(),
         };
         Ok(vec![(Action::CsiCall(call), note)])
     }
@@ -145,6 +153,7 @@ fn check_keys(spec: &CsiCallSpec) -> Result<(), String> {
         ("volume", spec.volume.is_some(), spec.call == "CreateVolume"),
         ("size", spec.size.is_some(), spec.call == "CreateVolume"),
         ("of", spec.of.is_some(), spec.call == "DeleteVolume"),
+        ("until", !spec.until.is_empty(), spec.call == "GetCapacity"),
     ];
     match keys.iter().find(|(_, given, useful)| *given && !*useful) {
         Some((key, ..)) => Err(format!("{} has no `{key}`; remove it", spec.call)),

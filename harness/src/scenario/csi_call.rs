@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{FromShort, Short, Size};
 
@@ -30,6 +31,9 @@ pub struct CsiCallSpec {
     pub size: Option<Short<Expression>>,
     /// DeleteVolume: the answer of the CreateVolume that made it.
     pub of: Option<String>,
+    /// GetCapacity: ask again until the figures are so, for up to ten seconds, as drivers may count a moment later; the last answer counts.
+    #[serde(default)]
+    pub until: AnswerSpec,
 }
 
 /// What one answer must be: figure → relation, or relations of which one is enough.
@@ -73,6 +77,32 @@ pub enum Relation {
     Compared(Comparison, Expression),
     /// That text.
     Text(String),
+}
+
+impl Relation {
+    /// Whether a figure is so, given numbers by answer and name. A comparison of texts is not known here.
+    pub fn holds(&self, got: Option<&Value>, figure: &impl Fn(&str, &str) -> Option<i128>) -> bool {
+        match (self, got) {
+            (Relation::Absent, got) => got.is_none(),
+            (_, None) => false,
+            (Relation::DnsSubdomain, Some(got)) => got.as_str().is_some_and(is_subdomain),
+            (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
+            (Relation::Compared(comparison, right), Some(got)) => {
+                let pair = (got.as_i64(), right.value(figure));
+                matches!(pair, (Some(left), Ok(right)) if comparison.holds(left.into(), right))
+            }
+        }
+    }
+}
+
+/// Words of lower or upper case letters, digits and dashes, joined by dots, of 63 characters in all (CSI, "GetPluginInfo").
+fn is_subdomain(name: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let is_word = |word: &str| {
+        word.chars().all(is_inner) && is_edge(word.chars().next()) && is_edge(word.chars().last())
+    };
+    name.len() <= 63 && name.split('.').all(is_word)
 }
 
 /// How two numbers compare.
@@ -313,6 +343,23 @@ mod tests {
                 [below, equal, above],
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_plugin_name_is_a_subdomain() {
+        let long = "a".repeat(63);
+        for (name, is_one) in [
+            ("hostpath.csi.k8s.io", true),
+            ("disk", true),
+            (long.as_str(), true),
+            ("", false),
+            ("disk_1.example.com", false),
+            ("-disk.example.com", false),
+            ("disk..example.com", false),
+            (&format!("{long}a"), false),
+        ] {
+            assert_eq!(is_subdomain(name), is_one, "{name}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The command line as a user meets it: what it prints, where, and with which exit code. Wrong input above all.
 
-use crate::program::xtask;
+use crate::program::{ended, xtask};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -428,4 +428,37 @@ fn a_failing_run_ends_with_1_explains_and_can_be_judged_again() {
         "{}",
         stdout(&again)
     );
+}
+
+/// A driver that counts a moment later answers twice as if nothing had been deleted.
+#[test]
+fn an_answer_is_asked_for_until_the_driver_has_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = |until: &str| {
+        format!(
+            "id: driver/mine/later\ntitle: it counts a moment later\nrequirements: [CSI-15]\ncluster:\n  mode: distributed\n  nodes: [n1]\n  \
+             classes: [fast]\n  backend: {{n1: 10Gi}}\nsteps:\n  - id: ask\n    do:\n      \
+             - ask: {{call: GetCapacity, as: before, class: fast, segment: n1}}\n      \
+             - csi: {{method: GetCapacity, available: 1, times: 2}}\n      \
+             - ask: {{call: GetCapacity, as: after, class: fast, segment: n1{until}}}\n    \
+             expect:\n      - answers: {{after: {{available: = before.available}}}}\n        why: it has counted\n"
+        )
+    };
+    for (until, code, words) in [
+        ("", 1, "after.available is = before.available"),
+        (", until: {available: = before.available}", 0, "1 passed"),
+    ] {
+        let path = folder.path().join("driver/mine");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("later.yaml"), case(until)).unwrap();
+        let (out, error) = ended(
+            code,
+            &["e2e", "--simulate", "--folder", folder.path().to_str().unwrap()],
+        );
+        assert!(out.contains(words), "no “{words}” in {out}{error}");
+    }
+    let unknown = case(", until: {available: = never.available}");
+    std::fs::write(folder.path().join("driver/mine/later.yaml"), unknown).unwrap();
+    let (_, error) = ended(2, &["e2e", "--folder", folder.path().to_str().unwrap()]);
+    assert!(error.contains("`never` is not asked for by then"), "{error}");
 }
