@@ -89,7 +89,7 @@ fn is_wanted(wanted: &CallPattern, call: &CallFact) -> bool {
     }
     let bytes = |found: Option<i64>| found.map(i128::from);
     let details = &call.details;
-    call.method == wanted.method
+    is_meant(&wanted.method, &call.method)
         && wanted
             .segment
             .as_ref()

@@ -156,7 +156,7 @@ pub struct PatternSpec {
     pub request: Option<String>,
     /// `<create|update|delete> <resource>`, as a watch delivered it.
     pub delivery: Option<String>,
-    /// A CSI method.
+    /// A CSI method, or `*` for any.
     pub call: Option<String>,
     /// A call of an extender: `filter`, `prioritize` or `bind`.
     pub extender: Option<String>,
