@@ -16,6 +16,7 @@ pub mod exposition;
 mod fact_display;
 mod fact_sink;
 pub mod interposer;
+pub mod invocation;
 pub mod journal;
 pub mod judge;
 mod killer;

@@ -2,14 +2,15 @@
 //!
 //! Knows no case. Says of a failure whether the machine, rather than the system under test, may have caused it.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::statvfs;
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
 /// More file descriptors than any run needs; a child inherits the limit, and some close every number below it when they start.
 const ENOUGH: u64 = 1 << 16;
@@ -109,6 +110,28 @@ pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
             format!("make {folder} writable, or {instead}")
         }
         _ => format!("check {folder}, or {instead}"),
+    }
+}
+
+/// A folder for temporary files that stay after the process, such as the runs of cases: one for each user.
+pub fn own_temporary_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("csi-capacity-{}", getuid().as_raw()))
+}
+
+/// Makes a folder that only this user can read and write. Fails if somebody else has made it.
+pub fn keep_private(folder: &Path) -> std::io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // Not through a link, which another user may have put there.
+    let found = std::fs::symlink_metadata(folder)?;
+    match found.is_dir() && found.uid() == getuid().as_raw() {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "it belongs to another user, or is no folder",
+        )),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::invocation::program;
 use crate::machine::{self, Shortage};
 
 /// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
@@ -38,9 +39,8 @@ pub enum StartError {
     Driver(String),
     /// It goes on for ever.
     #[error(
-        "it has not come to an end in {} s of simulated time: programs go on without end; `cargo xtask up` shows what they do",
-        longest.as_secs()
-    )]
+        "it has not come to an end in {} s of simulated time: programs go on without end; `{program} up` shows what they do",
+        longest.as_secs(), program = program())]
     Endless {
         /// How long it may take.
         longest: Duration,

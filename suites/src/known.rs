@@ -2,12 +2,11 @@
 //!
 //! The entries themselves are the manifest's; what became of them in a run is the report's.
 
-use std::path::Path;
-
+use harness::invocation::program;
 use harness::judge::{Finding, RULES};
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::scenario::{ScenarioError, Strength};
+use harness::scenario::{CaseFiles, ScenarioError, Strength};
 
 use crate::explore::focus::{EXPLORED, FOCUSES};
 use crate::plans_named;
@@ -85,24 +84,24 @@ fn is_swept(name: &str, plans: &[Plan]) -> bool {
     }
 }
 
-/// Refuses a manifest with an entry for a case that none of these folders has.
-pub fn check_known(manifest: &Manifest, folders: &[&Path]) -> Result<(), ScenarioError> {
+/// Refuses a manifest with an entry for a case that none of these files has.
+pub fn check_known(manifest: &Manifest, files: &[CaseFiles]) -> Result<(), ScenarioError> {
     let swept = |name| str::strip_prefix(name, SWEPT).and_then(|rest| rest.strip_prefix('/'));
     let names: Vec<&str> = manifest
         .known_cases()
         .map(|name| swept(name).unwrap_or(name))
         .collect();
-    if names.is_empty() || check_against(manifest, &cases_named(folders, &names)?).is_ok() {
+    if names.is_empty() || check_against(manifest, &cases_named(files, &names)?).is_ok() {
         return Ok(());
     }
     // What was meant may be any of them.
-    check_against(manifest, &cases_named(folders, &[])?)
+    check_against(manifest, &cases_named(files, &[])?)
 }
 
-fn cases_named(folders: &[&Path], names: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
+fn cases_named(files: &[CaseFiles], names: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
     let mut plans = Vec::new();
-    for folder in folders {
-        plans.extend(plans_named(folder, Strength::default(), names)?);
+    for files in files {
+        plans.extend(plans_named(files, Strength::default(), names)?);
     }
     Ok(plans)
 }
@@ -120,7 +119,6 @@ fn check_against(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioErro
         }
         let hint = hint(name, plans);
         Some(format!(
-            "no case is called `{name}`{hint}; correct the entry, or remove it (`cargo xtask list` shows all cases)"
-        ))
+            "no case is called `{name}`{hint}; correct the entry, or remove it (`{program} list` shows all cases)", program = program()))
     })
 }

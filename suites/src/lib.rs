@@ -2,6 +2,7 @@
 //!
 //! Knows no system under test: those are handed in.
 
+mod carried;
 mod catalogue;
 mod defects;
 pub mod explore;
@@ -19,13 +20,12 @@ pub mod sweep;
 mod traceability;
 mod turns;
 
-use std::path::{Path, PathBuf};
-
 pub use harness;
 use harness::plan::{Plan, resolve};
-use harness::scenario::{self, Scenario, ScenarioError, Strength};
+use harness::scenario::{self, CaseFiles, Scenario, ScenarioError, Strength};
 use select::is_meant;
 
+pub use carried::{Carried, carried_manifests, carry, case_files};
 pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
 pub use defects::{Defect, Defects};
 pub use known::check_known;
@@ -39,28 +39,25 @@ pub use shell::quoted;
 pub use traceability::{Standing, Traceability};
 pub use turns::Turns;
 
-/// Where the cases of this repository are: as short as it can be written from where the user stands.
-pub fn cases_folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let here = std::env::current_dir().unwrap_or_default();
-    folder.strip_prefix(here).map(Path::to_owned).unwrap_or(folder)
-}
-
-/// All cases below a folder, ready to run, in the order of their ids.
-pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    resolved(&scenario::load_tree(folder)?)
+/// All cases of these files, ready to run, in the order of their ids.
+pub fn plans(files: &CaseFiles) -> Result<Vec<Plan>, ScenarioError> {
+    resolved(&scenario::load_tree(files)?)
 }
 
 /// The cases that one of these names may mean, or all if there is none, with so many values of the axes of a case together; reads no other
 /// files.
-pub fn plans_named(folder: &Path, strength: Strength, names: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
+pub fn plans_named(
+    files: &CaseFiles,
+    strength: Strength,
+    names: &[&str],
+) -> Result<Vec<Plan>, ScenarioError> {
     let may_mean = |file: &str| {
         names
             .iter()
             .any(|name| is_meant(name, file) || is_meant(file, name))
     };
     let may_hold = |file: &str| names.is_empty() || may_mean(file);
-    resolved(&scenario::load_tree_where(folder, strength, &may_hold)?)
+    resolved(&scenario::load_tree_where(files, strength, &may_hold)?)
 }
 
 /// These cases, ready to run; they may show only what the catalogue demands.
@@ -80,6 +77,6 @@ fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
 }
 
 /// One case by its id; reads no other file.
-pub fn plan(folder: &Path, id: &str) -> Result<Option<Plan>, ScenarioError> {
-    Ok(resolved(&scenario::load_row(folder, id)?)?.pop())
+pub fn plan(files: &CaseFiles, id: &str) -> Result<Option<Plan>, ScenarioError> {
+    Ok(resolved(&scenario::load_row(files, id)?)?.pop())
 }

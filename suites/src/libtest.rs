@@ -6,13 +6,12 @@
 //! standard error and begin with `Error: `, which is where runners look for them.
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use harness::RunOptions;
 use harness::plan::Plan;
-use harness::scenario::ScenarioError;
+use harness::scenario::{CaseFiles, ScenarioError};
 use harness::system::Systems;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -24,9 +23,9 @@ use crate::session::{Ended, Session};
 const SEED: u64 = 0;
 
 /// Runs or lists the cases as the arguments of the process say.
-pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
+pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     let arguments = Arguments::from_args();
-    let plans = match plans_for(folder, &arguments) {
+    let plans = match plans_for(files, &arguments) {
         Ok(plans) => plans,
         Err(error) => {
             complain(&error.to_string());
@@ -45,7 +44,7 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
         turns: Arc::new(Turns::of(usize::MAX)),
         keep: None,
         keep_passed: false,
-        rerun: "cargo xtask e2e".to_owned(),
+        rerun: "cargo test --".to_owned(),
     });
     let trials = plans
         .into_iter()
@@ -55,10 +54,10 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
 }
 
 /// One process per test must not read all files each time.
-fn plans_for(folder: &Path, arguments: &Arguments) -> Result<Vec<Plan>, ScenarioError> {
+fn plans_for(files: &CaseFiles, arguments: &Arguments) -> Result<Vec<Plan>, ScenarioError> {
     match &arguments.filter {
-        Some(id) if arguments.exact => Ok(crate::plan(folder, id)?.into_iter().collect()),
-        _ => crate::plans(folder),
+        Some(id) if arguments.exact => Ok(crate::plan(files, id)?.into_iter().collect()),
+        _ => crate::plans(files),
     }
 }
 

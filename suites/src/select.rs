@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use harness::invocation::program;
 use harness::plan::Plan;
 use harness::scenario::Role;
 
@@ -67,7 +68,7 @@ impl FromStr for Shard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// A name that no case has.
-    #[error("no case is called `{name}`{hint}; `cargo xtask list` shows them all")]
+    #[error("no case is called `{name}`{hint}; `{program} list` shows them all", program = program())]
     Unknown {
         /// The name.
         name: String,
@@ -78,10 +79,10 @@ pub enum SelectError {
     #[error("{0}")]
     Requirement(String),
     /// A requirement that no case shows.
-    #[error("no case shows {0}; `cargo xtask list --requirement {0}` says what does")]
+    #[error("no case shows {0}; `{program} list --requirement {0}` says what does", program = program())]
     WithoutCase(String),
     /// Every name is known, and nothing is left.
-    #[error("no case matches all filters; `cargo xtask list` shows all cases")]
+    #[error("no case matches all filters; `{program} list` shows all cases", program = program())]
     Nothing,
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness::invocation::program;
 use harness::journal::{Fact, ProcessEvent, What};
 use harness::judge::{Failure, Finding, SpecRule, Verdict, findings};
 use harness::machine;
@@ -382,8 +383,9 @@ fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
     let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
     vec![
         format!(
-            "judge   cargo xtask judge {}",
-            quoted(&folder.display().to_string())
+            "judge   {program} judge {}",
+            quoted(&folder.display().to_string()),
+            program = program()
         ),
         format!(
             "files   {}/journal.jsonl  scenario.yaml{}",

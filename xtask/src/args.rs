@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use suites::harness::scenario::{Role, Strength};
+use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
 use crate::defect::Defect;
@@ -84,9 +84,9 @@ pub(crate) struct SelectArgs {
     /// Of cases with axes, run so many that every 2 values occur together in one of them, or every 3
     #[arg(long, value_name = "2|3", default_value = "2", value_parser = strength)]
     pub(crate) strength: Strength,
-    /// Read the cases below that folder instead of this repository's
-    #[arg(long, value_name = "FOLDER", default_value_os_t = suites::cases_folder(), hide_default_value = true)]
-    pub(crate) folder: PathBuf,
+    /// Read the cases below that folder instead of the built-in ones
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
 }
 
 impl TimeArgs {
@@ -113,9 +113,15 @@ impl SelectArgs {
 
     /// A command that means these cases' folder, without the selection in it.
     pub(crate) fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
-        let folder =
-            (self.folder != suites::cases_folder()).then(|| format!("--folder={}", self.folder.display()));
+        let folder = self.folder.as_ref();
+        let folder = folder.map(|folder| format!("--folder={}", folder.display()));
         words.into_iter().chain(folder).collect()
+    }
+
+    /// Where the cases come from.
+    pub(crate) fn files(&self) -> CaseFiles {
+        let folder = self.folder.clone();
+        folder.map_or_else(suites::case_files, CaseFiles::Folder)
     }
 
     pub(crate) fn selection(&self) -> Selection {

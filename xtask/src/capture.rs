@@ -11,6 +11,7 @@ use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use clap::Args;
 use suites::harness::capture::{CaptureError, CaptureOptions, capture};
+use suites::harness::invocation::program;
 
 use crate::Exit;
 use crate::out::{eprintln, print};
@@ -82,8 +83,9 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
                 return Exit::Environment;
             }
             eprintln!(
-                "run it: cargo xtask repro {}",
-                quoted(&file.display().to_string())
+                "run it: {program} repro {}",
+                quoted(&file.display().to_string()),
+                program = program()
             );
         }
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::system::Systems;
 use suites::report::SystemRecord;
@@ -14,7 +15,8 @@ use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::keep::Keep;
 use crate::runner::options;
-use crate::{Exit, e2e, manifest, mutants, out};
+use crate::up::KUBECONFIG;
+use crate::{Exit, e2e, manifest, mutants, out, places};
 
 /// Arguments of `repro`.
 #[derive(Args)]
@@ -40,7 +42,7 @@ pub(crate) struct ReproArgs {
     #[arg(
         long,
         value_name = "FILE",
-        default_value = "target/up/kubeconfig",
+        default_value_os_t = places::of(KUBECONFIG),
         requires = "keep"
     )]
     pub(crate) kubeconfig: PathBuf,
@@ -93,8 +95,9 @@ impl Chosen {
             keep: Some(keep),
             keep_passed,
             rerun: format!(
-                "cargo xtask {}",
-                out::command(args.command().iter().chain(&args.run.words()))
+                "{program} {}",
+                out::command(args.command().iter().chain(&args.run.words())),
+                program = program()
             ),
         }
     }

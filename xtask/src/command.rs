@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use suites::harness::invocation::program;
 use suites::harness::machine;
 
 use crate::args::{E2eArgs, ListArgs, SelectArgs};
@@ -23,7 +24,7 @@ use crate::{Exit, conformance, e2e, inspect, repro};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXIT_CODES)]
+#[command(name = "csi-capacity", version, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -75,7 +76,16 @@ enum Command {
 /// Parses the arguments of the process and does what they say.
 pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
-    obey(Cli::parse().command)
+    let parsed = command().get_matches();
+    match Cli::from_arg_matches(&parsed) {
+        Ok(cli) => obey(cli.command),
+        Err(error) => error.format(&mut command()).exit(),
+    }
+}
+
+/// The command line, under the name by which the user calls it.
+fn command() -> clap::Command {
+    Cli::command().bin_name(program())
 }
 
 /// Whether these words are a command, such as `bench` and `placement`.
@@ -92,7 +102,7 @@ pub fn is_command(words: &[&str]) -> bool {
 
 /// Does what a recorded command says, as far as it runs cases.
 fn again(words: &[String]) -> Exit {
-    let arguments = std::iter::once("cargo xtask".to_owned()).chain(words.iter().cloned());
+    let arguments = std::iter::once(program().to_owned()).chain(words.iter().cloned());
     let runs_cases = |command: &Command| {
         matches!(
             command,

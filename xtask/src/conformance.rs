@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use suites::harness::invocation::program;
 use suites::{Session, Turns};
 
 use crate::Exit;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &ConformanceArgs) -> Exit {
 }
 
 fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
-    let manifest = manifest_for(&args.sut, &args.select.folder)?;
+    let manifest = manifest_for(&args.sut, &args.select.files())?;
     let accept = args.accept.as_ref();
     let accept = accept
         .map(|file| Accept::into(file.as_deref(), &args.sut, &manifest))
@@ -70,7 +71,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
             attempts: 1,
             keep: args.run.output.clone(),
             keep_passed: args.run.keep_passed,
-            rerun: format!("cargo xtask {}", command.join(" ")),
+            rerun: format!("{program} {}", command.join(" "), program = program()),
         };
         return Ok(measure(&session, selected(&args.select)?, times, &version));
     }

@@ -25,11 +25,11 @@ fn attempt(args: &SelectArgs) -> Result<(), Exit> {
         eprintln!("error: {error}");
         Exit::Usage
     };
-    let scenarios = load_tree_where(&args.folder, args.strength, &|_| true).map_err(refused)?;
+    let scenarios = load_tree_where(&args.files(), args.strength, &|_| true).map_err(refused)?;
     let scenarios = scenarios.iter().filter(|it| ids.contains(&*it.id));
     table("all", ids.len(), &pairs(scenarios).map_err(refused)?);
     let rows: Vec<&str> = ids.iter().copied().collect();
-    for (file, pairs) in coverage(&args.folder, &rows).map_err(refused)? {
+    for (file, pairs) in coverage(&args.files(), &rows).map_err(refused)? {
         let is_row = |id: &&&str| id.rsplit_once('/').is_some_and(|(of, _)| of == file);
         match rows.iter().filter(is_row).count() {
             0 => {}

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use suites::Catalogue;
+use suites::harness::invocation::program;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
@@ -27,7 +28,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
         return requirements::table(&args.select);
     }
     let manifest = args.sut.as_deref();
-    let manifest = manifest.map(|sut| manifest_for(sut, &args.select.folder));
+    let manifest = manifest.map(|sut| manifest_for(sut, &args.select.files()));
     let listed = manifest.transpose().and_then(|manifest| {
         let plans = selected_or_none(&args.select)?;
         let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
@@ -133,7 +134,11 @@ fn explanation(plan: &Plan) -> String {
             text.push_str(&format!("            because {}\n", expect.why));
         }
     }
-    text.push_str(&format!("  run it: cargo xtask e2e {}", plan.id()));
+    text.push_str(&format!(
+        "  run it: {program} e2e {}",
+        plan.id(),
+        program = program()
+    ));
     text
 }
 
@@ -169,13 +174,14 @@ pub(crate) fn judge(folder: &Path) -> Exit {
 /// A case of this repository runs by its id, and any other from its folder; with the defect that the run had.
 fn rerun(plan: &Plan, folder: &Path) -> String {
     let defect = defect_of(folder).map_or_else(String::new, |name| format!(" --defect {name}"));
-    match suites::plan(&suites::cases_folder(), plan.id()) {
-        Ok(Some(_)) => format!("cargo xtask e2e{defect} {}", plan.id()),
+    match suites::plan(&suites::case_files(), plan.id()) {
+        Ok(Some(_)) => format!("{program} e2e{defect} {}", plan.id(), program = program()),
         _ => {
             let file = folder.join(record::SCENARIO);
             format!(
-                "cargo xtask repro{defect} {}",
-                quoted(&file.display().to_string())
+                "{program} repro{defect} {}",
+                quoted(&file.display().to_string()),
+                program = program()
             )
         }
     }

@@ -1,4 +1,5 @@
-//! Where a run keeps what is left of it: the folder of `--output`, or one below `target` that no other run writes at the same time.
+//! Where a run keeps what is left of it: the folder of `--output`, or one among the places for runs that no other run writes at the same
+//! time.
 //!
 //! Knows no verdict. A folder is locked as long as its run lasts; the system takes the lock away when the process ends, however it ends.
 
@@ -8,10 +9,10 @@ use std::path::{Path, PathBuf};
 use suites::harness::machine;
 use suites::report::{CASES, RECORD, Report, WriteError, forget_runs, remember, write_all};
 
-use crate::Exit;
 use crate::out::eprintln;
+use crate::{Exit, places};
 
-/// Runs in one checkout at the same time at most.
+/// Runs of one checkout, or of one user, at the same time at most.
 const AT_ONCE: usize = 64;
 
 /// The folder of a run that goes on.
@@ -28,7 +29,10 @@ impl Keep {
     pub(crate) fn claim(output: Option<&Path>) -> Result<Self, Exit> {
         let claimed = match output {
             Some(folder) => Self::output(folder),
-            None => Self::below_target(),
+            None => {
+                places::prepare(&places::of("runs"))?;
+                Self::unnamed()
+            }
         };
         claimed.map_err(|why| {
             eprintln!("error: {why}");
@@ -51,7 +55,7 @@ impl Keep {
         })
     }
 
-    fn below_target() -> Result<Self, String> {
+    fn unnamed() -> Result<Self, String> {
         for folder in run_folders() {
             if let Some(lock) = locked(&folder)? {
                 return Ok(Keep {
@@ -62,7 +66,7 @@ impl Keep {
             }
         }
         Err(format!(
-            "{AT_ONCE} runs of this checkout go on already; wait for one, or keep this one elsewhere with --output FOLDER"
+            "{AT_ONCE} runs go on here already; wait for one, or keep this one elsewhere with --output FOLDER"
         ))
     }
 
@@ -83,7 +87,7 @@ impl Keep {
     }
 }
 
-/// The record of the last run that was kept below `target`.
+/// The record of the last run without `--output`.
 pub(crate) fn last_record() -> Option<PathBuf> {
     let records = run_folders().map(|folder| folder.join(RECORD));
     let written = |path: &PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).ok();
@@ -108,18 +112,10 @@ fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     }
 }
 
-/// Journals go where build products go: each run takes the first of these folders that is free.
+/// Each run takes the first of these folders that is free.
 fn run_folders() -> impl Iterator<Item = PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."));
-    // Short where the user stands in the workspace, which is where they run this.
-    let target = match std::env::current_dir() {
-        Ok(here) if here == workspace => PathBuf::from("target"),
-        _ => workspace.join("target"),
-    };
-    (1..=AT_ONCE).map(move |number| match number {
-        1 => target.join("runs"),
-        number => target.join(format!("runs-{number}")),
+    (1..=AT_ONCE).map(|number| match number {
+        1 => places::of("runs"),
+        number => places::of(&format!("runs-{number}")),
     })
 }

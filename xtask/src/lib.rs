@@ -26,6 +26,7 @@ mod manifest;
 mod measure;
 mod mutants;
 mod out;
+mod places;
 mod preflight;
 mod rbac;
 mod references;
@@ -50,6 +51,7 @@ use std::process::ExitCode;
 
 use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
+use suites::Carried;
 
 pub use built_in::built_in;
 pub use command::is_command;
@@ -60,15 +62,16 @@ pub use mutants::{Mutants, bring};
 /// A panic is an internal error, and says so with a code of its own.
 const OUR_FAULT: u8 = 70;
 
-/// The program.
-pub fn main() -> ExitCode {
+/// The program, which carries these files.
+pub fn main(files: Carried) -> ExitCode {
+    suites::carry(files);
     std::panic::catch_unwind(run).map_or(ExitCode::from(OUR_FAULT), ExitCode::from)
 }
 
 /// The program, with mutants of the references.
-pub fn main_with(mutants: Mutants) -> ExitCode {
+pub fn main_with(files: Carried, mutants: Mutants) -> ExitCode {
     bring(mutants);
-    main()
+    main(files)
 }
 
 /// Does what the arguments of the process say. A panic is ours, and goes on.

@@ -3,21 +3,35 @@
 use std::path::Path;
 
 use suites::harness::manifest::{Manifest, ManifestError};
+use suites::harness::scenario::CaseFiles;
 use suites::report::SystemRecord;
-use suites::{cases_folder, check_known};
+use suites::{carried_manifests, case_files, check_known};
 
 use crate::Exit;
 use crate::out::eprintln;
 
 /// Reads a manifest; the error is reported already.
 pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
-    Manifest::load(path).map_err(|error| {
+    load(path).map_err(|error| {
         eprintln!("error: {error}");
+        if matches!(error, ManifestError::Unreadable { .. }) {
+            let names: Vec<&str> = carried_manifests().map(|(name, _)| name).collect();
+            eprintln!("  these manifests are built in: {}", names.join(", "));
+        }
         match error {
             ManifestError::Program { .. } => Exit::Environment,
             ManifestError::File(_) | ManifestError::Unreadable { .. } => Exit::Usage,
         }
     })
+}
+
+/// A file, or a manifest that this program carries, by its name.
+fn load(path: &Path) -> Result<Manifest, ManifestError> {
+    let mut carried = carried_manifests().filter(|_| !path.exists());
+    match carried.find(|(name, _)| path.as_os_str() == *name) {
+        Some((_, text)) => Manifest::parse(path, text),
+        None => Manifest::load(path),
+    }
 }
 
 /// What reports say of the programs of a manifest.
@@ -30,17 +44,16 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     }
 }
 
-/// Reads a manifest that is held against all cases of a folder; the error is reported already.
-pub(crate) fn manifest_for(path: &Path, folder: &Path) -> Result<Manifest, Exit> {
+/// Reads a manifest that is held against all cases of these files; the error is reported already.
+pub(crate) fn manifest_for(path: &Path, files: &CaseFiles) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
-    let own = cases_folder();
+    let own = case_files();
     // A manifest may serve for cases of its owner's beside those of this repository.
-    let folders = if folder == own {
-        vec![folder]
-    } else {
-        vec![folder, &*own]
+    let all = match *files == own {
+        true => vec![own],
+        false => vec![files.clone(), own],
     };
-    check_known(&manifest, &folders).map_err(|error| {
+    check_known(&manifest, &all).map_err(|error| {
         eprintln!("error: {error}");
         Exit::Usage
     })?;

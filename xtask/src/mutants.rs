@@ -5,10 +5,10 @@
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use suites::harness::invocation::checkout;
 use suites::harness::system::Systems;
 
 use crate::Exit;
@@ -35,6 +35,11 @@ pub(crate) fn systems(name: &'static str) -> Systems {
     systems.unwrap_or_else(|| panic!("no edit of harness/mutants/mutants.diff makes {name}"))
 }
 
+/// Whether this program has mutants, or can go on as one that has.
+pub(crate) fn can_be_at_hand() -> bool {
+    MUTANTS.get().is_some() || checkout().is_some()
+}
+
 /// Makes sure that this program has what is needed for these defects: goes on as the other program where one is a mutant. Comes back
 /// only if nothing is missing, or with the exit code of a failure.
 pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), Exit> {
@@ -42,19 +47,18 @@ pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), E
     let Some(name) = mutants.next().filter(|_| MUTANTS.get().is_none()) else {
         return Ok(());
     };
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    if !manifest.exists() {
+    let Some(checkout) = checkout() else {
         eprintln!(
-            "error: {name} is a mistake in the source code of a reference, and the sources that this program was built from are gone from {}; run `cargo xtask` in a checkout",
-            manifest.display()
+            "error: {name} is a mistake in the source code of a reference, which cargo builds in a checkout of \
+             csi-capacity-harness; run `cargo xtask` there, or choose another defect"
         );
         return Err(Exit::Environment);
-    }
+    };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut other = Command::new(cargo);
     other
         .args(["run", "--quiet", "--package", PACKAGE, "--manifest-path"])
-        .arg(manifest);
+        .arg(checkout.join("Cargo.toml"));
     if !cfg!(debug_assertions) {
         other.arg("--release");
     }

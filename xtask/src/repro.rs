@@ -21,7 +21,7 @@ use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
 use crate::summary::announce;
 use crate::verdicts::exit_of_verdicts;
-use crate::{Exit, preflight, side_by_side};
+use crate::{Exit, places, preflight, side_by_side};
 
 /// Runs what is meant.
 pub(crate) fn run(args: &ReproArgs) -> Exit {
@@ -90,6 +90,7 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         return Err(Exit::Usage);
     };
     preflight::temporary_files()?;
+    places::prepare(&args.kubeconfig)?;
     let (runtime, keep) = (runtime()?, Keep::claim(None)?);
     let session = Arc::new(chosen.session(args, keep.cases(), false));
     let scope = serve::scope(Some(&plan));

@@ -20,7 +20,7 @@ pub(crate) fn table(args: &SelectArgs) -> Exit {
 }
 
 fn attempt(args: &SelectArgs) -> Result<(), ScenarioError> {
-    let plans = plans_named(&args.folder, args.strength, &[])?;
+    let plans = plans_named(&args.files(), args.strength, &[])?;
     let traceability = Traceability::new(&plans);
     let catalogue = Catalogue::load();
     for document in catalogue.documents() {

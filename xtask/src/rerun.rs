@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use suites::harness::invocation::program;
 use suites::report::{RECORD, Report};
 
 use crate::Exit;
@@ -29,7 +30,8 @@ pub(crate) struct RerunArgs {
 pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
     let Some(path) = args.record.as_deref().map(in_folder).or_else(last_record) else {
         eprintln!(
-            "error: nothing was run without --output yet; run `cargo xtask e2e`, or name the report.json of a run"
+            "error: nothing was run without --output yet; run `{program} e2e`, or name the report.json of a run",
+            program = program()
         );
         return Err(Exit::Usage);
     };
@@ -54,7 +56,7 @@ pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
         return Err(Exit::Nothing);
     }
     let words = command(args, &report, open);
-    eprintln!("cargo xtask {}", words.join(" "));
+    eprintln!("{program} {}", words.join(" "), program = program());
     Ok(words)
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use suites::harness::RunOptions;
+use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
@@ -108,7 +109,11 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         attempts: request.run.attempts,
         keep: Some(keep.cases()),
         keep_passed: request.run.keep_passed,
-        rerun: format!("cargo xtask {}", out::command(&request.command)),
+        rerun: format!(
+            "{program} {}",
+            out::command(&request.command),
+            program = program()
+        ),
     });
     let told = Told {
         keep: &keep,
@@ -244,7 +249,8 @@ impl Cut {
         match self {
             Cut::Interrupted => {
                 eprintln!(
-                    "interrupted: {open} of {all} cases have no verdict; `cargo xtask rerun` runs them"
+                    "interrupted: {open} of {all} cases have no verdict; `{program} rerun` runs them",
+                    program = program()
                 );
                 format!("interrupted after {ended} of {all} cases")
             }

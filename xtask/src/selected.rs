@@ -50,10 +50,10 @@ fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
 
 /// The cases of the files that these names may mean, and those that are named and are rows of axes which no case needs to cover them.
 fn with_rows(args: &SelectArgs, named: &[&str], files: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
-    let mut found = plans_named(&args.folder, args.strength, files)?;
+    let mut found = plans_named(&args.files(), args.strength, files)?;
     for id in named {
         if !found.iter().any(|known| known.id() == *id) {
-            found.extend(plan(&args.folder, id)?);
+            found.extend(plan(&args.files(), id)?);
         }
     }
     Ok(found)

@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use suites::Defects;
 use suites::harness::RunOptions;
+use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
@@ -81,6 +82,9 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         args.defect.is_empty() || args.defect.iter().any(|it| it.to_string() == defect.name)
     });
     let Some(manifest) = manifest else {
+        if args.defect.is_empty() && !args.list {
+            leave_out_what_is_not_at_hand(&mut defects);
+        }
         return Ok(defects);
     };
     let is_played = |defect: &suites::Defect| manifest.roles().any(|role| defect.role() == Some(role));
@@ -89,16 +93,31 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         .partition(|defect| !defect.wire.is_empty() && is_played(defect));
     if let Some(other) = others.first().filter(|_| !args.defect.is_empty()) {
         eprintln!(
-            "error: {} can't be shown of the programs of this manifest: {}; `cargo xtask selftest --list` says which can",
+            "error: {} can't be shown of the programs of this manifest: {}; `{program} selftest --list` says which can",
             other.name,
             match is_played(other) {
                 true => "it is a mistake in source code that they do not share",
                 false => "none of them plays that role",
-            }
+            },
+            program = program()
         );
         return Err(Exit::Usage);
     }
     Ok(fit)
+}
+
+/// Where there is no checkout, nothing can be compiled.
+fn leave_out_what_is_not_at_hand(defects: &mut Vec<suites::Defect>) {
+    if mutants::can_be_at_hand() {
+        return;
+    }
+    let all = defects.len();
+    defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| it.mutant().is_none()));
+    eprintln!(
+        "{} of {all} defects are left out: they are mistakes in the source code of the references, which `cargo xtask selftest` \
+         builds in a checkout of csi-capacity-harness",
+        all - defects.len()
+    );
 }
 
 /// The cases that such programs can be held against: those that they run, and do not fail already.
@@ -122,7 +141,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
     let manifest = args
         .sut
         .as_deref()
-        .map(|path| manifest_for(path, &args.select.folder))
+        .map(|path| manifest_for(path, &args.select.files()))
         .transpose()?;
     let defects = defects(args, manifest.as_ref())?;
     if args.list {
@@ -140,7 +159,10 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
     let selftest = Arc::new(Selftest {
         defects,
         plans,
-        is_whole: manifest.is_none() && args.defect.is_empty() && !args.select.is_narrow(),
+        is_whole: manifest.is_none()
+            && args.defect.is_empty()
+            && !args.select.is_narrow()
+            && mutants::can_be_at_hand(),
         reach: if args.full { Reach::Full } else { Reach::Named },
         jobs,
         build: build(args, manifest),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use suites::CaseResult;
+use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::harness::record;
 use suites::harness::report::{Comparison, Paint, Turn, compare};
@@ -105,7 +106,12 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     }
     for (result, name) in both.iter().zip(names) {
         if let Some(folder) = &result.folder {
-            let _ = writeln!(out, "  all of {name}: cargo xtask judge {}", folder.display());
+            let _ = writeln!(
+                out,
+                "  all of {name}: {program} judge {}",
+                folder.display(),
+                program = program()
+            );
         }
     }
     out

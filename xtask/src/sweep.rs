@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use suites::harness::RunOptions;
+use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
@@ -79,7 +80,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
 fn scenarios(args: &SweepArgs) -> Result<Vec<Scenario>, Exit> {
     let mut scenarios = Vec::new();
     for plan in selected(&args.select)? {
-        let rows = scenario::load_row(&args.select.folder, plan.id()).map_err(|error| {
+        let rows = scenario::load_row(&args.select.files(), plan.id()).map_err(|error| {
             eprintln!("error: {error}");
             Exit::Usage
         })?;
@@ -123,7 +124,11 @@ async fn one(args: &SweepArgs, scenario: &Scenario, chosen: &Chosen, jobs: usize
             ..options(args.patience, chosen.manifest.as_ref(), chosen.defect)
         },
         jobs,
-        rerun: format!("cargo xtask {}", out::command(&command(args, scenario))),
+        rerun: format!(
+            "{program} {}",
+            out::command(&command(args, scenario)),
+            program = program()
+        ),
         manifest: chosen.manifest.clone(),
     };
     let mut cells = match sweep.cells(scenario, roles).await {

@@ -7,17 +7,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use suites::harness::invocation::program;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
 use suites::harness::{LiveCluster, StartError};
 
-use crate::Exit;
 use crate::built_in::built_in;
 use crate::follow::Followed;
 use crate::out::eprintln;
 use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
+use crate::{Exit, places};
+
+/// Where the kubeconfig goes among the places.
+pub(crate) const KUBECONFIG: &str = "up/kubeconfig";
 
 /// Arguments of `up`.
 #[derive(Args)]
@@ -40,7 +44,7 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Where to write the kubeconfig
-    #[arg(long, value_name = "FILE", default_value = "target/up/kubeconfig")]
+    #[arg(long, value_name = "FILE", default_value_os_t = places::of(KUBECONFIG))]
     kubeconfig: PathBuf,
     /// Serve without TLS, to everyone as administrator: clients send no token then
     #[arg(long)]
@@ -53,6 +57,9 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
+    if let Err(exit) = places::prepare(&args.kubeconfig) {
+        return exit;
+    }
     let checked = check(args).and_then(|tokens| Ok((tokens, plan(args)?)));
     let served = checked.and_then(|(tokens, plan)| {
         let served = serve(args, tokens.as_deref(), plan.as_ref());
@@ -113,9 +120,10 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
     match rows.as_slice() {
         [only] => resolve(only).map(Some).map_err(wrong),
         [] => Err(usage(format!(
-            "{} has no row `{}`; see `cargo xtask list`",
+            "{} has no row `{}`; see `{program} list`",
             file.display(),
-            args.row.as_deref().unwrap_or_default()
+            args.row.as_deref().unwrap_or_default(),
+            program = program()
         ))),
         several => {
             let rows: Vec<&str> = several

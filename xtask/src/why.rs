@@ -13,6 +13,7 @@ use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::parse_points;
 use clap::{Args, Subcommand};
+use suites::harness::invocation::program;
 use suites::harness::journal::Fact;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::{RunOptions, record, run, scenario};
@@ -313,8 +314,12 @@ async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
             }
         }
     } else {
-        suites::plan(&suites::cases_folder(), case)?
-            .ok_or_else(|| format!("no case is named {case}; `cargo xtask list` has them all"))?
+        suites::plan(&suites::case_files(), case)?.ok_or_else(|| {
+            format!(
+                "no case is named {case}; `{program} list` has them all",
+                program = program()
+            )
+        })?
     };
     let outcome = run(Arc::new(plan.clone()), &built_in(None), RunOptions::default()).await?;
     Ok((plan, outcome.journal.since(0)))

@@ -2,6 +2,13 @@
 
 use std::process::ExitCode;
 
+use built_in_files::{CASES, MANIFESTS};
+use suites::Carried;
+
 fn main() -> ExitCode {
-    xtask::main_with(mutants::systems)
+    let files = Carried {
+        cases: CASES,
+        manifests: MANIFESTS,
+    };
+    xtask::main_with(files, mutants::systems)
 }

@@ -11,7 +11,7 @@ use suites::harness::judge::{Finding, findings, verdict};
 use suites::harness::manifest::Words;
 use suites::harness::{RunOptions, run};
 use suites::selftest::{Found, Reach, Selftest, SelftestReport};
-use suites::{Catalogue, Defect, Defects, cases_folder, plan, plans};
+use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
 /// Runs so many clusters at once: most wait for a bound, and more would keep each other waiting.
 const AT_ONCE: usize = 32;
@@ -32,7 +32,7 @@ fn bring_mutants() {
 async fn holds(claim: &Claim) {
     let Claim { defect, case, words } = claim;
     let defect = xtask::Defect::named(defect).unwrap();
-    let plan = plan(&cases_folder(), case).unwrap();
+    let plan = plan(&case_files(), case).unwrap();
     let plan = Arc::new(plan.unwrap_or_else(|| panic!("no case {case}")));
     let systems = xtask::built_in(Some(defect));
     let options = defect.spoil(RunOptions {
@@ -123,7 +123,7 @@ fn every_defect_has_a_sentence_a_claim_and_a_requirement_that_it_violates() {
 
 #[test]
 fn every_case_is_named_for_a_defect_and_every_name_is_a_case() {
-    let plans = plans(&cases_folder()).unwrap();
+    let plans = plans(&case_files()).unwrap();
     let defects = Defects::load();
     let mut idle: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
     idle.retain(|case| !defects.iter().any(|defect| defect.names(case)));
@@ -169,7 +169,7 @@ async fn report_of(
         claims: claims.iter().map(owned).collect::<BTreeMap<_, _>>(),
         cases: named.iter().map(|name| (*name).to_owned()).collect(),
     };
-    let load = |id: &str| Arc::new(plan(&cases_folder(), id).unwrap().unwrap());
+    let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
     let selftest = Arc::new(Selftest {
         defects: vec![defect],
         plans: CASES.map(load).to_vec(),

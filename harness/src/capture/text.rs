@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::content::{Content, NOWHERE};
 use super::flow::{flow, scalar};
 use super::options::CaptureOptions;
+use crate::invocation::program;
 
 /// How long a pod must stay without a node: time enough for every event that could still place it.
 const REFUSED_FOR: &str = "1s";
@@ -14,7 +15,6 @@ const REFUSED_FOR: &str = "1s";
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
-# Captured from a cluster. It runs with `cargo xtask repro FILE`, and `cargo xtask up FILE` serves it to kubectl.
 # Pods and claims are in the namespace default here. Left out: everything that decides nothing about volumes, and of what
 # decides about pods their priority, affinity to other pods, spreading, host ports, and resources besides cpu and memory.
 # The expectations say what was found. Write what should happen instead, and it is a test.
@@ -23,7 +23,10 @@ const HEAD: &str = "\
 impl Content {
     /// The whole file.
     pub(super) fn text(&self, options: &CaptureOptions) -> String {
-        let mut out = HEAD.to_owned();
+        let program = program();
+        let mut out = format!(
+            "# Captured from a cluster. It runs with `{program} repro FILE`, and `{program} up FILE` serves it to kubectl.\n{HEAD}"
+        );
         let subject = match self.places.as_slice() {
             [(pod, _)] => pod.clone(),
             _ => self.driver["name"].as_str().unwrap_or_default().to_owned(),

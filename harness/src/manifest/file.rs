@@ -83,6 +83,11 @@ impl Manifest {
         let text = text_of(path).map_err(unreadable)?;
         parse(path, &text)
     }
+
+    /// Checks the text of a manifest, with that path in messages. Programs with a `/` count from its folder.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ManifestError> {
+        parse(path, text)
+    }
 }
 
 fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {

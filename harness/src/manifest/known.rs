@@ -9,6 +9,7 @@ use semver::{Version, VersionReq};
 use serde::Deserialize;
 use serde_saphyr::Location;
 
+use crate::invocation::program;
 use crate::scenario::Spanned;
 
 /// A failure that is known. The case still runs.
@@ -168,7 +169,8 @@ impl Sometimes {
         }
         if runs < ENOUGH_RUNS {
             return Err(format!(
-                "{runs} runs are too few to know; count with `cargo xtask conformance --sut … --measure={ENOUGH_RUNS} CASE`"
+                "{runs} runs are too few to know; count with `{program} conformance --sut … --measure={ENOUGH_RUNS} CASE`",
+                program = program()
             ));
         }
         Ok(self)

@@ -6,6 +6,7 @@
 mod action;
 mod axes;
 mod backend;
+mod case_files;
 mod cells;
 mod cluster;
 mod cover;
@@ -40,6 +41,7 @@ pub use action::{
     NodeAction, PodSpec, RegisterSpec, ScriptSpec, VolumeMode,
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
+pub use case_files::CaseFiles;
 pub use cluster::{
     Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, VolumeSpec,
 };

@@ -1,6 +1,7 @@
 //! What shows a requirement beside the cases that name it, as the catalogue writes it. Looks for nothing: that what is named exists is
 //! held by the tests of this crate, which know all programs.
 
+use harness::invocation::program;
 use std::fmt;
 
 use serde::Deserialize;
@@ -61,7 +62,7 @@ impl fmt::Display for Evidence {
         match self {
             Evidence::Test(test) => write!(f, "{}::{}", test.file, test.function),
             Evidence::Contract(name) => write!(f, "cargo test -p fake-apiserver --test contract {name}"),
-            Evidence::Bench(name) => write!(f, "cargo xtask bench {name}"),
+            Evidence::Bench(name) => write!(f, "{program} bench {name}", program = program()),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use harness::invocation::program;
 use harness::judge::verdict;
 use harness::oracle::{Demands, demands};
 use harness::record;
@@ -108,8 +109,10 @@ fn explicit(finding: &Finding, run: &CaseResult, demands: &[Demands]) -> String 
         title: &finding.signature.to_string(),
         requirements,
         comment: &[format!(
-            "Found by `cargo xtask explore --seed {} --worlds 1 --role {}`",
-            finding.seed, finding.focus
+            "Found by `{program} explore --seed {} --worlds 1 --role {}`",
+            finding.seed,
+            finding.focus,
+            program = program()
         )],
     };
     explicit_case(&head, &finding.shrunk.history, demands)

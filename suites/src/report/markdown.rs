@@ -1,5 +1,6 @@
 //! `report.md`, and the job summary of GitHub Actions: the areas as a table, and every failure behind a fold.
 
+use harness::invocation::program;
 use std::fmt::Write as _;
 
 use super::escape::{markdown, markdown_block, xml};
@@ -54,11 +55,12 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     put(
         &mut out,
         &format!(
-            "\nMade by csi-capacity-harness {} with <code>cargo xtask {}</code>, API server {}, {}.",
+            "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, API server {}, {}.",
             markdown(&report.harness),
             markdown(&report.command.join(" ")),
             markdown(&report.settings.api_server),
             markdown(&report.started),
+            program = program()
         ),
     );
     out

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use harness::invocation::program;
 use maud::{Markup, html};
 
 use super::markdown::headline;
@@ -30,7 +31,7 @@ pub fn page(report: &SelftestReport) -> String {
         }
         footer {
             p {
-                "Made by csi-capacity-harness " (report.harness) " with " code { "cargo xtask " (report.command.join(" ")) } " on "
+                "Made by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) } " on "
                 (report.started) ": " (report.runs) " runs in " (format_args!("{:.1}", report.seconds))
                 " s. The same record stands in " code { "selftest.json" } ", format " (report.format) "."
             }

@@ -2,6 +2,7 @@
 
 use super::{DefectBite, SelftestReport};
 use crate::report::escape::{markdown, markdown_block, xml};
+use harness::invocation::program;
 
 /// The record as Markdown.
 pub fn page(report: &SelftestReport) -> String {
@@ -24,10 +25,11 @@ pub fn page(report: &SelftestReport) -> String {
         out.push_str(&fold(defect));
     }
     out.push_str(&format!(
-        "\nMade by csi-capacity-harness {} with <code>cargo xtask {}</code>, {}.\n",
+        "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, {}.\n",
         markdown(&report.harness),
         markdown(&report.command.join(" ")),
         markdown(&report.started),
+        program = program()
     ));
     out
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness::invocation::program;
 use harness::judge::{Finding, Verdict};
 use harness::plan::Plan;
 use harness::system::Systems;
@@ -194,16 +195,26 @@ impl Selftest {
 impl Selftest {
     fn rerun(&self, defect: Option<&Defect>, plan: &Plan) -> String {
         match (&self.sut, defect) {
-            (None, Some(defect)) => format!("cargo xtask e2e --defect={} {}", defect.name, plan.id()),
-            (None, None) => format!("cargo xtask e2e {}", plan.id()),
+            (None, Some(defect)) => format!(
+                "{program} e2e --defect={} {}",
+                defect.name,
+                plan.id(),
+                program = program()
+            ),
+            (None, None) => format!("{program} e2e {}", plan.id(), program = program()),
             (Some(sut), Some(defect)) => {
                 format!(
-                    "cargo xtask selftest --sut={sut} --defect={} {}",
+                    "{program} selftest --sut={sut} --defect={} {}",
                     defect.name,
-                    plan.id()
+                    plan.id(),
+                    program = program()
                 )
             }
-            (Some(sut), None) => format!("cargo xtask conformance --sut={sut} {}", plan.id()),
+            (Some(sut), None) => format!(
+                "{program} conformance --sut={sut} {}",
+                plan.id(),
+                program = program()
+            ),
         }
     }
 }

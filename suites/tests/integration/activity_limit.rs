@@ -10,7 +10,7 @@ use suites::harness::judge::{Verdict, verdict};
 use suites::harness::scenario::Role;
 use suites::harness::system::{Access, Run, System, Systems};
 use suites::harness::{RunOptions, run};
-use suites::{cases_folder, plan};
+use suites::{case_files, plan};
 
 const CASE: &str = "publisher/topology/new-node-gains-object/central";
 
@@ -57,7 +57,7 @@ async fn write(access: Access) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_publisher_that_writes_without_end_fails_for_that() {
-    let plan = Arc::new(plan(&cases_folder(), CASE).unwrap().unwrap());
+    let plan = Arc::new(plan(&case_files(), CASE).unwrap().unwrap());
     // The case's own bound must not come first, however slow this machine is.
     let patient = RunOptions {
         patience: 100.0,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use suites::harness::scenario::{coverage, load_tree};
-use suites::{Catalogue, Standing, Traceability, cases_folder, pairs, plans};
+use suites::{Catalogue, Standing, Traceability, case_files, pairs, plans};
 
 use crate::evidence;
 
@@ -21,7 +21,7 @@ const MISSING: &[&str] = &[
 #[test]
 fn every_id_of_a_case_is_in_the_catalogue() {
     let catalogue = Catalogue::load();
-    for plan in plans(&cases_folder()).unwrap() {
+    for plan in plans(&case_files()).unwrap() {
         for id in &plan.requirements {
             assert!(catalogue.entry(id).is_some(), "{id} is not in requirements.yaml");
         }
@@ -30,7 +30,7 @@ fn every_id_of_a_case_is_in_the_catalogue() {
 
 #[test]
 fn what_is_not_shown_is_known_and_nothing_else() {
-    let plans = plans(&cases_folder()).unwrap();
+    let plans = plans(&case_files()).unwrap();
     let traceability = Traceability::new(&plans);
     let missing: Vec<&str> = Catalogue::load()
         .ids()
@@ -51,7 +51,7 @@ fn what_is_not_shown_is_known_and_nothing_else() {
 
 #[test]
 fn what_is_shown_has_no_reason_why_it_could_not_be() {
-    let plans = plans(&cases_folder()).unwrap();
+    let plans = plans(&case_files()).unwrap();
     let traceability = Traceability::new(&plans);
     let catalogue = Catalogue::load();
     for (id, entry) in catalogue.ids().filter_map(|id| Some((id, catalogue.entry(id)?))) {
@@ -99,7 +99,7 @@ fn every_requirement_is_in_a_section_of_a_document_and_every_section_has_one() {
 
 #[test]
 fn every_case_shows_a_requirement() {
-    for plan in plans(&cases_folder()).unwrap() {
+    for plan in plans(&case_files()).unwrap() {
         assert!(
             !plan.requirements.is_empty(),
             "{} shows no requirement",
@@ -110,9 +110,9 @@ fn every_case_shows_a_requirement() {
 
 #[test]
 fn every_pair_of_values_of_axes_occurs() {
-    let plans = plans(&cases_folder()).unwrap();
+    let plans = plans(&case_files()).unwrap();
     let ids: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
-    let files = coverage(&cases_folder(), &ids).unwrap();
+    let files = coverage(&case_files(), &ids).unwrap();
     assert!(!files.is_empty());
     for (file, pairs) in files {
         for pair in pairs {
@@ -124,7 +124,7 @@ fn every_pair_of_values_of_axes_occurs() {
 
 #[test]
 fn every_two_values_that_make_sense_together_occur_in_some_case() {
-    let scenarios = load_tree(&cases_folder()).unwrap();
+    let scenarios = load_tree(&case_files()).unwrap();
     let all = pairs(&scenarios).unwrap();
     assert!(!all.is_empty());
     for pair in all {
@@ -144,7 +144,7 @@ fn every_two_values_that_make_sense_together_occur_in_some_case() {
 #[test]
 fn the_readme_counts_as_the_cases_do() {
     let readme = include_str!("../../../README.md");
-    let plans = plans(&cases_folder()).unwrap();
+    let plans = plans(&case_files()).unwrap();
     let mut areas = std::collections::BTreeMap::new();
     for plan in &plans {
         *areas.entry(plan.area()).or_insert(0) += 1;

@@ -10,7 +10,7 @@ use suites::harness::journal::What;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::manifest::Manifest;
 use suites::harness::{Outcome, RunOptions, record, run};
-use suites::{cases_folder, plan, plans};
+use suites::{case_files, plan, plans};
 
 const NAME: &str = "other.example.org";
 const KEY: &str = "topology.other.example.org/host";
@@ -78,7 +78,7 @@ impl Other {
         let manifest = self.manifest();
         let mut systems = xtask::built_in(None);
         manifest.install(&mut systems);
-        let plan = plan(&cases_folder(), case).unwrap().unwrap();
+        let plan = plan(&case_files(), case).unwrap().unwrap();
         assert_eq!(manifest.skips(&plan), None, "{case}");
         let plan = Arc::new(manifest.adapt(&plan).unwrap());
         let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
@@ -106,7 +106,7 @@ async fn so_does_one_with_several_topology_keys() {
 
 async fn passes(other: Other) {
     let manifest = other.manifest();
-    let all = plans(&cases_folder()).unwrap();
+    let all = plans(&case_files()).unwrap();
     let own = all.iter().filter(|plan| manifest.skips(plan).is_none());
     let mut ran = 0;
     for plan in own {
@@ -191,7 +191,7 @@ async fn cases_that_set_the_driver_say_why_they_are_skipped() {
         ),
         ("scheduler/filter/limit/exactly", "it has no driver"),
     ] {
-        let plan = plan(&cases_folder(), case).unwrap().unwrap();
+        let plan = plan(&case_files(), case).unwrap().unwrap();
         assert_eq!(manifest.skips(&plan).as_deref(), Some(why), "{case}");
     }
 }

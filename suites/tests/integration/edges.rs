@@ -23,11 +23,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // The specification shares words with the references, and no logic.
     ("capacity-spec", &["capacity-types"]),
     // The references, compiled anew with mistakes, and the command line that runs them.
-    ("mutants", &["capacity-types", "csi-proto", "suites", "xtask"]),
+    (
+        "mutants",
+        &["built-in-files", "capacity-types", "csi-proto", "suites", "xtask"],
+    ),
     ("suites", &["harness"]),
     (
         "xtask",
         &[
+            "built-in-files",
             "capacity-publisher",
             "capacity-scheduler",
             "capacity-types",
@@ -53,6 +57,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[(
 )];
 
 const MEMBERS: &[&str] = &[
+    "built-in-files",
     "capacity-publisher",
     "capacity-scheduler",
     "capacity-spec",

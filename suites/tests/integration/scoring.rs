@@ -5,7 +5,7 @@ use std::sync::Arc;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::SchedulerSpec;
 use suites::harness::{RunOptions, run};
-use suites::{cases_folder, plans};
+use suites::{case_files, plans};
 use tokio::sync::Semaphore;
 
 /// Cases at the same time: they mostly wait.
@@ -14,7 +14,7 @@ const TOGETHER: usize = 8;
 /// Cases whose verdicts are about filtering, with the gate switched over.
 fn with_scoring() -> Vec<Plan> {
     let areas = ["scheduler/filter", "scheduler/claims", "scheduler/wake"];
-    let all = plans(&cases_folder()).unwrap();
+    let all = plans(&case_files()).unwrap();
     let of_filter = all
         .into_iter()
         .filter(|plan| areas.contains(&plan.area().as_str()));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use suites::explore::{Exploration, Explorer, FOCUSES, Focus, Tries, Until, Written};
+use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::{Session, Turns};
 
@@ -20,7 +21,7 @@ use crate::manifest::manifest;
 use crate::out::eprintln;
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::{Exit, mutants, preflight};
+use crate::{Exit, mutants, places, preflight};
 
 /// Arguments of `explore`.
 #[derive(Args)]
@@ -47,7 +48,7 @@ pub(crate) struct ExploreArgs {
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time"])]
     defects: bool,
     /// Write a case for each finding, and the reports, into that folder
-    #[arg(long, value_name = "FOLDER", default_value = "target/explore")]
+    #[arg(long, value_name = "FOLDER", default_value_os_t = places::of("explore"))]
     output: PathBuf,
     /// Histories that are tried to make a finding small, at most
     #[arg(long, default_value_t = 500)]
@@ -87,6 +88,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Exit {
 
 fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     mutants::at_hand(args.defect)?;
+    places::prepare(&args.output)?;
     let manifest = args.sut.as_deref().map(manifest).transpose()?;
     preflight::temporary_files()?;
     let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
@@ -158,7 +160,7 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
         attempts: 1,
         keep: None,
         keep_passed: false,
-        rerun: "cargo xtask repro".to_owned(),
+        rerun: format!("{} repro", program()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use suites::explore::{Exploration, Explorer, Finding, Written};
+use suites::harness::invocation;
 use suites::harness::report::Paint;
 use suites::report::{IN_MEMORY, Report, SettingsRecord, SystemRecord, WriteError, write_all};
 
@@ -102,24 +103,24 @@ fn found(args: &ExploreArgs, finding: &Finding, case: &Written, paint: Paint) {
         true => "nothing of it can be left out",
         false => "it may be larger than it needs to be",
     };
-    let program = program(args);
+    let (called, program) = (invocation::program(), program(args));
     let simulate = match is_simulated(args) {
         true => format!(" --simulate={}", finding.seed),
         false => String::new(),
     };
     println!("  case    {} ({size})", case.file.display());
     println!(
-        "  repro   cargo xtask repro{program}{simulate} {}",
+        "  repro   {called} repro{program}{simulate} {}",
         suites::quoted(&case.file.display().to_string())
     );
     if let Some(folder) = &case.result.folder {
         println!(
-            "  judge   cargo xtask judge {}",
+            "  judge   {called} judge {}",
             suites::quoted(&folder.display().to_string())
         );
     }
     let (seed, focus) = (finding.seed, finding.focus);
-    println!("  again   cargo xtask explore{program} --seed {seed} --worlds 1 --role {focus}\n");
+    println!("  again   {called} explore{program} --seed {seed} --worlds 1 --role {focus}\n");
 }
 
 /// The options that say which programs are explored.

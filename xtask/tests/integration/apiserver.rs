@@ -198,7 +198,7 @@ fn an_interrupted_run_leaves_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = runtime.block_on(theirs.client());
     let before = runtime.block_on(everything(&client));
-    let mut run = Command::new(env!("CARGO_BIN_EXE_xtask"))
+    let mut run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args([
             "e2e",
             "publisher/refresh",

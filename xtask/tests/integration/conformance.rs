@@ -41,7 +41,7 @@ impl Manifest {
 }
 
 fn xtask(manifest: &Path, more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_xtask"))
+    Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(["conformance", "--sut"])
         .arg(manifest)
         .args(more)
@@ -164,7 +164,7 @@ fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
 fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
     let asks = format!(
         "while true; do {} why objects --kubeconfig {{kubeconfig}}; done",
-        env!("CARGO_BIN_EXE_xtask")
+        env!("CARGO_BIN_EXE_csi-capacity")
     );
     for (role, feature, case, link) in [
         (
@@ -273,7 +273,7 @@ fn a_program_that_is_not_there_is_the_environments_fault() {
 
 #[test]
 fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
-    let plans = suites::plans(&suites::cases_folder()).unwrap();
+    let plans = suites::plans(&suites::case_files()).unwrap();
     let all = plans
         .iter()
         .filter(|plan| plan.id().starts_with("publisher/value/"))
@@ -347,7 +347,7 @@ fn very_much_output_is_bounded_and_what_it_says_about_errors_is_shown() {
         log.len()
     );
     // Judged again it says the same.
-    let judged = Command::new(env!("CARGO_BIN_EXE_xtask"))
+    let judged = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("judge")
         .arg(&run)
         .output()
@@ -381,7 +381,7 @@ fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
 fn skips_and_known_failures_are_told_by_the_list() {
     let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, fails: ended by itself, why: it is no publisher, issue: i, until: 2999-12-31}\n";
     let manifest = Manifest::of(text);
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+    let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(["list", "publisher/topology/new-node-gains-object", "--sut"])
         .arg(manifest.path())
         .env("NO_COLOR", "1")
@@ -395,7 +395,7 @@ fn skips_and_known_failures_are_told_by_the_list() {
         assert!(out.contains(line), "no “{line}” in:\n{out}");
     }
     assert_eq!(output.status.code(), Some(0));
-    let mut wrong = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut wrong = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
     let output = wrong
         .args(["list", "--sut", "/nowhere/sut.yaml"])
         .output()

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod alone;
 mod apiserver;
 mod bench;
 mod capture;

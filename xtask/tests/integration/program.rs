@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 pub(crate) fn xtask(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
     command.args(args).env("NO_COLOR", "1").output().unwrap()
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
             .args(args)
             .env("NO_COLOR", "1")
             .stdout(Stdio::piped())

@@ -10,7 +10,7 @@ const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
 const PASSING: &str = "scheduler/filter/limit/exactly";
 
 fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
     command
         .args(args)
         .env("NO_COLOR", "1")

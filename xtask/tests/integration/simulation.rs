@@ -7,7 +7,7 @@ use suites::harness::plan::Plan;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, simulate};
-use suites::{cases_folder, plan, plans};
+use suites::{case_files, plan, plans};
 use tokio::sync::oneshot;
 
 use crate::program::ended;
@@ -34,7 +34,7 @@ fn bytes(journal: &Journal) -> Vec<String> {
 #[test]
 fn a_seed_decides_everything() {
     let systems = xtask::built_in(None);
-    let plans = plans(&cases_folder()).unwrap().into_iter();
+    let plans = plans(&case_files()).unwrap().into_iter();
     let plans: Vec<Arc<Plan>> = plans.step_by(EACH).map(Arc::new).collect();
     // Two threads, which a machine may run as it likes.
     let journals = std::thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn a_seed_decides_everything() {
 #[test]
 fn another_seed_gives_other_names() {
     let systems = xtask::built_in(None);
-    let plan = plan(&cases_folder(), "publisher/value/maximum").unwrap().unwrap();
+    let plan = plan(&case_files(), "publisher/value/maximum").unwrap().unwrap();
     let plan = Arc::new(plan);
     let [first, second] = [1, 2].map(|seed| bytes(&run(&plan, &systems, seed).journal));
     assert_ne!(first, second);
@@ -117,7 +117,7 @@ async fn nothing_is_left_of_a_simulation_that_nobody_waits_for() {
             }
         })
     });
-    let plan = plan(&cases_folder(), "publisher/value/maximum").unwrap().unwrap();
+    let plan = plan(&case_files(), "publisher/value/maximum").unwrap().unwrap();
     let options = RunOptions {
         seed: Some(0),
         ..RunOptions::default()

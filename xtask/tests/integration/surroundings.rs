@@ -14,7 +14,7 @@ const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
 
 /// Runs the program below a shell that sets limits first.
 fn limited(limits: &str, args: &str) -> (i32, String, String) {
-    let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_xtask"));
+    let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_csi-capacity"));
     said(Command::new("sh").args(["-c", &line]))
 }
 
@@ -28,7 +28,7 @@ fn said(command: &mut Command) -> (i32, String, String) {
 }
 
 fn xtask(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
     command.args(args);
     command
 }
@@ -202,7 +202,7 @@ fn what_an_interrupted_run_has_finished_is_kept_and_the_rest_can_be_run_again() 
 fn whoever_ignores_that_its_terminal_goes_away_runs_on() {
     let line = format!(
         "trap '' HUP; {} e2e {PASSING} --output $0 & kill -HUP $!; wait $!",
-        env!("CARGO_BIN_EXE_xtask")
+        env!("CARGO_BIN_EXE_csi-capacity")
     );
     let report = tempfile::tempdir().unwrap();
     let (code, out, error) = said(Command::new("sh").args(["-c", &line]).arg(report.path()));

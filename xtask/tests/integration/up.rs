@@ -128,7 +128,7 @@ fn wrong_use_ends_with_2_and_says_what_to_do() {
         (&["--listen", "here"], "--listen"),
     ] {
         let kubeconfig = folder.path().join("kubeconfig");
-        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
             .arg("up")
             .args(args)
             .arg("--kubeconfig")
@@ -146,7 +146,7 @@ fn wrong_use_ends_with_2_and_says_what_to_do() {
 fn a_taken_address_ends_with_3() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+    let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(["up", "--listen", &address])
         .output()
         .unwrap();
@@ -212,7 +212,7 @@ fn a_scenario_that_makes_no_sense_is_refused() {
         (SCENARIO.replace("20Gi}}", "20Gib}}"), "two.yaml:4:"),
     ] {
         std::fs::write(&file, text).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
             .arg("up")
             .arg(&file)
             .output()
@@ -237,7 +237,7 @@ struct Up {
 fn up_file(folder: &TempDir) -> Up {
     let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
     std::fs::write(&file, SCENARIO).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(["up", file.to_str().unwrap(), "--refresh=50ms", "--kubeconfig"])
         .arg(&path)
         .env("NO_COLOR", "1")

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const CASE: &str = "scheduler/filter/limit/maximum-refuses";
 
 fn xtask(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
     command.arg("why").args(args).env("NO_COLOR", "1");
     command.output().unwrap()
 }

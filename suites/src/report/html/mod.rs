@@ -11,6 +11,7 @@ mod story;
 
 use std::path::Path;
 
+use harness::invocation::program;
 use maud::{Markup, html};
 
 use super::escape::plain;
@@ -182,7 +183,7 @@ fn footer(report: &Report) -> Markup {
     html! {
         footer {
             p {
-                "Made by csi-capacity-harness " (report.harness) " with " code { "cargo xtask " (report.command.join(" ")) }
+                "Made by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) }
                 ": poll interval " (settings.refresh_milliseconds) " ms, bounds × " (settings.patience) ", "
                 (settings.attempts) " attempt(s) per case, API server " (settings.api_server) "."
                 @if !features.is_empty() { " It claims " (features.join(", ")) "." }

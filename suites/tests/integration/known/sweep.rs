@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use suites::cases_folder;
+use suites::case_files;
 use suites::harness::manifest::Manifest;
 use suites::harness::scenario::{Role, load_row};
 use suites::sweep::{Cell, Held, Sweep, SweepError};
@@ -27,7 +27,7 @@ fn sweep(defect: &str, manifest: Manifest) -> Sweep {
 }
 
 async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
-    let case = load_row(&cases_folder(), CASE).unwrap().unwrap();
+    let case = load_row(&case_files(), CASE).unwrap().unwrap();
     sweep.cells(&case, &[Role::Publisher]).await
 }
 

@@ -12,7 +12,7 @@ use suites::harness::oracle::demands;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::{ExpectSpecs, Scenario, load_tree, parse};
 use suites::harness::{RunOptions, run};
-use suites::{Defects, cases_folder};
+use suites::{Defects, case_files};
 
 /// Cases, or beginnings of their ids: each mode, prior state and kind of change.
 const CASES: [&str; 16] = [
@@ -72,7 +72,7 @@ async fn played(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn references_that_meet_a_case_meet_the_specification_in_it() {
-    let plans = rewritten(&load_tree(&cases_folder()).unwrap(), &CASES);
+    let plans = rewritten(&load_tree(&case_files()).unwrap(), &CASES);
     for name in CASES {
         assert!(
             plans.iter().any(|plan| plan.id().starts_with(name)),
@@ -101,7 +101,7 @@ async fn references_that_meet_a_case_meet_the_specification_in_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn most_defects_break_the_specification() {
-    let scenarios = load_tree(&cases_folder()).unwrap();
+    let scenarios = load_tree(&case_files()).unwrap();
     let defects = Defects::load();
     // Of what programs tell of themselves the specification says nothing.
     let is_in_traffic = |rule: &WireRule| !matches!(rule, WireRule::Metrics(_));
@@ -142,7 +142,7 @@ async fn what_is_demanded_can_be_written_as_a_case() {
         "story/volumes/freed",
         "publisher/value/zero",
     ];
-    let scenarios = load_tree(&cases_folder()).unwrap().into_iter();
+    let scenarios = load_tree(&case_files()).unwrap().into_iter();
     for scenario in scenarios.filter(|it| names.iter().any(|name| it.id.starts_with(name))) {
         let mut file: Value = serde_saphyr::from_str(&scenario.text).unwrap();
         let plan = Arc::new(resolve(&expecting_specification(scenario)).unwrap());

@@ -14,7 +14,7 @@ mod walk;
 use std::collections::BTreeMap;
 
 use capacity_spec::Question;
-use suites::{cases_folder, plans};
+use suites::{case_files, plans};
 
 use compare::Compared;
 use left_out::LeftOut;
@@ -32,7 +32,7 @@ async fn expectations_of_cases_are_what_the_documents_allow() {
     let mut one_sided: BTreeMap<Question, usize> = BTreeMap::new();
     let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();
     let mut differ = Vec::new();
-    for plan in plans(&cases_folder()).unwrap() {
+    for plan in plans(&case_files()).unwrap() {
         for (name, compared) in walk(&plan).await {
             match compared {
                 Compared::Agrees(questions) => {

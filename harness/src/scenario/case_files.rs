@@ -1,0 +1,107 @@
+//! Where case files come from: a folder, or texts that a program carries. Does not know what they say.
+
+use std::path::{Path, PathBuf};
+
+use super::ScenarioError;
+use crate::text::text_of;
+
+/// Case files that belong together. The id of each is its path among them, without the ending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CaseFiles {
+    /// Those below a folder.
+    Folder(PathBuf),
+    /// Those that a program carries: the id and the text of each.
+    Carried(&'static [(&'static str, &'static str)]),
+}
+
+/// One of them.
+pub(super) struct CaseFile {
+    pub(super) id: String,
+    /// What messages call it.
+    pub(super) source: String,
+    /// What the program carries; none: it is read where `source` says.
+    text: Option<&'static str>,
+}
+
+impl CaseFiles {
+    /// All of them, in the order of their paths.
+    pub(super) fn all(&self) -> Result<Vec<CaseFile>, ScenarioError> {
+        match self {
+            CaseFiles::Folder(root) => {
+                let files = files_in(root)?;
+                Ok(files.iter().map(|path| CaseFile::below(root, path)).collect())
+            }
+            CaseFiles::Carried(files) => Ok(files
+                .iter()
+                .map(|(id, text)| CaseFile::carried(id, text))
+                .collect()),
+        }
+    }
+
+    /// The one of that id; reads no other.
+    pub(super) fn named(&self, id: &str) -> Option<CaseFile> {
+        match self {
+            CaseFiles::Folder(root) => {
+                let path = root.join(format!("{id}.yaml"));
+                path.is_file().then(|| CaseFile::below(root, &path))
+            }
+            CaseFiles::Carried(files) => {
+                let found = files.iter().find(|(known, _)| *known == id);
+                found.map(|(id, text)| CaseFile::carried(id, text))
+            }
+        }
+    }
+}
+
+impl CaseFile {
+    fn below(root: &Path, path: &Path) -> Self {
+        let id = path.strip_prefix(root).unwrap_or(path).with_extension("");
+        CaseFile {
+            id: id.display().to_string(),
+            source: path.display().to_string(),
+            text: None,
+        }
+    }
+
+    fn carried(id: &str, text: &'static str) -> Self {
+        CaseFile {
+            id: id.to_owned(),
+            source: format!("built-in/{id}.yaml"),
+            text: Some(text),
+        }
+    }
+
+    pub(super) fn text(&self) -> Result<String, ScenarioError> {
+        match self.text {
+            Some(text) => Ok(text.to_owned()),
+            None => text_in(Path::new(&self.source)),
+        }
+    }
+}
+
+/// The text of a case file.
+pub(super) fn text_in(path: &Path) -> Result<String, ScenarioError> {
+    text_of(path)
+        .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))
+}
+
+fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let unreadable =
+            |error| ScenarioError::whole(&folder, format!("cannot be read: {error}; check the name"));
+        for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "yaml") {
+                files.push(path);
+            } else {
+                return Err(ScenarioError::whole(&path, "is no case; cases end in .yaml"));
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,51 @@
+//! Lists the files below `cases` and `manifests` with their texts, as Rust reads them. Knows nothing of what they say.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The lists, and the folders that they are made of.
+const LISTS: [(&str, &str); 2] = [("CASES", "../cases"), ("MANIFESTS", "../manifests")];
+
+fn main() {
+    let mut text = String::new();
+    for (name, folder) in LISTS {
+        println!("cargo::rerun-if-changed={folder}");
+        let folder = fs::canonicalize(folder).expect("the folder is there");
+        writeln!(text, "{}", list(name, &folder)).expect("a string takes everything");
+    }
+    let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("files.rs"), text).expect("OUT_DIR can be written");
+}
+
+fn list(name: &str, folder: &Path) -> String {
+    let mut files = files_in(folder);
+    files.sort();
+    let of = if name == "CASES" { "case file" } else { "manifest" };
+    let mut text = format!(
+        "/// The id and the text of each {of}, in the order of the ids.\npub static {name}: &[(&str, &str)] = &[\n"
+    );
+    for path in files {
+        let id = path
+            .strip_prefix(folder)
+            .expect("it is below it")
+            .with_extension("");
+        writeln!(
+            text,
+            "    ({:?}, include_str!({path:?})),",
+            id.display().to_string()
+        )
+        .expect("a string takes everything");
+    }
+    text + "];"
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be listed");
+    let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
+    let each = paths.flat_map(|path| match path.is_dir() {
+        true => files_in(&path),
+        false => vec![path],
+    });
+    each.collect()
+}

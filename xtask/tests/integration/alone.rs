@@ -1,0 +1,138 @@
+//! The program as somebody has it who has nothing else: in an empty folder, not started by cargo. Whatever it needs is in it.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::program::text;
+
+/// A folder to stand in, and one for temporary files.
+struct Place {
+    here: tempfile::TempDir,
+    temporary: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Place {
+            here: tempfile::tempdir().unwrap(),
+            temporary: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+            .args(args)
+            .env_clear()
+            .env("PATH", self.here.path())
+            .env("TMPDIR", self.temporary.path())
+            .current_dir(self.here.path())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs, and wants that exit code. Returns what was said on standard output and standard error.
+    fn ended(&self, code: i32, args: &[&str]) -> (String, String) {
+        let output = self.run(args);
+        let said = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{args:?}:\n{}{}",
+            said.0,
+            said.1
+        );
+        said
+    }
+
+    fn is_untouched(&self) -> bool {
+        names(self.here.path()).is_empty()
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+#[test]
+fn it_has_the_cases_of_the_checkout() {
+    let listed = Place::new().ended(0, &["list"]).0;
+    let of_checkout = crate::program::ended(0, &["list"]).0;
+    assert_eq!(listed, of_checkout);
+}
+
+#[test]
+fn it_runs_cases_and_leaves_nothing_where_the_user_stands() {
+    let place = Place::new();
+    let (out, _) = place.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
+    assert!(out.contains("1 passed, 0 failed"), "{out}");
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn a_failure_names_commands_that_the_user_has() {
+    let place = Place::new();
+    let arguments = [
+        "e2e",
+        "--simulate",
+        "--defect=publisher-ignores-maximum",
+        "publisher/value/maximum",
+    ];
+    let (out, _) = place.ended(1, &arguments);
+    let runs = place.temporary.path().display().to_string();
+    for part in [
+        "built-in/publisher/value/maximum.yaml:",
+        "rerun   csi-capacity e2e --defect=publisher-ignores-maximum --simulate=0 publisher/value/maximum",
+        &format!("judge   csi-capacity judge {runs}/csi-capacity-"),
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+    place.ended(1, &["rerun"]);
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn a_defect_that_has_to_be_compiled_is_refused_with_the_place_where_it_can_be() {
+    let (_, error) = Place::new().ended(
+        3,
+        &["e2e", "--defect=publisher-deletes-manual", "publisher/prior"],
+    );
+    assert!(error.contains("in a checkout of csi-capacity-harness"), "{error}");
+    assert!(error.contains("run `cargo xtask` there"), "{error}");
+}
+
+#[test]
+fn it_carries_manifests_by_name() {
+    let place = Place::new();
+    let program = place.here.path().join("csi-provisioner");
+    std::fs::write(&program, "").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let (out, error) = place.ended(0, &["list", "publisher/prior", "--sut=external-provisioner"]);
+    assert!(error.contains("cases run for external-provisioner"), "{error}");
+    assert!(out.contains("known to fail until"), "{out}");
+    let (_, error) = place.ended(2, &["list", "--sut=external-provisoner"]);
+    assert!(
+        error.contains("these manifests are built in: csi-driver-host-path, external-provisioner, "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_folder_that_somebody_else_put_there_is_not_written() {
+    let (place, theirs) = (Place::new(), tempfile::tempdir().unwrap());
+    place.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
+    let own = names(place.temporary.path());
+    let own = place
+        .temporary
+        .path()
+        .join(own.iter().find(|name| name.starts_with("csi-capacity-")).unwrap());
+    let mode = std::fs::metadata(&own).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    std::fs::remove_dir_all(&own).unwrap();
+    symlink(theirs.path(), &own).unwrap();
+    let (_, error) = place.ended(3, &["e2e", "--simulate", "publisher/value/maximum"]);
+    assert!(error.contains("set TMPDIR to another folder"), "{error}");
+    assert!(names(theirs.path()).is_empty());
+}
