@@ -170,7 +170,8 @@ fn strength(text: &str) -> Result<Strength, String> {
     }
 }
 
-fn role(text: &str) -> Result<Role, String> {
+/// Reads a role.
+pub(crate) fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
         .find(|role| role.as_str() == text)

@@ -15,26 +15,36 @@ use suites::harness::invocation::program;
 
 use crate::Exit;
 use crate::out::{eprintln, print};
+use crate::reach::{BoxError, ReachArgs};
 use crate::runtime::runtime;
-use crate::snapshot::{self, BoxError, Snapshot};
+use crate::snapshot::Snapshot;
 use suites::quoted;
 
 /// Arguments of `capture`.
 #[derive(Args)]
 pub(crate) struct CaptureArgs {
-    /// The cluster of that kubeconfig; else the one that kubectl would use
-    #[arg(long, value_name = "FILE", conflicts_with = "file")]
-    kubeconfig: Option<PathBuf>,
-    /// The context in it; else its current one
-    #[arg(long, conflicts_with = "file")]
-    context: Option<String>,
+    #[command(flatten)]
+    pub(crate) what: SituationArgs,
+    /// Write the scenario into that file; else to standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What is captured.
+#[derive(Args)]
+pub(crate) struct SituationArgs {
+    #[command(flatten)]
+    reach: ReachArgs,
     /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml` printed; several files
     /// together are one cluster. Without -A objects of other namespaces are missing
-    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with = "reach")]
     file: Vec<PathBuf>,
     /// The pod that it is about, as NAME or NAMESPACE/NAME; else all that wait for a volume of the driver
     #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = pod)]
-    pod: Option<(String, String)>,
+    pod: Option<PodName>,
+    /// The namespace of a pod that is named without one; else that of the context, or `default`
+    #[arg(short, long)]
+    namespace: Option<String>,
     /// The driver that it is about; else that of the pod's claims, or the only one
     #[arg(long, value_name = "NAME")]
     driver: Option<String>,
@@ -44,33 +54,27 @@ pub(crate) struct CaptureArgs {
     /// Replace all names, and the keys and values of labels and class parameters, by neutral ones
     #[arg(long)]
     scrub: bool,
-    /// Write the scenario into that file; else to standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
 }
 
-fn pod(text: &str) -> Result<(String, String), String> {
-    let (namespace, name) = text.split_once('/').unwrap_or(("default", text));
-    match namespace.is_empty() || name.is_empty() || name.contains('/') {
+/// A namespace, where one is given, and a name in it.
+type PodName = (Option<String>, String);
+
+fn pod(text: &str) -> Result<PodName, String> {
+    let (namespace, name) = match text.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, text),
+    };
+    match namespace == Some("") || name.is_empty() || name.contains('/') {
         true => Err("write NAME or NAMESPACE/NAME".to_owned()),
-        false => Ok((namespace.to_owned(), name.to_owned())),
+        false => Ok((namespace.map(str::to_owned), name.to_owned())),
     }
 }
 
 /// Captures.
 pub(crate) fn run(args: &CaptureArgs) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    let snapshot = runtime.block_on(args.snapshot());
-    let text = snapshot.and_then(|snapshot| args.text(&snapshot));
-    let text = match text {
+    let text = match args.what.text() {
         Ok(text) => text,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Exit::Usage;
-        }
+        Err(exit) => return exit,
     };
     match &args.output {
         None => print!("{text}"),
@@ -99,20 +103,34 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     std::fs::write(file, text)
 }
 
-impl CaptureArgs {
+impl SituationArgs {
+    /// The scenario. The error is reported already.
+    pub(crate) fn text(&self) -> Result<String, Exit> {
+        let snapshot = runtime()?.block_on(self.snapshot());
+        snapshot
+            .and_then(|snapshot| self.scenario(&snapshot))
+            .map_err(|error| {
+                eprintln!("error: {error}");
+                Exit::Usage
+            })
+    }
+
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {
         if !self.file.is_empty() {
             return Snapshot::of_files(&self.file);
         }
-        let client = snapshot::client(self.kubeconfig.as_deref(), self.context.as_deref()).await?;
-        Snapshot::of_cluster(&client).await
+        Snapshot::of_cluster(&self.reach.client().await?).await
     }
 
-    fn text(&self, snapshot: &Snapshot) -> Result<String, BoxError> {
+    fn scenario(&self, snapshot: &Snapshot) -> Result<String, BoxError> {
         let rules: Rules = Options::default().rules()?;
         let fits = |namespace: &str, name: &str| has_node(&snapshot.inventory, &rules, namespace, name);
+        let pod = self.pod.as_ref().map(|(namespace, name)| {
+            let given = namespace.as_deref().or(self.namespace.as_deref());
+            (snapshot.namespace(given).to_owned(), name.clone())
+        });
         let options = CaptureOptions {
-            pod: self.pod.clone(),
+            pod,
             driver: self.driver.clone(),
             publisher: self.publisher,
             scrub: self.scrub,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use suites::harness::invocation::program;
 use suites::harness::machine;
 
@@ -12,6 +13,7 @@ use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
 use crate::explore::{self, ExploreArgs};
+use crate::init::{self, InitArgs};
 use crate::out::eprintln;
 use crate::rbac::{self, RbacArgs};
 use crate::report::{self, ReportCommand};
@@ -20,7 +22,7 @@ use crate::selftest::{self, SelftestArgs};
 use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, e2e, inspect, repro};
+use crate::{Exit, conformance, doctor, e2e, examples, inspect, manual, repro};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -68,6 +70,20 @@ enum Command {
         /// The folder of the run, as a failure names it
         folder: PathBuf,
     },
+    /// Write the manifest of a program of yours, from what it says of its flags, and try it
+    Init(InitArgs),
+    /// Say what this machine has of what runs need
+    Doctor,
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page of this program, or of a command
+    Man {
+        /// The command
+        command: Option<String>,
+    },
     /// Join, render or describe the reports of runs
     #[command(subcommand)]
     Report(ReportCommand),
@@ -76,16 +92,16 @@ enum Command {
 /// Parses the arguments of the process and does what they say.
 pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
-    let parsed = command().get_matches();
+    let parsed = described().get_matches();
     match Cli::from_arg_matches(&parsed) {
         Ok(cli) => obey(cli.command),
-        Err(error) => error.format(&mut command()).exit(),
+        Err(error) => error.format(&mut described()).exit(),
     }
 }
 
 /// The command line, under the name by which the user calls it.
-fn command() -> clap::Command {
-    Cli::command().bin_name(program())
+fn described() -> clap::Command {
+    examples::added(Cli::command(), program()).bin_name(program())
 }
 
 /// Whether these words are a command, such as `bench` and `placement`.
@@ -133,7 +149,7 @@ fn obey(command: Command) -> Exit {
         Command::Explain(args) => inspect::explain(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Explore(args) => explore::run(&args),
-        Command::Why(args) => why::run_why(&args),
+        Command::Why(args) => why::run_why(&args.what),
         Command::Repro(args) => repro::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Rbac(args) => rbac::run(&args),
@@ -143,5 +159,9 @@ fn obey(command: Command) -> Exit {
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
         Command::Report(command) => report::run(&command),
+        Command::Init(args) => init::run(&args),
+        Command::Doctor => doctor::run(),
+        Command::Completions { shell } => manual::completions(shell, described()),
+        Command::Man { command: name } => manual::page(name.as_deref(), described()),
     }
 }

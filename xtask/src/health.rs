@@ -17,7 +17,7 @@ use suites::harness::scenario::Role;
 
 use crate::Exit;
 use crate::out::println;
-use crate::snapshot::BoxError;
+use crate::reach::BoxError;
 
 /// The resource that all of this is about.
 const RESOURCE: &str = "csistoragecapacities";

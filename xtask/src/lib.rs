@@ -13,22 +13,28 @@ mod command;
 mod conformance;
 mod coverage;
 mod defect;
+mod doctor;
 mod e2e;
+mod examples;
 mod exit;
 mod explore;
 mod follow;
 mod github;
 mod health;
+mod init;
 mod inspect;
 mod interrupt;
 mod keep;
+mod kubectl;
 mod manifest;
+mod manual;
 mod measure;
 mod mutants;
 mod out;
 mod places;
 mod preflight;
 mod rbac;
+mod reach;
 mod references;
 mod report;
 mod repro;
@@ -76,7 +82,11 @@ pub fn main_with(files: Carried, mutants: Mutants) -> ExitCode {
 
 /// Does what the arguments of the process say. A panic is ours, and goes on.
 fn run() -> Exit {
-    std::panic::catch_unwind(command::run).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
+    let program = match kubectl::is_meant() {
+        true => kubectl::run,
+        false => command::run,
+    };
+    std::panic::catch_unwind(program).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
         // It is reported already.
         true => Exit::Environment,
         false => std::panic::resume_unwind(panic),

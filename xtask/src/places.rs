@@ -25,15 +25,20 @@ pub(crate) fn of(name: &str) -> PathBuf {
 /// Makes the user's temporary folder if that is where a place is, and makes sure that nobody else can write there. The error is reported
 /// already.
 pub(crate) fn prepare(place: &Path) -> Result<(), Exit> {
-    let own = machine::own_temporary_folder();
-    if !place.starts_with(&own) {
-        return Ok(());
-    }
-    machine::keep_private(&own).map_err(|error| {
+    private(place).map_err(|error| {
         eprintln!(
             "error: {} can't be this user's own folder: {error}; remove it, or set TMPDIR to another folder",
-            own.display()
+            machine::own_temporary_folder().display()
         );
         Exit::Environment
     })
+}
+
+/// The same, without a report.
+pub(crate) fn private(place: &Path) -> std::io::Result<()> {
+    let own = machine::own_temporary_folder();
+    match place.starts_with(&own) {
+        true => machine::keep_private(&own),
+        false => Ok(()),
+    }
 }

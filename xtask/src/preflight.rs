@@ -11,6 +11,12 @@ const PER_CASE: usize = 64;
 /// File descriptors that the run itself needs for its reports.
 const OWN: usize = 32;
 
+/// How many cases can run at once; none: as many as one likes.
+pub(crate) fn fitting() -> Option<usize> {
+    let (_, left) = machine::descriptors()?;
+    Some(left.saturating_sub(OWN) / PER_CASE)
+}
+
 /// How many cases can run at once where so many are wanted: as many as there are file descriptors for. The error is reported already.
 pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     let Some((limit, left)) = machine::descriptors() else {

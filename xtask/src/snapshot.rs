@@ -3,19 +3,16 @@
 //! Tells what a dump seems to lack, since nobody sees that of an object which is not there. Judges nothing about pods.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use capacity_scheduler::inventory::{self, Inventory, InventoryError};
 use capacity_scheduler::objects::{Claim, Class, PodVolume};
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
 
 use crate::out::eprintln;
-
-/// An error of any kind.
-pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::reach::BoxError;
 
 /// Prints everything that decides about volumes, of all namespaces.
 pub(crate) const DUMP_COMMAND: &str =
@@ -28,6 +25,8 @@ pub(crate) struct Snapshot {
     pub(crate) objects: Vec<Value>,
     /// The same as the scheduler's rules take it.
     pub(crate) inventory: Inventory,
+    /// Where names are looked for that have no namespace; none: nothing says so.
+    pub(crate) namespace: Option<String>,
     /// It comes from files, in which objects may be missing that the cluster has.
     pub(crate) is_dump: bool,
 }
@@ -57,7 +56,11 @@ impl Snapshot {
 
     /// Asks a cluster for everything of the kinds that decide about volumes, and for its CSINodes.
     pub(crate) async fn of_cluster(client: &Client) -> Result<Self, BoxError> {
-        Self::of_objects(inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?)
+        let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
+        Ok(Self {
+            namespace: Some(client.default_namespace().to_owned()),
+            ..Self::of_objects(objects)?
+        })
     }
 
     /// Whether a driver tracks capacity and there is no CSIStorageCapacity object at all.
@@ -146,6 +149,11 @@ impl Snapshot {
         }
     }
 
+    /// The namespace that is meant: one that was given, else the context's, else `default`.
+    pub(crate) fn namespace<'n>(&'n self, given: Option<&'n str>) -> &'n str {
+        given.or(self.namespace.as_deref()).unwrap_or("default")
+    }
+
     /// What may be behind a pod that is not there.
     pub(crate) fn hint_at(&self, namespace: &str) -> String {
         let is_there = |object: &Value| object["metadata"]["namespace"] == namespace;
@@ -162,18 +170,4 @@ impl Snapshot {
         }
         Ok(())
     }
-}
-
-/// A client for the cluster of a kubeconfig, or for the one that kubectl would use.
-pub(crate) async fn client(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Client, BoxError> {
-    let options = KubeConfigOptions {
-        context: context.map(str::to_owned),
-        ..KubeConfigOptions::default()
-    };
-    let config = match kubeconfig {
-        Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-        None if context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-        None => kube::Config::infer().await?,
-    };
-    Ok(Client::try_from(config)?)
 }

@@ -12,7 +12,8 @@ use capacity_scheduler::lint::{self, Finding};
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::parse_points;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
 use suites::harness::invocation::program;
 use suites::harness::journal::Fact;
 use suites::harness::plan::{Plan, resolve};
@@ -22,28 +23,32 @@ use crate::Exit;
 use crate::built_in::built_in;
 use crate::health::{self, Known, last_objects};
 use crate::out::{eprintln, println};
-use crate::snapshot::{self, BoxError, Snapshot};
+use crate::reach::{BoxError, ReachArgs};
+use crate::snapshot::Snapshot;
 
 /// Arguments of `why`.
 #[derive(Args)]
 pub(crate) struct WhyArgs {
     #[command(subcommand)]
-    what: Subject,
+    pub(crate) what: Subject,
 }
 
+/// What is asked about.
 #[derive(Subcommand)]
-enum Subject {
+pub(crate) enum Subject {
     /// Why a pod fits which nodes
+    #[command(aliases = ["pods", "po"])]
     Pod {
         /// Its name
         name: String,
-        /// Its namespace
-        #[arg(short, long, default_value = "default")]
-        namespace: String,
+        /// Its namespace; else that of the context, or `default`
+        #[arg(short, long)]
+        namespace: Option<String>,
         #[command(flatten)]
         common: Common,
     },
     /// Where a claim would fit that does not exist
+    #[command(alias = "pvc")]
     Claim {
         /// Its class
         #[arg(long)]
@@ -73,8 +78,9 @@ enum Subject {
     },
 }
 
+/// What is said about whatever is asked about.
 #[derive(Args)]
-struct Common {
+pub(crate) struct Common {
     #[command(flatten)]
     source: Source,
     /// Only that node
@@ -89,27 +95,35 @@ struct Common {
     /// Scoring function as UTILIZATION=SCORE points, such as 0=10,100=0
     #[arg(long, value_name = "POINTS", requires = "scoring")]
     shape: Option<String>,
+    /// How to print it: for programs, or with all capacity objects of each node and claim
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<Format>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     json: bool,
 }
 
-/// Where the cluster comes from. Without any of these it is the cluster that kubectl would use.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Json,
+    Yaml,
+    Wide,
+}
+
+/// Where the cluster comes from.
 #[derive(Args)]
-#[group(multiple = false)]
-struct Source {
-    /// The cluster of that kubeconfig's current context
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+pub(crate) struct Source {
+    #[command(flatten)]
+    reach: ReachArgs,
     /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml` printed; several files
     /// together are one cluster. Without -A objects of other namespaces are missing
-    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["reach", "scenario", "run"])]
     file: Vec<PathBuf>,
     /// A case by its id, or a file that holds one: it is run, and its last state is explained
-    #[arg(long, value_name = "CASE")]
+    #[arg(long, value_name = "CASE", conflicts_with_all = ["reach", "run"])]
     scenario: Option<String>,
     /// The folder of a stored run: its last state is explained
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "reach")]
     run: Option<PathBuf>,
 }
 
@@ -123,12 +137,12 @@ fn size(text: &str) -> Result<String, String> {
 }
 
 /// Explains.
-pub(crate) fn run_why(args: &WhyArgs) -> Exit {
+pub(crate) fn run_why(what: &Subject) -> Exit {
     let answered = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(BoxError::from)
-        .and_then(|runtime| runtime.block_on(explain(&args.what)));
+        .and_then(|runtime| runtime.block_on(explain(what)));
     match answered {
         Ok(exit) => exit,
         Err(error) => {
@@ -151,7 +165,10 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             common,
         } => {
             let cluster = common.source.snapshot().await?;
-            let told = of_pod(&cluster, common, &ObjectKey::namespaced(namespace, name))?;
+            // As kubectl takes it, too: pod/NAME.
+            let name = name.rsplit_once('/').map_or(name.as_str(), |(_, name)| name);
+            let key = ObjectKey::namespaced(cluster.namespace(namespace.as_deref()), name);
+            let told = of_pod(&cluster, common, &key)?;
             common.text(told, &cluster)?
         }
         Subject::Claim { class, size, common } => {
@@ -160,7 +177,7 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             let told = explain::claim(snapshot, &common.rules()?, class, size, &common.detail())?;
             common.text(told, &cluster)?
         }
-        Subject::Objects { common } => objects(&common.source.snapshot().await?, common.json)?,
+        Subject::Objects { common } => objects(&common.source.snapshot().await?, common)?,
     };
     println!("{}", text.trim_end());
     Ok(Exit::Passed)
@@ -181,11 +198,11 @@ fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explan
 }
 
 /// What is wrong with objects, as text.
-fn objects(cluster: &Snapshot, json: bool) -> Result<String, BoxError> {
+fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     let mut findings = lint::lint(&cluster.inventory.snapshot);
     doubt(cluster, &mut findings);
-    if json {
-        return Ok(serde_json::to_string_pretty(&findings)?);
+    if let Some(text) = common.encoded(&findings)? {
+        return Ok(text);
     }
     let count = cluster.inventory.snapshot.capacities.len();
     Ok(match findings.is_empty() {
@@ -229,16 +246,31 @@ impl Common {
     /// An explanation as text.
     fn text(&self, mut explanation: Explanation, cluster: &Snapshot) -> Result<String, BoxError> {
         doubt(cluster, &mut explanation.findings);
-        Ok(match self.json {
-            true => serde_json::to_string_pretty(&explanation)?,
-            false => explanation.to_string(),
+        let text = self.encoded(&explanation)?;
+        Ok(text.unwrap_or_else(|| explanation.to_string()))
+    }
+
+    /// The answer for programs, if that is what was asked for.
+    fn encoded(&self, answer: &impl Serialize) -> Result<Option<String>, BoxError> {
+        Ok(match self.output {
+            Some(Format::Json) => Some(serde_json::to_string_pretty(answer)?),
+            Some(Format::Yaml) => Some(serde_saphyr::to_string(answer)?),
+            Some(Format::Wide) => None,
+            None => self
+                .json
+                .then(|| serde_json::to_string_pretty(answer))
+                .transpose()?,
         })
     }
 
     fn detail(&self) -> Detail {
+        let objects = match self.output {
+            Some(Format::Wide) => usize::MAX,
+            _ => self.objects,
+        };
         Detail {
             node: self.node.clone(),
-            objects: self.objects,
+            objects,
         }
     }
 }
@@ -257,7 +289,7 @@ impl Source {
         }
         match self.facts().await? {
             Some((_, facts)) => Snapshot::of_objects(last_objects(&facts)),
-            None => Snapshot::of_cluster(&self.client().await?).await,
+            None => Snapshot::of_cluster(&self.reach.client().await?).await,
         }
     }
 
@@ -270,7 +302,7 @@ impl Source {
         let snapshot = match self.file.is_empty() {
             false => self.snapshot().await?,
             true => {
-                let client = self.client().await?;
+                let client = self.reach.client().await?;
                 let snapshot = Snapshot::of_cluster(&client).await?;
                 texts.extend(health::of_server(&client).await);
                 snapshot
@@ -291,10 +323,6 @@ impl Source {
             (None, Some(case)) => run_case(case).await.map(Some),
             (None, None) => Ok(None),
         }
-    }
-
-    async fn client(&self) -> Result<kube::Client, BoxError> {
-        snapshot::client(self.kubeconfig.as_deref(), None).await
     }
 }
 

@@ -1,0 +1,17 @@
+# csi-capacity alone in an image: a static program, and a folder for temporary files. Nothing else is needed.
+#
+#   docker build -t csi-capacity .
+#   docker run --rm --read-only --tmpfs /tmp -v "$PWD:/work" -w /work csi-capacity conformance --sut sut.yaml --output report
+
+FROM rust:1.95-alpine AS build
+# The C compiler is for the cryptography of TLS.
+RUN apk add --no-cache gcc musl-dev
+WORKDIR /source
+COPY . .
+RUN cargo build --locked --profile dist --package xtask && mkdir /empty
+
+FROM scratch
+COPY --from=build /source/target/dist/csi-capacity /usr/bin/csi-capacity
+COPY --from=build --chmod=1777 /empty /tmp
+USER 65532:65532
+ENTRYPOINT ["/usr/bin/csi-capacity"]

@@ -1,0 +1,190 @@
+//! The flags by which programs of each role are told what a case decides, under the names that are in use. Only data.
+
+use suites::harness::scenario::Role;
+
+/// A flag that a program may have.
+pub(super) struct Flag {
+    /// Its names, without dashes.
+    pub(super) names: &'static [&'static str],
+    pub(super) given: Given,
+    /// What it is understood as.
+    pub(super) meaning: &'static str,
+}
+
+/// What becomes of a flag in a manifest.
+pub(super) enum Given {
+    /// It is always given, with that value; an empty one: it is a switch.
+    Always(&'static str),
+    /// It is a setting, which cases choose by a feature.
+    Setting {
+        setting: &'static str,
+        feature: &'static str,
+        /// The value of the setting, and the arguments that it adds; `{flag}` stands for the flag.
+        adds: &'static [(&'static str, &'static str)],
+    },
+}
+
+const fn always(names: &'static [&'static str], value: &'static str, meaning: &'static str) -> Flag {
+    Flag {
+        names,
+        given: Given::Always(value),
+        meaning,
+    }
+}
+
+const fn setting(
+    names: &'static [&'static str],
+    setting: &'static str,
+    feature: &'static str,
+    adds: &'static [(&'static str, &'static str)],
+    meaning: &'static str,
+) -> Flag {
+    Flag {
+        names,
+        given: Given::Setting {
+            setting,
+            feature,
+            adds,
+        },
+        meaning,
+    }
+}
+
+const KUBECONFIG: Flag = always(&["kubeconfig"], "{kubeconfig}", "the API server");
+
+const PUBLISHER: &[Flag] = &[
+    KUBECONFIG,
+    always(
+        &["csi-address", "csi-endpoint", "csi-socket", "csi"],
+        "{csi_socket}",
+        "the driver's socket",
+    ),
+    always(
+        &[
+            "capacity-poll-interval",
+            "poll-interval",
+            "poll",
+            "refresh-interval",
+            "refresh",
+        ],
+        "{refresh}",
+        "how often it asks the driver",
+    ),
+    always(&["enable-capacity"], "", "publishing is switched on"),
+    always(
+        &["node-name", "node-id", "nodeid"],
+        "{node}",
+        "the node of an instance",
+    ),
+    always(&["namespace"], "{namespace}", "where its objects go"),
+    always(
+        &["retry-interval-start"],
+        "100ms",
+        "no case has to wait for its retries",
+    ),
+    always(
+        &["retry-interval-max"],
+        "1s",
+        "no case has to wait for its retries",
+    ),
+    always(
+        &["kube-api-qps", "kube-api-capacity-qps"],
+        "200",
+        "no case has to wait for its requests",
+    ),
+    always(
+        &["kube-api-burst", "kube-api-capacity-burst"],
+        "400",
+        "no case has to wait for its requests",
+    ),
+    setting(
+        &["node-deployment"],
+        "mode",
+        "publisher.distributed",
+        &[("distributed", "{flag}")],
+        "one instance per node",
+    ),
+    setting(
+        &["capacity-ownerref-level"],
+        "ownerLevel",
+        "publisher.owner",
+        &[("none", "{flag}=-1"), ("any", "{flag}={value}")],
+        "its objects have an owner",
+    ),
+    setting(
+        &["enable-capacity"],
+        "publish",
+        "publisher.off",
+        &[("\"false\"", "{flag}=false")],
+        "publishing can be switched off",
+    ),
+    setting(
+        &["extra-create-metadata"],
+        "metadata",
+        "publisher.metadata",
+        &[("\"true\"", "{flag}")],
+        "names of claim and volume for the driver",
+    ),
+    setting(
+        &["capacity-for-immediate-binding"],
+        "immediate",
+        "publisher.immediate",
+        &[("\"true\"", "{flag}")],
+        "classes with immediate binding",
+    ),
+    setting(
+        &["strict-topology"],
+        "strictTopology",
+        "publisher.strict-topology",
+        &[("\"true\"", "{flag}")],
+        "only the selected node's segment",
+    ),
+];
+
+const SCHEDULER: &[Flag] = &[
+    KUBECONFIG,
+    always(&["leader-elect"], "false", "it works at once"),
+    always(&["secure-port"], "0", "it serves nothing"),
+    setting(
+        &["feature-gates"],
+        "scoring",
+        "scheduler.scoring",
+        &[("none", ""), ("any", "{flag}=StorageCapacityScoring={value}")],
+        "nodes are scored by capacity",
+    ),
+];
+
+const CLEANER: &[Flag] = &[
+    KUBECONFIG,
+    always(&["clean-orphans"], "", "it cleans"),
+    always(&["namespace"], "{namespace}", "where the objects are"),
+];
+
+/// The flags of a role's programs; none: its manifest can't be guessed from flags.
+pub(super) fn of(role: Role) -> Option<&'static [Flag]> {
+    match role {
+        Role::Publisher => Some(PUBLISHER),
+        Role::Scheduler => Some(SCHEDULER),
+        Role::Cleaner => Some(CLEANER),
+        Role::Driver => None,
+    }
+}
+
+/// Settings of every program of a role that no flag of it need be known for.
+pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
+    match role {
+        Role::Cleaner => &[
+            ("driver", "--driver-name={value}"),
+            ("orphanAfter", "--orphan-after={value}"),
+        ],
+        _ => &[],
+    }
+}
+
+/// The features that are tried whatever flags there are.
+pub(super) fn features(role: Role) -> (&'static [&'static str], &'static [&'static str]) {
+    match role {
+        Role::Publisher => (&["publisher.central"], &["publisher.provisioning"]),
+        _ => (&[], &[]),
+    }
+}

@@ -1,0 +1,212 @@
+//! `init`: the manifest of a program, written from what the program says of its flags, and tried.
+
+mod draft;
+mod flags;
+mod help;
+mod trial;
+
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use suites::carried_manifests;
+use suites::harness::invocation::program;
+use suites::harness::scenario::Role;
+use suites::quoted;
+
+use crate::args::role;
+use crate::out::{eprintln, println};
+use crate::runtime::runtime;
+use crate::{Exit, preflight};
+use draft::Draft;
+use trial::Tried;
+
+/// Arguments of `init`.
+#[derive(Args)]
+pub(crate) struct InitArgs {
+    /// The role that the program plays: publisher, scheduler or cleaner; asked for where it is left out
+    #[arg(long, value_parser = role)]
+    role: Option<Role>,
+    /// What reports call it; else the name of the program
+    #[arg(long)]
+    name: Option<String>,
+    /// Write a built-in manifest instead, as a start for one of your own
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["role", "name", "program"])]
+    from: Option<String>,
+    /// Where to write the manifest
+    #[arg(short, long, value_name = "FILE", default_value = "sut.yaml")]
+    output: PathBuf,
+    /// The program, and arguments that it always gets; asked for where it is left out
+    #[arg(last = true, value_name = "PROGRAM [ARGUMENT…]")]
+    program: Vec<String>,
+}
+
+/// Writes a manifest.
+pub(crate) fn run(args: &InitArgs) -> Exit {
+    attempt(args).unwrap_or_else(|(exit, why)| {
+        eprintln!("error: {why}");
+        exit
+    })
+}
+
+type Refusal = (Exit, String);
+
+fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
+    if args.output.exists() {
+        let why = format!(
+            "{} is there already; name another file with --output",
+            args.output.display()
+        );
+        return Err((Exit::Usage, why));
+    }
+    if let Some(name) = &args.from {
+        return copy(name, &args.output);
+    }
+    let role = match args.role {
+        Some(role) => role,
+        None => role(&asked("role (publisher, scheduler, cleaner)", "--role")?)
+            .map_err(|why| (Exit::Usage, why))?,
+    };
+    let Some(table) = flags::of(role) else {
+        let why = format!(
+            "a driver's manifest holds its name and topology keys, which no flag tells; begin with `{} init --from csi-driver-host-path`",
+            program()
+        );
+        return Err((Exit::Usage, why));
+    };
+    let mut argv = args.program.clone();
+    if argv.is_empty() {
+        let line = asked("program, with arguments that it always gets", "`-- PROGRAM`")?;
+        argv.extend(line.split_whitespace().map(str::to_owned));
+    }
+    let Some(first) = argv.first().cloned() else {
+        return Err((Exit::Usage, "no program was named".to_owned()));
+    };
+    let name = args.name.clone().unwrap_or_else(|| base_name(&first));
+    preflight::temporary_files().map_err(|exit| (exit, "the program can't be tried".to_owned()))?;
+    let runtime = runtime().map_err(|exit| (exit, "the program can't be tried".to_owned()))?;
+    runtime.block_on(async {
+        let has = help::flags(&first)
+            .await
+            .map_err(|why| (Exit::Environment, why))?;
+        let draft = Draft::of(name, role, table, relative_to(&args.output, argv), &has);
+        tell(&draft);
+        let tried = trial::run(&draft, &args.output).await;
+        finish(
+            &draft,
+            &tried.map_err(|error| (Exit::Usage, error.to_string()))?,
+            &args.output,
+        )
+    })
+}
+
+/// Writes a manifest that this program carries.
+fn copy(name: &str, output: &Path) -> Result<Exit, Refusal> {
+    let Some((_, text)) = carried_manifests().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = carried_manifests().map(|(name, _)| name).collect();
+        let why = format!(
+            "no manifest `{name}` is built in; name one of {}",
+            names.join(", ")
+        );
+        return Err((Exit::Usage, why));
+    };
+    write(output, text)?;
+    println!("wrote {}", output.display());
+    Ok(Exit::Passed)
+}
+
+/// A line from standard input. `instead`: how to say it on the command line.
+fn asked(what: &str, instead: &str) -> Result<String, Refusal> {
+    let input = std::io::stdin();
+    if input.is_terminal() {
+        eprintln!("{what}?");
+    }
+    let mut line = String::new();
+    match input.lock().read_line(&mut line) {
+        Ok(1..) => Ok(line.trim().to_owned()),
+        _ => Err((
+            Exit::Usage,
+            format!("nobody says the {what}; say it with {instead}"),
+        )),
+    }
+}
+
+fn base_name(program: &str) -> String {
+    let name = Path::new(program).file_name();
+    name.map_or_else(|| program.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A program with a `/` counts from the manifest's folder, and was typed as it counts from the current one.
+fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
+    let is_here = manifest
+        .parent()
+        .is_none_or(|folder| folder.as_os_str().is_empty());
+    if let Some(first) = argv.first_mut()
+        && first.contains('/')
+        && !is_here
+        && let Ok(absolute) = std::path::absolute(&*first)
+    {
+        *first = absolute.display().to_string();
+    }
+    argv
+}
+
+/// What was understood of the flags.
+fn tell(draft: &Draft) {
+    for (argument, meaning) in &draft.understood {
+        println!("understood  {argument:<36}  {meaning}");
+    }
+    for (value, meaning) in &draft.missing {
+        println!("missing     {value:<36}  {meaning}: no flag of a usual name; add an argument with {value}");
+    }
+}
+
+/// Says what the trials showed, and writes the manifest with the features that they showed.
+fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal> {
+    let mut features = draft.features.clone();
+    let mut is_broken = false;
+    for trial in tried {
+        let of = trial
+            .feature
+            .map_or_else(String::new, |feature| format!(" ({feature})"));
+        match &trial.failure {
+            None => {
+                features.extend(trial.feature);
+                println!("passed      {}{of}", trial.case);
+            }
+            Some(why) => {
+                is_broken |= trial.feature.is_none();
+                let follows = trial.feature.map_or("", |_| "; not claimed");
+                println!("failed      {}{of}: {why}{follows}", trial.case);
+            }
+        }
+    }
+    let text = draft
+        .text(&features)
+        .map_err(|error| (Exit::Usage, error.to_string()))?;
+    write(output, &text)?;
+    println!("wrote       {}", output.display());
+    let sut = quoted(&output.display().to_string());
+    match is_broken {
+        true => println!(
+            "look closer: {} conformance --sut {sut} {}",
+            program(),
+            tried.first().map_or("", |it| &it.case)
+        ),
+        false => println!(
+            "run it:      {} conformance --sut {sut} --output report",
+            program()
+        ),
+    }
+    Ok(if is_broken { Exit::Failed } else { Exit::Passed })
+}
+
+fn write(output: &Path, text: &str) -> Result<(), Refusal> {
+    let told = |error| {
+        (
+            Exit::Environment,
+            format!("{}: {error}; name another file with --output", output.display()),
+        )
+    };
+    std::fs::write(output, text).map_err(told)
+}

@@ -1,0 +1,98 @@
+//! Tries a drafted manifest: one case that every program of the role passes, and one for each feature that it may claim.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use suites::harness::RunOptions;
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::Plan;
+use suites::harness::scenario::{Level, Role};
+use suites::{Ended, Session, Turns, case_files};
+
+use super::draft::Draft;
+use crate::built_in::built_in;
+use crate::reach::BoxError;
+
+/// What came of a case.
+pub(super) struct Tried {
+    pub(super) case: String,
+    /// The feature that it was about; none: it was the first one, without which nothing else makes sense.
+    pub(super) feature: Option<&'static str>,
+    /// Why it did not pass; none: it did.
+    pub(super) failure: Option<String>,
+}
+
+/// Runs the cases; none after the first one if that does not pass.
+pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxError> {
+    let plans = suites::plans(&case_files())?;
+    let all: Vec<&'static str> = draft.features.iter().chain(&draft.candidates).copied().collect();
+    let manifest = Manifest::parse(path, &draft.text(&all)?)?;
+    let mut systems = built_in(None);
+    manifest.install(&mut systems);
+    let session = Session {
+        systems,
+        options: RunOptions::default(),
+        manifest: Some(manifest),
+        turns: Arc::new(Turns::of(1)),
+        attempts: 1,
+        keep: None,
+        keep_passed: false,
+        rerun: String::new(),
+    };
+    let mut tried = Vec::new();
+    let wanted = std::iter::once(None).chain(draft.candidates.iter().copied().map(Some));
+    for feature in wanted {
+        let Some(plan) = case(&plans, draft, feature) else {
+            continue;
+        };
+        let result = session.run_one(plan.clone()).await;
+        let failure = failure(&result.ended);
+        let is_first_and_failed = feature.is_none() && failure.is_some();
+        tried.push(Tried {
+            case: plan.id().to_owned(),
+            feature,
+            failure,
+        });
+        if is_first_and_failed {
+            break;
+        }
+    }
+    Ok(tried)
+}
+
+/// The first core case of the role alone that needs this feature, and none besides what is claimed anyway.
+fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> Option<&'p Plan> {
+    let is_fit = |plan: &&Plan| {
+        let needed = plan.features();
+        let others = needed.iter().filter(|name| Some(**name) != feature);
+        plan.level == Level::Core
+            && plan.roles == [draft.role]
+            && feature.is_none_or(|feature| needed.contains(feature))
+            && others.into_iter().all(|name| draft.features.contains(name))
+    };
+    // What the area of a role begins with is what it is there for; faults come later.
+    let own = |plan: &&Plan| plan.id().starts_with(first_area(draft.role));
+    let mut fit = plans.iter().filter(is_fit);
+    let first = plans.iter().filter(is_fit).find(own);
+    first.or_else(|| fit.next())
+}
+
+fn first_area(role: Role) -> &'static str {
+    match role {
+        Role::Publisher => "publisher/value/",
+        Role::Scheduler => "scheduler/filter/",
+        Role::Cleaner => "cleaner/orphans/",
+        Role::Driver => "driver/",
+    }
+}
+
+fn failure(ended: &Ended) -> Option<String> {
+    match ended {
+        Ended::Passed | Ended::Surprising(_) => None,
+        Ended::Skipped(why) => Some(format!("skipped: {why}")),
+        Ended::Broken(error) => Some(error.to_string()),
+        Ended::Failed(told) | Ended::Known(_, told) | Ended::Flaky(_, told) | Ended::Inconclusive(told) => {
+            Some(told.said.one_line())
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Which cluster is meant, in kubectl's words, and a client for it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+/// An error of any kind.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A cluster. Without any of these it is the one that kubectl would use.
+#[derive(Args)]
+#[group(id = "reach", multiple = true)]
+pub(crate) struct ReachArgs {
+    /// The kubeconfig to read instead of those of KUBECONFIG, or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context in it; else its current one
+    #[arg(long)]
+    context: Option<String>,
+    /// The cluster in it; else that of the context
+    #[arg(long)]
+    cluster: Option<String>,
+    /// The user in it; else that of the context
+    #[arg(long)]
+    user: Option<String>,
+}
+
+impl ReachArgs {
+    /// A client for the cluster. Its namespace is that of the context.
+    pub(crate) async fn client(&self) -> Result<Client, BoxError> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            cluster: self.cluster.clone(),
+            user: self.user.clone(),
+        };
+        let is_particular = [&self.context, &self.cluster, &self.user]
+            .into_iter()
+            .any(Option::is_some);
+        let config = match &self.kubeconfig {
+            Some(file) => {
+                kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?
+            }
+            None if is_particular => kube::Config::from_kubeconfig(&options).await?,
+            None => kube::Config::infer().await?,
+        };
+        Ok(Client::try_from(config)?)
+    }
+}

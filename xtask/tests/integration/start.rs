@@ -1,0 +1,202 @@
+//! The first contact: examples in the help, completions, manual pages, the look at the machine, and a manifest for a program.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::program::{ended, text, xtask};
+
+/// The lines of a help text that are examples, without the program.
+fn examples(help: &str) -> Vec<Vec<String>> {
+    let lines = help
+        .lines()
+        .filter_map(|line| line.strip_prefix("  cargo xtask "));
+    let words = lines.map(|line| {
+        let words = line.split_whitespace().take_while(|word| *word != ">");
+        words.map(str::to_owned).collect()
+    });
+    words.collect()
+}
+
+#[test]
+fn examples_in_the_help_are_understood() {
+    let mut shown = 0;
+    for command in [
+        "e2e",
+        "conformance",
+        "list",
+        "why",
+        "repro",
+        "capture",
+        "up",
+        "init",
+        "explore",
+        "sweep",
+        "report",
+        "completions",
+    ] {
+        let (help, _) = ended(0, &[command, "--help"]);
+        let examples = examples(&help);
+        assert!(!examples.is_empty(), "{command} has no example:\n{help}");
+        for words in examples {
+            let before_program = words.iter().take_while(|word| *word != "--");
+            let words: Vec<&str> = before_program.map(String::as_str).chain(["--help"]).collect();
+            ended(0, &words);
+            shown += 1;
+        }
+    }
+    assert!(shown > 20, "{shown}");
+}
+
+#[test]
+fn shells_get_completions_for_the_program_as_it_is_installed() {
+    for shell in ["bash", "zsh", "fish"] {
+        let (script, _) = ended(0, &["completions", shell]);
+        for word in ["csi-capacity", "conformance", "simulate"] {
+            assert!(script.contains(word), "{shell}: no {word}");
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let (page, _) = ended(0, &["man"]);
+    assert!(
+        page.contains(".TH csi-capacity 1") && page.contains("conformance"),
+        "{page}"
+    );
+    let (page, _) = ended(0, &["man", "conformance"]);
+    assert!(
+        page.contains(".TH csi-capacity-conformance 1") && page.contains("accept"),
+        "{page}"
+    );
+    let (_, error) = ended(2, &["man", "nothing"]);
+    assert!(error.contains("`nothing` is no command"), "{error}");
+}
+
+#[test]
+fn doctor_names_what_lacks_and_the_remedy() {
+    let (told, _) = ended(0, &["doctor"]);
+    assert!(told.contains("ok       temporary files"), "{told}");
+    let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+        .arg("doctor")
+        .env("NO_COLOR", "1")
+        .env("TMPDIR", "/dev/null/nowhere")
+        .output()
+        .unwrap();
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(
+        told.contains("LACKING  temporary files") && told.contains("set TMPDIR to another folder"),
+        "{told}"
+    );
+}
+
+/// A publisher that has flags, and ends at once when it is started.
+fn publisher(folder: &Path) {
+    let path = folder.join("my-publisher");
+    let text = "#!/bin/sh\ntest \"$1\" = --help || exit 7\n\
+                echo '  --kubeconfig FILE  -csi-address PATH  --poll-interval TIME  --strict-topology'\n";
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Answers with this what is asked.
+fn asked(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+        .args(args)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may have ended without asking.
+    child.stdin.take().unwrap().write_all(answers.as_bytes()).ok();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn flags_of_usual_names_are_understood_and_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    publisher(folder.path());
+    let arguments = ["init", "--role=publisher", "--", "./my-publisher", "--plain"];
+    let (code, out, error) = asked(folder.path(), &arguments, "");
+    assert_eq!(code, Some(1), "{out}{error}");
+    for part in [
+        "understood  --csi-address={csi_socket} ",
+        "understood  --poll-interval={refresh} ",
+        "failed      publisher/value/",
+        "exit status: 7",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+    let written = std::fs::read_to_string(folder.path().join("sut.yaml")).unwrap();
+    for part in [
+        "name: my-publisher",
+        "- --plain",
+        "--kubeconfig={kubeconfig}",
+        "strictTopology:",
+        "- publisher.central",
+    ] {
+        assert!(written.contains(part), "no “{part}” in:\n{written}");
+    }
+    // What was not shown is not claimed.
+    assert!(!written.contains("publisher.strict-topology"), "{written}");
+    let sut = folder.path().join("sut.yaml");
+    ended(0, &["list", "publisher", "--sut", sut.to_str().unwrap()]);
+}
+
+#[test]
+fn a_program_that_ends_at_once_gets_a_manifest_and_is_said_to_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, out, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
+    assert_eq!(code, Some(1), "{out}{error}");
+    for part in [
+        "missing     {kubeconfig}",
+        "failed      publisher/value/",
+        "ended by itself",
+        "wrote       sut.yaml",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+    let (code, _, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
+    assert_eq!(code, Some(2));
+    assert!(error.contains("sut.yaml is there already"), "{error}");
+}
+
+#[test]
+fn a_built_in_manifest_is_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, ..) = asked(folder.path(), &["init", "--from", "kube-scheduler"], "");
+    assert_eq!(code, Some(0));
+    let text = std::fs::read_to_string(folder.path().join("sut.yaml")).unwrap();
+    assert!(text.contains("name: kube-scheduler"), "{text}");
+    let (code, _, error) = asked(
+        folder.path(),
+        &["init", "--from", "nothing", "-o", "other.yaml"],
+        "",
+    );
+    assert_eq!(code, Some(2));
+    assert!(error.contains("name one of csi-driver-host-path, "), "{error}");
+}
+
+#[test]
+fn who_names_nothing_is_told_what_to_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, _, error) = asked(folder.path(), &["init"], "");
+    assert_eq!(code, Some(2));
+    assert!(error.contains("say it with --role"), "{error}");
+    let (code, _, error) = asked(folder.path(), &["init", "--role=driver", "--", "true"], "");
+    assert_eq!(code, Some(2));
+    assert!(error.contains("init --from csi-driver-host-path"), "{error}");
+    assert!(
+        xtask(&["init", "--role=publisher", "--", "/no/program"])
+            .status
+            .code()
+            == Some(3)
+    );
+}
