@@ -29,7 +29,7 @@ pub use carried::{Carried, carried_manifests, carry, case_files};
 pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
 pub use defects::{Defect, Defects};
 pub use known::check_known;
-pub use libtest::libtest_main;
+pub use libtest::{libtest_main, libtest_main_of};
 pub use measure::{Measured, measure};
 pub use pairs::pairs;
 pub use said::Said;

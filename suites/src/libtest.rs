@@ -1,6 +1,7 @@
 //! The cases as tests of `cargo test` and nextest: listed and run each by its id.
 //!
-//! They run in simulated time, all from one seed, so that a failure is there again in the next run. `cargo xtask e2e` is for real time.
+//! Systems in this process run in simulated time, all from one seed, so that a failure is there again in the next run. Programs run in real
+//! time.
 //!
 //! Listing is pure and prints nothing else on standard output; what can't be run is decided while listing. Failure texts go to
 //! standard error and begin with `Error: `, which is where runners look for them.
@@ -10,8 +11,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use harness::RunOptions;
+use harness::manifest::Manifest;
 use harness::plan::Plan;
-use harness::scenario::{CaseFiles, ScenarioError};
+use harness::scenario::{CaseFiles, Role, ScenarioError};
 use harness::system::Systems;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -22,8 +24,30 @@ use crate::session::{Ended, Session};
 /// Decides what is random in a case.
 const SEED: u64 = 0;
 
-/// Runs or lists the cases as the arguments of the process say.
+/// Runs or lists the cases as the arguments of the process say, in simulated time: the systems are in this process. Cases with a role that
+/// none of them plays are ignored.
 pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
+    let options = RunOptions {
+        seed: Some(SEED),
+        ..RunOptions::default()
+    };
+    main(files, systems, None, options)
+}
+
+/// The same in real time, with the programs of a manifest in the place of these systems. Cases that are not for them are ignored, and a
+/// failure that the manifest knows is none.
+pub fn libtest_main_of(files: &CaseFiles, systems: Systems, manifest: Manifest) -> ExitCode {
+    let mut systems = systems;
+    manifest.install(&mut systems);
+    let usual = RunOptions::default();
+    let options = RunOptions {
+        refresh: manifest.refresh.unwrap_or(usual.refresh),
+        ..usual
+    };
+    main(files, systems, Some(manifest), options)
+}
+
+fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options: RunOptions) -> ExitCode {
     let arguments = Arguments::from_args();
     let plans = match plans_for(files, &arguments) {
         Ok(plans) => plans,
@@ -34,12 +58,9 @@ pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     };
     let session = Arc::new(Session {
         systems,
-        manifest: None,
+        manifest,
         attempts: 1,
-        options: RunOptions {
-            seed: Some(SEED),
-            ..RunOptions::default()
-        },
+        options,
         // As many as there are test threads.
         turns: Arc::new(Turns::of(usize::MAX)),
         keep: None,
@@ -62,12 +83,19 @@ fn plans_for(files: &CaseFiles, arguments: &Arguments) -> Result<Vec<Plan>, Scen
 }
 
 fn trial(plan: Plan, session: Arc<Session>) -> Trial {
-    Trial::test(plan.id().to_owned(), move || {
+    let manifest = session.manifest.as_ref();
+    let played = &session.systems.by_role;
+    let is_skipped = manifest.is_some_and(|manifest| manifest.skips(&plan).is_some())
+        || plan
+            .roles
+            .iter()
+            .any(|role| *role != Role::Driver && !played.contains_key(role));
+    let test = Trial::test(plan.id().to_owned(), move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
+            .enable_all()
             .build()?;
         match runtime.block_on(session.run_one(plan)).ended {
-            Ended::Passed => Ok(()),
+            Ended::Passed | Ended::Known(..) => Ok(()),
             Ended::Broken(error) => Err(fail(&error.to_string())),
             other => Err(fail(
                 other
@@ -75,7 +103,8 @@ fn trial(plan: Plan, session: Arc<Session>) -> Trial {
                     .map_or(CaseVerdict::of(&other).as_str(), |it| &it.text),
             )),
         }
-    })
+    });
+    test.with_ignored_flag(is_skipped)
 }
 
 fn fail(text: &str) -> Failed {

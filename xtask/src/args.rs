@@ -26,6 +26,9 @@ pub(crate) struct E2eArgs {
     /// Break one of the references on purpose, to see what the cases say
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
+    /// Run the cases of a file instead, and again at each save, in simulated time, until Ctrl-C
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "role", "requirement", "folder", "repeat", "output", "shard", "apiserver"])]
+    pub(crate) watch: Option<PathBuf>,
 }
 
 /// In which time to run.
@@ -48,8 +51,8 @@ pub(crate) struct RunArgs {
     /// Run a case that fails so often in all; if it passes then it is flaky, which is no pass
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) attempts: u32,
-    /// Run only part m of n, such as 1/4
-    #[arg(long, value_name = "M/N")]
+    /// Run only part m of n, such as 1/4; `index/N` is the part of a pod of an Indexed Job, which JOB_COMPLETION_INDEX says
+    #[arg(long, value_name = "M/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
     /// What the shards of one run have in common, so that `report merge` joins no others; in GitHub Actions the number of the
     /// workflow run
@@ -142,6 +145,22 @@ pub(crate) fn default_jobs(run: &RunArgs, simulate: Option<u64>) -> usize {
         None => 16,
     };
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
+}
+
+/// Reads a shard. A pod of an Indexed Job does not know its number beforehand, and counts from 0.
+fn shard(text: &str) -> Result<Shard, String> {
+    const INDEX: &str = "JOB_COMPLETION_INDEX";
+    let Some(of) = text.strip_prefix("index/") else {
+        return text.parse();
+    };
+    let index = std::env::var(INDEX).ok();
+    let index = index.and_then(|index| index.parse::<usize>().ok()?.checked_add(1));
+    match index {
+        Some(part) => format!("{part}/{of}").parse(),
+        None => Err(format!(
+            "{INDEX} is no number; set `completionMode: Indexed` in the Job"
+        )),
+    }
 }
 
 pub(crate) fn patience(text: &str) -> Result<f64, String> {

@@ -22,7 +22,7 @@ use crate::selftest::{self, SelftestArgs};
 use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, doctor, e2e, examples, inspect, manual, repro};
+use crate::{Exit, conformance, doctor, e2e, examples, inspect, manual, repro, watch};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -143,7 +143,10 @@ fn again(words: &[String]) -> Exit {
 
 fn obey(command: Command) -> Exit {
     match command {
-        Command::E2e(args) => e2e::run(&args),
+        Command::E2e(args) => match &args.watch {
+            Some(file) => watch::run(&args, file),
+            None => e2e::run(&args),
+        },
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),

@@ -51,6 +51,7 @@ mod summary;
 mod sweep;
 mod up;
 mod verdicts;
+mod watch;
 mod why;
 
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use suites::report::{self, Report};
+use suites::report::{self, RECORD, Report};
 
 use crate::out::{eprintln, print};
 use crate::summary::summarize;
@@ -16,8 +16,11 @@ pub(crate) enum ReportCommand {
     /// Join the records of shards into one report; ends as the whole run would have ended, or with 6 while shards are missing
     Merge {
         /// The report.json of each shard
-        #[arg(required = true, value_name = "FILE")]
+        #[arg(required_unless_present = "parts", value_name = "FILE")]
         records: Vec<PathBuf>,
+        /// The folder that has a folder with the report of each shard
+        #[arg(long, value_name = "FOLDER", conflicts_with = "records")]
+        parts: Option<PathBuf>,
         /// Write the report into that folder, with the runs that the shards have kept
         #[arg(long, value_name = "FOLDER")]
         output: PathBuf,
@@ -38,13 +41,43 @@ pub(crate) enum ReportCommand {
 /// Does it.
 pub(crate) fn run(command: &ReportCommand) -> Exit {
     match command {
-        ReportCommand::Merge { records, output } => merge(records, output),
+        ReportCommand::Merge {
+            records,
+            parts,
+            output,
+        } => match parts {
+            None => merge(records, output),
+            Some(folder) => match records_in(folder, output) {
+                Ok(records) => merge(&records, output),
+                Err(error) => {
+                    eprintln!(
+                        "error: {}: {error}; name the folder that the parts were written into",
+                        folder.display()
+                    );
+                    Exit::Usage
+                }
+            },
+        },
         ReportCommand::Render { record, output } => render(record, output.as_deref()),
         ReportCommand::Schema => {
             print!("{}", report::schema());
             Exit::Passed
         }
     }
+}
+
+/// The records one folder below that one, but for a report of all parts, in the order of their names.
+fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut records = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let part = entry?.path();
+        let record = part.join(RECORD);
+        if record.is_file() && part != output {
+            records.push(record);
+        }
+    }
+    records.sort();
+    Ok(records)
 }
 
 fn merge(records: &[PathBuf], output: &Path) -> Exit {
