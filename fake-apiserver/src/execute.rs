@@ -21,7 +21,7 @@ pub(crate) fn execute(store: &Arc<Store>, call: Call) -> Reply {
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
     let before = txn.revision();
-    let changes_roles = std::ptr::eq(call.target.kind, CLUSTER_ROLE) && !verb.only_reads();
+    let changes_roles = call.target.kind == CLUSTER_ROLE && !verb.only_reads();
     let outcome = verbs::run(&mut txn, call);
     controllers::follow_up(&mut txn);
     let written = Some(txn.revision()).filter(|revision| *revision > before);

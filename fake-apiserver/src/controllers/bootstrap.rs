@@ -37,7 +37,7 @@ pub(crate) fn create(store: &Store) {
 }
 
 /// Records the server as the manager of what it writes.
-fn track(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) {
+fn track(txn: &Txn<'_>, kind: &Kind, object: &mut Value) {
     let writer = FieldManager {
         kind,
         manager: SERVER,
@@ -50,8 +50,8 @@ fn create_class(txn: &mut Txn<'_>, mut class: Value) {
     metadata::set(&mut class, "uid", Some(txn.new_uid().into()));
     metadata::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
     let name = metadata::text(&class, "name").to_owned();
-    track(txn, PRIORITY_CLASS, &mut class);
-    txn.put(PRIORITY_CLASS, &name, class);
+    track(txn, &PRIORITY_CLASS, &mut class);
+    txn.put(&PRIORITY_CLASS, &name, class);
 }
 
 fn create_namespace(txn: &mut Txn<'_>, name: &str) {
@@ -65,10 +65,10 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
         "status": {"phase": "Active"},
     });
     debug_assert_eq!(NAMESPACE.generation, Generation::None);
-    track(txn, NAMESPACE, &mut object);
+    track(txn, &NAMESPACE, &mut object);
     // The server's strategy adds it, so that no field manager owns it.
     object["spec"] = json!({"finalizers": ["kubernetes"]});
-    txn.put(NAMESPACE, name, object);
+    txn.put(&NAMESPACE, name, object);
     add_account(txn, name);
 }
 
@@ -95,15 +95,15 @@ fn track_tokens(txn: &mut Txn<'_>) {
 
 fn create_roles(txn: &mut Txn<'_>) {
     for (name, member_of, content) in rbac::default_roles() {
-        put(txn, CLUSTER_ROLE, name, member_of, &content);
+        put(txn, &CLUSTER_ROLE, name, member_of, &content);
     }
     for (name, content) in rbac::default_bindings() {
-        put(txn, CLUSTER_ROLE_BINDING, name, None, &content);
+        put(txn, &CLUSTER_ROLE_BINDING, name, None, &content);
     }
     roles::settle(txn);
 }
 
-fn put(txn: &mut Txn<'_>, kind: &'static Kind, name: &str, member_of: Option<&str>, rest: &Value) {
+fn put(txn: &mut Txn<'_>, kind: &Kind, name: &str, member_of: Option<&str>, rest: &Value) {
     let mut object = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": {

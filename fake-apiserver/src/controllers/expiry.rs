@@ -8,8 +8,8 @@ use crate::verbs::remove;
 /// Removes the objects whose time has come. The next request does so, whichever it is.
 pub(crate) fn expire(txn: &mut Txn<'_>) {
     while let Some((kind, key)) = txn.next_expired() {
-        if let Some(object) = txn.get(kind, &key) {
-            remove::collect(txn, &Target::of(kind, &object.value), &object, None);
+        if let Some(object) = txn.get(&kind, &key) {
+            remove::collect(txn, &Target::of(&kind, &object.value), &object, None);
         }
     }
     follow_up(txn);

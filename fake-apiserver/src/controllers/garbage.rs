@@ -47,20 +47,20 @@ fn step(txn: &mut Txn<'_>) -> bool {
     let Some((kind, key)) = txn.next_to_collect() else {
         return false;
     };
-    let Some(object) = txn.get(kind, &key) else {
+    let Some(object) = txn.get(&kind, &key) else {
         return true;
     };
-    if !kind.is_reachable(txn.profile()) {
-        txn.collect_later(kind, &key);
+    if !is_reachable(txn, &kind) {
+        txn.collect_later(&kind, &key);
         return true;
     }
     if has_hidden_owner(txn, &object.value) {
-        txn.collect_later(kind, &key);
+        txn.collect_later(&kind, &key);
     }
     if waits(&object.value) {
-        owner(txn, kind, &object);
+        owner(txn, &kind, &object);
     } else if !metadata::is_deleting(&object.value) {
-        dependent(txn, kind, &object);
+        dependent(txn, &kind, &object);
     }
     true
 }
@@ -76,7 +76,7 @@ enum Owner {
     Absent,
 }
 
-fn dependent(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
+fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let references = object.value["metadata"]["ownerReferences"]
         .as_array()
         .cloned()
@@ -109,23 +109,29 @@ fn dependent(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
 
 /// Whether an owner is of a kind that is not served now.
 fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
-    let profile = txn.profile();
     let references = object["metadata"]["ownerReferences"].as_array();
     references
         .into_iter()
         .flatten()
-        .filter_map(owner_kind)
-        .any(|kind| !kind.is_reachable(profile))
+        .filter_map(|reference| owner_kind(txn, reference))
+        .any(|kind| !is_reachable(txn, &kind))
 }
 
-fn owner_kind(reference: &Value) -> Option<&'static Kind> {
+/// Whether a kind is served in any version.
+fn is_reachable(txn: &Txn<'_>, kind: &Kind) -> bool {
+    let api = txn.api();
+    api.catalogue.is_reachable(kind, api.profile)
+}
+
+fn owner_kind(txn: &Txn<'_>, reference: &Value) -> Option<Kind> {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
-    Kind::find_kind(text("apiVersion"), text("kind"))
+    let api = txn.api();
+    api.catalogue.find_kind(text("apiVersion"), text("kind")).cloned()
 }
 
 fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
-    let Some(kind) = owner_kind(reference).filter(|kind| kind.is_reachable(txn.profile())) else {
+    let Some(kind) = owner_kind(txn, reference).filter(|kind| is_reachable(txn, kind)) else {
         return Owner::Solid;
     };
     let namespace = metadata::text(object, "namespace");
@@ -133,7 +139,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
         // An object without a namespace cannot be owned by one that has one: the reference is ignored.
         return Owner::Solid;
     }
-    match txn.get(kind, &kind.key(Some(namespace), text("name"))) {
+    match txn.get(&kind, &kind.key(Some(namespace), text("name"))) {
         Some(owner) if metadata::text(&owner.value, "uid") == text("uid") => {
             let deletes = metadata::finalizers(&owner.value).contains(&FOREGROUND);
             if deletes && metadata::is_deleting(&owner.value) {
@@ -147,7 +153,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
 }
 
 /// An owner that is being deleted and waits for its dependents.
-fn owner(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
+fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let uid = metadata::text(&object.value, "uid").to_owned();
     let dependents = txn.dependents(&uid);
     let owned = |reference: &Value| reference["uid"] == uid.as_str();
@@ -179,12 +185,12 @@ fn owner(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
     }
     for (kind, dependent) in blocking {
         if !metadata::is_deleting(&dependent.value) {
-            self::dependent(txn, kind, &dependent);
+            self::dependent(txn, &kind, &dependent);
         }
     }
 }
 
-fn release(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, finalizer: &str) {
+fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str) {
     let kept: Value = metadata::finalizers(&object.value)
         .into_iter()
         .filter(|each| *each != finalizer)
@@ -193,7 +199,7 @@ fn release(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, finaliz
 }
 
 /// Writes a list of `metadata`; an empty one goes.
-fn write(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, field: &str, list: Value) {
+fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list: Value) {
     let mut changed = Value::clone(&object.value);
     let empty = list.as_array().is_none_or(Vec::is_empty);
     metadata::set(&mut changed, field, Some(list).filter(|_| !empty));

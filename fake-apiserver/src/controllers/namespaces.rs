@@ -2,7 +2,7 @@
 //!
 //! Plays the namespace controller and the service account controller of the controller manager.
 
-use crate::kinds::{KINDS, Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
+use crate::kinds::{Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
 use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
@@ -15,7 +15,7 @@ pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 /// Gives a new namespace its account `default`, where that is wanted.
 pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
     let key = SERVICE_ACCOUNT.key(Some(namespace), "default");
-    if !txn.options().default_service_accounts || txn.get(SERVICE_ACCOUNT, &key).is_some() {
+    if !txn.options().default_service_accounts || txn.get(&SERVICE_ACCOUNT, &key).is_some() {
         return;
     }
     let account = json!({
@@ -25,15 +25,16 @@ pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
             "uid": txn.new_uid(), "creationTimestamp": txn.now,
         },
     });
-    txn.put(SERVICE_ACCOUNT, &key, account);
+    txn.put(&SERVICE_ACCOUNT, &key, account);
 }
 
 /// Deletes the content of a namespace that is being deleted, and then the namespace.
 pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
-    let profile = txn.profile();
+    let api = txn.api();
     // The real controller sees through discovery, and leaves behind what is not served.
-    let served = |kind: &&&Kind| kind.namespaced && kind.view.is_none() && kind.is_reachable(profile);
-    for kind in KINDS.iter().filter(served) {
+    let served =
+        |kind: &&Kind| kind.namespaced && kind.is_stored() && api.catalogue.is_reachable(kind, api.profile);
+    for kind in api.catalogue.kinds().filter(served) {
         remove_all(txn, kind, namespace);
     }
     finish(txn, namespace);
@@ -41,7 +42,7 @@ pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
 
 /// After an object has gone: lets its namespace go as well, where it only waited for that.
 pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
-    let found = txn.get(NAMESPACE, namespace);
+    let found = txn.get(&NAMESPACE, namespace);
     if found.is_some_and(|found| metadata::is_deleting(&found.value)) {
         finish(txn, namespace);
     }
@@ -49,12 +50,13 @@ pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
 
 /// Takes the `kubernetes` finalizer off an empty namespace.
 fn finish(txn: &mut Txn<'_>, namespace: &str) {
-    let profile = txn.profile();
-    let content = KINDS
-        .iter()
-        .filter(|kind| kind.namespaced && kind.is_reachable(profile))
+    let api = txn.api();
+    let content = api
+        .catalogue
+        .kinds()
+        .filter(|kind| kind.namespaced && api.catalogue.is_reachable(kind, api.profile))
         .any(|kind| txn.has_content(kind, namespace));
-    let Some(found) = txn.get(NAMESPACE, namespace).filter(|_| !content) else {
+    let Some(found) = txn.get(&NAMESPACE, namespace).filter(|_| !content) else {
         return;
     };
     let mut object = Value::clone(&found.value);
@@ -69,15 +71,15 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     } else {
         json!({"finalizers": left})
     };
-    if is_finished(NAMESPACE, &object) {
-        txn.remove(NAMESPACE, namespace);
+    if is_finished(&NAMESPACE, &object) {
+        txn.remove(&NAMESPACE, namespace);
     } else if object != *found.value {
         let writer = FieldManager {
-            kind: NAMESPACE,
+            kind: &NAMESPACE,
             manager: CONTROLLERS,
             part: Part::Sub(Subresource::Finalize),
         };
         writer.track(&txn.now, Some(&found), &mut object);
-        txn.put(NAMESPACE, namespace, object);
+        txn.put(&NAMESPACE, namespace, object);
     }
 }

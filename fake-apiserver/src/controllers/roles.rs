@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Brings the rules of all aggregated roles up to date. Aggregated roles may be selected by others, so this goes on until
 /// nothing changes, and no longer than a chain of all of them would need.
 pub(crate) fn settle(txn: &mut Txn<'_>) {
-    let rounds = txn.snapshot(CLUSTER_ROLE).objects.len();
+    let rounds = txn.snapshot(&CLUSTER_ROLE).objects.len();
     for _ in 0..rounds {
         if !round(txn) {
             return;
@@ -20,7 +20,7 @@ pub(crate) fn settle(txn: &mut Txn<'_>) {
 
 /// Writes every aggregated role whose rules are out of date; whether there was one.
 fn round(txn: &mut Txn<'_>) -> bool {
-    let roles = txn.snapshot(CLUSTER_ROLE).objects;
+    let roles = txn.snapshot(&CLUSTER_ROLE).objects;
     let mut changed = false;
     for (key, role) in &roles {
         let Some(selectors) = role.value["aggregationRule"]["clusterRoleSelectors"].as_array() else {
@@ -45,7 +45,7 @@ fn round(txn: &mut Txn<'_>) -> bool {
         if !same(&role.value["rules"], &rules) {
             let mut role = Value::clone(&role.value);
             role["rules"] = rules;
-            txn.put(CLUSTER_ROLE, key, role);
+            txn.put(&CLUSTER_ROLE, key, role);
             changed = true;
         }
     }

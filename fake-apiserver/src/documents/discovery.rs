@@ -3,8 +3,7 @@
 //! Does not know HTTP, nor which form a client takes.
 
 use super::served::{groups, of_group, parts, verbs};
-use crate::config::release::Profile;
-use crate::kinds::Kind;
+use crate::kinds::{Api, Kind};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
@@ -35,9 +34,9 @@ pub(crate) fn document(
     which: &DiscoveryDocument,
     aggregated: Option<&'static str>,
     address: &str,
-    profile: Profile,
+    api: &Api,
 ) -> Cached {
-    if let Some(version) = aggregated.and_then(|asked| aggregated_version(asked, profile)) {
+    if let Some(version) = aggregated.and_then(|asked| aggregated_version(asked, api)) {
         let media = if version == "v2" {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         } else {
@@ -47,13 +46,13 @@ pub(crate) fn document(
             DiscoveryDocument::Core => {
                 return Cached {
                     media,
-                    document: all_in_one(version, vec![("", vec!["v1"])], profile),
+                    document: all_in_one(version, vec![("", vec!["v1"])], api),
                 };
             }
             DiscoveryDocument::Groups => {
                 return Cached {
                     media,
-                    document: all_in_one(version, groups(profile), profile),
+                    document: all_in_one(version, groups(api), api),
                 };
             }
             DiscoveryDocument::Group(_) | DiscoveryDocument::Resources(..) => {}
@@ -68,17 +67,17 @@ pub(crate) fn document(
         DiscoveryDocument::Groups => json!({
             "kind": "APIGroupList",
             "apiVersion": "v1",
-            "groups": groups(profile).iter().map(|(group, versions)| group_entry(group, versions)).collect::<Value>(),
+            "groups": groups(api).iter().map(|(group, versions)| group_entry(group, versions)).collect::<Value>(),
         }),
         DiscoveryDocument::Group(group) => {
-            let groups = groups(profile);
+            let groups = groups(api);
             let versions = groups.iter().find(|(name, _)| name == group);
             let mut document = group_entry(group, versions.map_or(&[], |(_, versions)| versions));
             document["kind"] = "APIGroup".into();
             document["apiVersion"] = "v1".into();
             document
         }
-        DiscoveryDocument::Resources(group, version) => resources(group, version, profile),
+        DiscoveryDocument::Resources(group, version) => resources(group, version, api),
     };
     Cached {
         media: "application/json",
@@ -88,10 +87,10 @@ pub(crate) fn document(
 
 /// The version of aggregated discovery that a release gives to a client that takes `asked`: none before 1.27, and
 /// `v2` from 1.30 on.
-fn aggregated_version(asked: &'static str, profile: Profile) -> Option<&'static str> {
+fn aggregated_version(asked: &'static str, api: &Api) -> Option<&'static str> {
     match asked {
-        _ if !profile.is_since(27) => None,
-        "v2" if !profile.is_since(30) => Some("v2beta1"),
+        _ if !api.profile.is_since(27) => None,
+        "v2" if !api.profile.is_since(30) => Some("v2beta1"),
         asked => Some(asked),
     }
 }
@@ -102,9 +101,9 @@ fn group_entry(group: &str, versions: &[&str]) -> Value {
     json!({"name": group, "versions": versions, "preferredVersion": versions.first()})
 }
 
-fn resources(group: &str, version: &str, profile: Profile) -> Value {
+fn resources(group: &str, version: &str, api: &Api) -> Value {
     let mut entries = Vec::new();
-    for kind in of_group(group, version, profile) {
+    for kind in of_group(group, version, api) {
         let mut entry = json!({
             "name": kind.plural,
             "singularName": kind.singular,
@@ -117,7 +116,7 @@ fn resources(group: &str, version: &str, profile: Profile) -> Value {
             .into_iter()
             .for_each(|entry| add_names(entry, kind));
         if kind.review.is_none() {
-            entry["storageVersionHash"] = storage_version(kind.stored()).into();
+            entry["storageVersionHash"] = storage_version(&kind.stored()).into();
         }
         entries.push(entry);
         for part in parts(kind) {
@@ -164,18 +163,12 @@ fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
 }
 
 /// All resources of some groups in one document.
-fn all_in_one(
-    document_version: &str,
-    groups: Vec<(&'static str, Vec<&'static str>)>,
-    profile: Profile,
-) -> Value {
+fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static str>)>, api: &Api) -> Value {
     let items: Vec<Value> = groups
         .into_iter()
         .map(|(group, versions)| {
             let entry = |version: &&str| {
-                let resources: Vec<Value> = of_group(group, version, profile)
-                    .map(aggregated_resource)
-                    .collect();
+                let resources: Vec<Value> = of_group(group, version, api).map(aggregated_resource).collect();
                 json!({"version": version, "resources": resources, "freshness": "Current"})
             };
             let versions: Vec<Value> = versions.iter().map(entry).collect();
@@ -194,7 +187,7 @@ fn all_in_one(
     })
 }
 
-fn aggregated_resource(kind: &'static Kind) -> Value {
+fn aggregated_resource(kind: &Kind) -> Value {
     let response = |name: &str, home: Option<(&str, &str)>| {
         let (group, version) = home.unwrap_or((kind.group, kind.version));
         json!({"group": group, "version": version, "kind": name})

@@ -2,12 +2,12 @@
 
 use super::openapi;
 use super::served::groups;
-use crate::config::release::Profile;
+use crate::kinds::Api;
 use serde_json::{Value, json};
 
 /// `/version`: what this server follows.
-pub(crate) fn version(profile: Profile) -> Value {
-    let minor = profile.release.minor();
+pub(crate) fn version(api: &Api) -> Value {
+    let minor = api.profile.release.minor();
     json!({
         "major": "1",
         "minor": minor.to_string(),
@@ -22,16 +22,16 @@ pub(crate) fn version(profile: Profile) -> Value {
 }
 
 /// `/`: the paths that are served.
-pub(crate) fn paths(profile: Profile) -> Value {
+pub(crate) fn paths(api: &Api) -> Value {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for (group, versions) in groups(profile) {
+    for (group, versions) in groups(api) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
     paths.extend(["/healthz", "/livez", "/metrics"].map(str::to_owned));
     paths.extend(["/openapi/v2", "/openapi/v3"].map(str::to_owned));
     paths.extend(
-        openapi::places(profile)
+        openapi::places(api)
             .iter()
             .map(|place| format!("/openapi/v3/{place}")),
     );

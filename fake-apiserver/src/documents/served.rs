@@ -2,8 +2,7 @@
 //!
 //! Everything is read off the kind table. Does not know the forms of documents.
 
-use crate::config::release::Profile;
-use crate::kinds::{KINDS, Kind, Subresource};
+use crate::kinds::{Api, Kind, Subresource};
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
 const VERBS: [&str; 8] = [
@@ -19,9 +18,9 @@ const VERBS: [&str; 8] = [
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// The groups beside the core group, each with its versions, the preferred one first.
-pub(super) fn groups(profile: Profile) -> Vec<(&'static str, Vec<&'static str>)> {
+pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for kind in served(profile).filter(|kind| !kind.group.is_empty()) {
+    for kind in api.served().filter(|kind| !kind.group.is_empty()) {
         match groups.iter_mut().find(|(group, _)| *group == kind.group) {
             None => groups.push((kind.group, vec![kind.version])),
             Some((_, versions)) if !versions.contains(&kind.version) => versions.push(kind.version),
@@ -31,29 +30,24 @@ pub(super) fn groups(profile: Profile) -> Vec<(&'static str, Vec<&'static str>)>
     groups
 }
 
-fn served(profile: Profile) -> impl Iterator<Item = &'static Kind> {
-    KINDS
-        .iter()
-        .copied()
-        .filter(move |kind| kind.life.contains(profile))
-}
-
 /// All versions of all groups, in the order of discovery.
-pub(super) fn versions(profile: Profile) -> Vec<(&'static str, &'static str)> {
+pub(super) fn versions(api: &Api) -> Vec<(&'static str, &'static str)> {
     let core = [("", vec!["v1"])];
-    let groups = core.into_iter().chain(groups(profile));
+    let groups = core.into_iter().chain(groups(api));
     groups
         .flat_map(|(group, versions)| versions.into_iter().map(move |version| (group, version)))
         .collect()
 }
 
-pub(super) fn of_group(group: &str, version: &str, profile: Profile) -> impl Iterator<Item = &'static Kind> {
-    served(profile).filter(move |kind| kind.group == group && kind.version == version)
+pub(super) fn of_group<'a>(group: &'a str, version: &'a str, api: &'a Api) -> impl Iterator<Item = &'a Kind> {
+    api.served()
+        .filter(move |kind| kind.group == group && kind.version == version)
 }
 
 /// Whether there is anything to discover in a group, or in a version of it.
-pub(crate) fn has(group: &str, version: Option<&str>, profile: Profile) -> bool {
-    served(profile).any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
+pub(crate) fn has(group: &str, version: Option<&str>, api: &Api) -> bool {
+    api.served()
+        .any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
 }
 
 pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {

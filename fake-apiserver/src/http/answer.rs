@@ -54,8 +54,9 @@ pub(super) async fn answer(
     let began = Instant::now();
     let mut hold = RequestHold::new(service.store.activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
-    let route = Route::parse(request.method(), request.uri().path(), &params);
-    let route = route.served_by(service.store.profile());
+    let api = service.store.api();
+    let route = Route::parse(request.method(), request.uri().path(), &params, &api.catalogue);
+    let route = route.served_by(&api);
     let labels = route.labels(&params);
     let flight = service.metrics.begin(route.verb().only_reads());
     let (head, admitted) = RequestHead::read(endpoint, &request, &route, &params);
@@ -159,7 +160,7 @@ impl Exchange<'_> {
         let service = &self.endpoint.service;
         Rendered::Watch(Box::new(WatchBody::new(
             service.store.clone(),
-            target.kind,
+            &target.kind,
             plan,
             self.head.form(include_object),
             self.endpoint.stop.clone(),
@@ -239,9 +240,9 @@ impl Exchange<'_> {
         answer: Answer,
         include_object: String,
     ) -> Result<Rendered, Status> {
-        let (kind, form) = (target.kind, self.head.form(include_object));
+        let (kind, form) = (target.kind.clone(), self.head.form(include_object));
         let is_long = offload::is_long(&answer);
-        let plain = offload::run(is_long, move || respond::answer(kind, answer, &form)).await?;
+        let plain = offload::run(is_long, move || respond::answer(&kind, answer, &form)).await?;
         let plain = plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN);
         Ok(Rendered::Plain(plain))
     }

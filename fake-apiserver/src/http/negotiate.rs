@@ -44,7 +44,7 @@ pub(super) enum Accept {
 
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
-pub(super) struct Offer {
+pub(super) struct Offer<'a> {
     /// The answer is no object of the API, and is not refused for any `Accept`.
     pub(super) text: bool,
     /// The answer is a list, or events of one.
@@ -56,10 +56,10 @@ pub(super) struct Offer {
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
     /// The kind of the objects that are asked for.
-    pub(super) kind: Option<&'static Kind>,
+    pub(super) kind: Option<&'a Kind>,
 }
 
-impl Offer {
+impl Offer<'_> {
     /// The refusal of what a client wants: none of its media types is spoken, or none of their forms is.
     fn refuse(self, ranges: &[&str]) -> Status {
         let media = |range: &&str| range.split(';').next().unwrap_or_default().trim().to_owned();
@@ -148,7 +148,7 @@ impl Accept {
     /// without wildcards before those with them, as in the real server.
     ///
     /// What is refused is refused in the form that comes along with the reason.
-    pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, (Self, Status)> {
+    pub(super) fn parse(headers: &HeaderMap, offer: Offer<'_>) -> Result<Self, (Self, Status)> {
         if offer.text {
             return Ok(Self::Json);
         }
@@ -162,7 +162,7 @@ impl Accept {
 
     /// The refusal of the metadata of one object where a list is asked for, or the other way round. It comes when all
     /// else has been judged.
-    pub(super) fn misfit(self, headers: &HeaderMap, offer: Offer) -> Option<Status> {
+    pub(super) fn misfit(self, headers: &HeaderMap, offer: Offer<'_>) -> Option<Status> {
         if !matches!(self, Self::Metadata(_) | Self::ProtobufMetadata(_)) {
             return None;
         }
@@ -181,7 +181,7 @@ impl Accept {
         matches!(self, Self::Protobuf | Self::ProtobufMetadata(_))
     }
 
-    fn of(range: &str, offer: Offer) -> Option<Self> {
+    fn of(range: &str, offer: Offer<'_>) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next()?;
         if media == yaml::MEDIA && !parts.clone().any(|part| part.starts_with("as=")) {

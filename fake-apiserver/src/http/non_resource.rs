@@ -24,7 +24,7 @@ pub(super) fn answer(
     special: &NonResource,
     params: &Params,
 ) -> Result<Plain, Status> {
-    let profile = endpoint.service.store.profile();
+    let api = &endpoint.service.store.api();
     if request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
@@ -34,14 +34,14 @@ pub(super) fn answer(
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
         NonResource::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
-        NonResource::Version => respond::json(200, &root::version(profile), head.pretty),
-        NonResource::Paths => respond::json(200, &root::paths(profile), head.pretty),
-        NonResource::Swagger => openapi::swagger(profile, request.headers())
+        NonResource::Version => respond::json(200, &root::version(api), head.pretty),
+        NonResource::Paths => respond::json(200, &root::paths(api), head.pretty),
+        NonResource::Swagger => openapi::swagger(api, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
             .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
-        NonResource::OpenApi(None) => openapi::index(profile, request.headers()),
+        NonResource::OpenApi(None) => openapi::index(api, request.headers()),
         NonResource::OpenApi(Some(place)) => {
-            openapi::group(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
+            openapi::group(place, api, params, request.headers()).unwrap_or_else(respond::not_found_text)
         }
         NonResource::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
@@ -49,7 +49,7 @@ pub(super) fn answer(
                 Accept::Aggregated(version) => Some(version),
                 _ => None,
             };
-            let found = discovery::document(document, aggregated, address.unwrap_or("127.0.0.1"), profile);
+            let found = discovery::document(document, aggregated, address.unwrap_or("127.0.0.1"), api);
             respond::cached(
                 &found,
                 head.accept,

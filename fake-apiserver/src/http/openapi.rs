@@ -4,8 +4,8 @@
 
 use super::negotiate;
 use super::respond::{self, Plain};
-use crate::config::release::Profile;
 use crate::documents::openapi::{OpenApiDocument, document, everything, places};
+use crate::kinds::Api;
 use crate::verbs::call::Params;
 use hyper::header::{
     CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
@@ -34,18 +34,18 @@ const THIRD: [&str; 2] = [
 ];
 
 /// `/openapi/v2`: everything in one document.
-pub(super) fn swagger(profile: Profile, headers: &HeaderMap) -> Plain {
+pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
     let Some(media) = chosen(headers, SECOND) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
     };
-    private(whole(&everything(profile), media, headers))
+    private(whole(&everything(api), media, headers))
 }
 
 /// `/openapi/v3`: where the documents are.
-pub(super) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
-    let documents = places(profile)
+pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
+    let documents = places(api)
         .into_iter()
-        .filter_map(|place| document(&place, profile).map(|document| (place, document)));
+        .filter_map(|place| document(&place, api).map(|document| (place, document)));
     let mut last = Timestamp::UNIX_EPOCH;
     let mut paths = Map::new();
     for (place, document) in documents {
@@ -61,8 +61,8 @@ pub(super) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
 }
 
 /// `/openapi/v3/PLACE`: the document of one version of a group.
-pub(super) fn group(place: &str, profile: Profile, params: &Params, headers: &HeaderMap) -> Option<Plain> {
-    let found = document(place, profile)?;
+pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
+    let found = document(place, api)?;
     let Some(media) = chosen(headers, THIRD) else {
         let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
         return Some(refused.header(VARY, HeaderValue::from_static("Accept")));

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 /// One object, in the form that a reader asked for.
-pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &AnswerForm) -> Result<Bytes, Status> {
+pub(super) fn object_body(kind: &Kind, object: &Object, form: &AnswerForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
@@ -36,7 +36,7 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &AnswerFor
     })
 }
 
-pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &AnswerForm) -> Result<Bytes, Status> {
+pub(super) fn list_body(kind: &Kind, listing: Listing, form: &AnswerForm) -> Result<Bytes, Status> {
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),

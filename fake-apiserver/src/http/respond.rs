@@ -94,7 +94,7 @@ impl Plain {
 }
 
 /// Renders a success.
-pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &AnswerForm) -> Result<Plain, Status> {
+pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
     let (code, body) = match answer {

@@ -3,11 +3,10 @@
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
 use super::negotiate::Offer;
-use crate::config::release::Profile;
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::served;
 use crate::http::metrics::Labels;
-use crate::kinds::{KINDS, Kind, Part, Subresource};
+use crate::kinds::{Api, Catalogue, Part, Subresource};
 use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, Verb};
 use crate::verbs::call::{Params, Target};
@@ -49,7 +48,7 @@ pub(super) enum NonResource {
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 impl Route {
-    pub(super) fn parse(method: &Method, path: &str, params: &Params) -> Self {
+    pub(super) fn parse(method: &Method, path: &str, params: &Params, catalogue: &Catalogue) -> Self {
         let segments: Option<Vec<String>> = path
             .split('/')
             .filter(|segment| !segment.is_empty())
@@ -77,18 +76,26 @@ impl Route {
             ["openapi", "v3", rest @ ..] => Self::NonResource(NonResource::OpenApi(Some(rest.join("/")))),
             ["api"] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Core)),
             ["apis"] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Groups)),
-            ["api", version, rest @ ..] => Self::versioned(method, params, "", version, rest),
-            ["apis", group] => match known_group(group) {
+            ["api", version, rest @ ..] => Self::versioned(method, params, catalogue, ("", version), rest),
+            ["apis", group] => match known_group(catalogue, group) {
                 Some(group) => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group))),
                 None => Self::Unknown,
             },
-            ["apis", group, version, rest @ ..] => Self::versioned(method, params, group, version, rest),
+            ["apis", group, version, rest @ ..] => {
+                Self::versioned(method, params, catalogue, (group, version), rest)
+            }
             _ => Self::Unknown,
         }
     }
 
-    fn versioned(method: &Method, params: &Params, group: &str, version: &str, rest: &[&str]) -> Self {
-        if known_group(group).is_none() {
+    fn versioned(
+        method: &Method,
+        params: &Params,
+        catalogue: &Catalogue,
+        (group, version): (&str, &str),
+        rest: &[&str],
+    ) -> Self {
+        if known_group(catalogue, group).is_none() {
             return Self::Unknown;
         }
         let nothing = || Self::Refused {
@@ -96,7 +103,8 @@ impl Route {
             resource: None,
             status: Status::no_such_resource(),
         };
-        let Some(sample) = KINDS.iter().find(|k| k.group == group && k.version == version) else {
+        let mut kinds = catalogue.kinds();
+        let Some(sample) = kinds.find(|k| k.group == group && k.version == version) else {
             return nothing();
         };
         match rest {
@@ -105,7 +113,7 @@ impl Route {
                 sample.version,
             ))),
             ["watch", rest @ ..] if !rest.is_empty() => {
-                let target = target(group, version, rest);
+                let target = target(catalogue, (group, version), rest);
                 target.map_or_else(nothing, |target| match target {
                     Ok(target) if method == Method::GET => Self::Resource {
                         verb: Verb::Watch,
@@ -115,7 +123,7 @@ impl Route {
                     Err(refusal) => refusal.route(method),
                 })
             }
-            rest => match target(group, version, rest) {
+            rest => match target(catalogue, (group, version), rest) {
                 None => nothing(),
                 Some(Err(refusal)) => refusal.route(method),
                 Some(Ok(target)) => match target_verb(method, params, &target) {
@@ -127,9 +135,10 @@ impl Route {
     }
 
     /// The same route as a release serves it: by the row that is served in that place, or not at all.
-    pub(super) fn served_by(self, profile: Profile) -> Self {
+    pub(super) fn served_by(self, api: &Api) -> Self {
         match self {
-            Self::Resource { verb, target } => match target.kind.served(profile) {
+            Self::Resource { verb, target } => match api.catalogue.served(&target.kind, api.profile).cloned()
+            {
                 Some(kind) => Self::Resource {
                     verb,
                     target: Target { kind, ..target },
@@ -141,7 +150,7 @@ impl Route {
                 },
             },
             Self::NonResource(NonResource::Discovery(DiscoveryDocument::Resources(group, version)))
-                if !served::has(group, Some(version), profile) =>
+                if !served::has(group, Some(version), api) =>
             {
                 Self::Refused {
                     verb: Verb::Get,
@@ -150,7 +159,7 @@ impl Route {
                 }
             }
             Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group)))
-                if !served::has(group, None, profile) =>
+                if !served::has(group, None, api) =>
             {
                 Self::Unknown
             }
@@ -174,7 +183,7 @@ impl Route {
     }
 
     /// What forms the answer may have.
-    pub(super) fn offer(&self) -> Offer {
+    pub(super) fn offer(&self) -> Offer<'_> {
         Offer {
             text: matches!(
                 self,
@@ -190,7 +199,7 @@ impl Route {
             swept: self.verb() == Verb::DeleteCollection,
             stream: self.verb() == Verb::Watch,
             kind: match self {
-                Self::Resource { target, .. } => Some(target.kind),
+                Self::Resource { target, .. } => Some(&target.kind),
                 Self::NonResource(_) | Self::Refused { .. } | Self::Unknown => None,
             },
         }
@@ -234,7 +243,7 @@ impl ResourcePath {
     /// is no resource, or no method of it.
     pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
         let method = Method::from_bytes(method.as_bytes()).ok()?;
-        match Route::parse(&method, path, &Params::parse(query)) {
+        match Route::parse(&method, path, &Params::parse(query), Catalogue::built_in()) {
             Route::Resource { verb, target } => Some((verb, target.path())),
             _ => None,
         }
@@ -276,12 +285,17 @@ fn refused(method: &Method, target: &Target, status: Status) -> Route {
     }
 }
 
-fn known_group(group: &str) -> Option<&'static str> {
-    KINDS.iter().map(|kind| kind.group).find(|known| *known == group)
+fn known_group(catalogue: &Catalogue, group: &str) -> Option<&'static str> {
+    let mut groups = catalogue.kinds().map(|kind| kind.group);
+    groups.find(|known| *known == group)
 }
 
 /// Reads what follows group and version: `[namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]]`.
-fn target(group: &str, version: &str, rest: &[&str]) -> Option<Result<Target, Refusal>> {
+fn target(
+    catalogue: &Catalogue,
+    (group, version): (&str, &str),
+    rest: &[&str],
+) -> Option<Result<Target, Refusal>> {
     let (namespace, rest) = match rest {
         // `namespaces/NAME` and its own subresources are about the namespace itself.
         ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => (None, rest),
@@ -294,7 +308,7 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Result<Target, Re
         [plural, name, subresource] => (plural, Some(*name), Some(*subresource)),
         _ => return None,
     };
-    let kind = Kind::find(group, version, plural)?;
+    let kind = catalogue.find(group, version, plural)?;
     if kind.review.is_some() && name.is_some() {
         return None;
     }
@@ -308,7 +322,7 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Result<Target, Re
     };
     let part = part.filter(|part| kind.has(*part));
     let target = Target {
-        kind,
+        kind: kind.clone(),
         namespace: namespace.map(str::to_owned),
         name: name.map(str::to_owned),
         part: part.unwrap_or(Part::Main),
@@ -324,7 +338,7 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Result<Target, Re
 
 /// The verb that a method means for a target, if it takes that method.
 fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb> {
-    let kind = target.kind;
+    let kind = &target.kind;
     let scoped = !kind.namespaced || target.namespace.is_some();
     let watch = params.flag("watch").unwrap_or_default();
     if kind.review.is_some() {

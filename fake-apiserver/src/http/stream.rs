@@ -37,7 +37,7 @@ const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
 /// The stream of one watch.
 pub(super) struct WatchBody {
     store: Arc<Store>,
-    kind: &'static Kind,
+    kind: Kind,
     /// What is sent; the failure alone where the watch could not start.
     source: Source,
     bookmarks: bool,
@@ -74,7 +74,7 @@ impl WatchBody {
     /// The stream of an accepted watch of `client`.
     pub(super) fn new(
         store: Arc<Store>,
-        kind: &'static Kind,
+        kind: &Kind,
         plan: WatchPlan,
         form: AnswerForm,
         stop: CancellationToken,
@@ -88,7 +88,7 @@ impl WatchBody {
         let deadline = Instant::now() + limit;
         Self {
             store,
-            kind,
+            kind: kind.clone(),
             source: match plan.watcher {
                 Ok(watcher) => Source::Open(watcher),
                 Err((id, status)) => Source::Failed(id, client, status),
@@ -179,7 +179,7 @@ impl WatchBody {
 
     /// One event; watches that take the same form share it.
     fn event(&mut self, event: &Delivered) -> Result<Bytes, Status> {
-        let (kind, form) = (self.kind, &self.form);
+        let (kind, form) = (&self.kind, &self.form);
         let first = std::mem::replace(&mut self.first, false);
         let render = || {
             let object = shown(kind, event.object.clone());
@@ -195,7 +195,7 @@ impl WatchBody {
             // Only the first table of a stream carries the column definitions.
             Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
                 let form = FrameForm {
-                    kind,
+                    kind: kind.clone(),
                     change: event.change,
                     form: form.number(),
                 };
@@ -212,7 +212,7 @@ impl WatchBody {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
         let nothing = || {
-            let mut object = Type::of(self.kind).nothing().clone();
+            let mut object = Type::of(&self.kind).nothing().clone();
             (self.kind.hooks.blank)(&mut object);
             object
         };
@@ -250,7 +250,7 @@ impl WatchBody {
         let Source::Failed(id, client, status) = std::mem::replace(&mut self.source, Source::Ended) else {
             return None;
         };
-        self.store.watch_failed(&client, id, self.kind);
+        self.store.watch_failed(&client, id, &self.kind);
         Some(one("ERROR", &status.to_value(), self.form.accept))
     }
 

@@ -10,13 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// A table of one row, for a watch: only the first carries the column definitions.
-pub(super) fn event(
-    kind: &'static Kind,
-    object: &Object,
-    form: &AnswerForm,
-    version: &str,
-    first: bool,
-) -> Value {
+pub(super) fn event(kind: &Kind, object: &Object, form: &AnswerForm, version: &str, first: bool) -> Value {
     let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first {
@@ -49,13 +43,7 @@ pub(super) fn definitions(columns: &[Column]) -> Value {
     columns.iter().map(definition).collect()
 }
 
-pub(super) fn row(
-    kind: &'static Kind,
-    object: &Value,
-    form: &AnswerForm,
-    version: &str,
-    now: Timestamp,
-) -> Value {
+pub(super) fn row(kind: &Kind, object: &Value, form: &AnswerForm, version: &str, now: Timestamp) -> Value {
     // Cells are filled from the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);
@@ -79,7 +67,7 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
 }
 
 /// The columns of an object: a subresource may have a form of its own.
-pub(super) fn columns_of(kind: &'static Kind, object: &Value) -> &'static [Column] {
+pub(super) fn columns_of(kind: &Kind, object: &Value) -> &'static [Column] {
     match object["kind"].as_str() {
         Some("Scale") => columns::SCALE,
         _ => kind.columns,

@@ -1,13 +1,13 @@
 //! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever called.
 
-use super::{Generation, Kind, PLAIN};
+use super::{Generation, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, Cell, Column, NAME, integer, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-const REGISTRATION: Kind = Kind {
+const REGISTRATION: Row = Row {
     group: "admissionregistration.k8s.io",
     categories: &["api-extensions"],
     namespaced: false,
@@ -17,7 +17,7 @@ const REGISTRATION: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
+pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
@@ -33,7 +33,7 @@ pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
     ..REGISTRATION
 };
 
-pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
+pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
@@ -44,7 +44,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     ..REGISTRATION
 };
 
-pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
     generation_of: &["webhooks"],
     kind: "MutatingWebhookConfiguration",
     plural: "mutatingwebhookconfigurations",
@@ -53,7 +53,7 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
     ..REGISTRATION
 };
 
-pub(super) static VALIDATING_ADMISSION_POLICY: Kind = Kind {
+pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     kind: "ValidatingAdmissionPolicy",
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
@@ -68,7 +68,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Kind = Kind {
     ..REGISTRATION
 };
 
-pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
+pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
     kind: "ValidatingAdmissionPolicyBinding",
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
@@ -77,7 +77,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     ..REGISTRATION
 };
 
-pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
     generation_of: &["webhooks"],
     kind: "ValidatingWebhookConfiguration",
     plural: "validatingwebhookconfigurations",

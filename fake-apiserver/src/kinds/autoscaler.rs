@@ -3,14 +3,14 @@
 //! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in the real
 //! server.
 
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, View};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-const ANY_AUTOSCALER: Kind = Kind {
+const ANY_AUTOSCALER: Row = Row {
     kind: "HorizontalPodAutoscaler",
     plural: "horizontalpodautoscalers",
     singular: "horizontalpodautoscaler",
@@ -34,13 +34,13 @@ const ANY_AUTOSCALER: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
+pub(super) static HORIZONTAL_POD_AUTOSCALER: Row = Row {
     version: "v2",
     life: Life::since(23),
     ..ANY_AUTOSCALER
 };
 
-pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Kind = Kind {
+pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Row = Row {
     view: Some(View {
         stored: &HORIZONTAL_POD_AUTOSCALER,
         from_stored: autoscaler_as_v1,

@@ -1,7 +1,7 @@
 //! certificates.k8s.io: requests are stored and shown; nothing signs them.
 
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Subresource};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{AGE, NAME, condition, since, text};
@@ -10,7 +10,7 @@ use crate::machinery::selector::selectable;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
+pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     kind: "CertificateSigningRequest",
     plural: "certificatesigningrequests",
     singular: "certificatesigningrequest",

@@ -1,13 +1,13 @@
 //! ConfigMap, and what its content has in common with that of a Secret.
 
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, count, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
-pub(crate) static CONFIG_MAP: Kind = Kind {
+pub(super) static CONFIG_MAP: Row = Row {
     kind: "ConfigMap",
     plural: "configmaps",
     singular: "configmap",

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36, odd paths such as `spec.attachedRequired` included.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, View};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, View};
 use crate::config::release::{Gate, Life, Profile};
 use crate::kinds::columns::Cell::{Join, Of, Plain};
 use crate::kinds::columns::{AGE, NAME, boolean, or, text};
@@ -12,7 +12,7 @@ use crate::machinery::json;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-const ANY_CSI_DRIVER: Kind = Kind {
+const ANY_CSI_DRIVER: Row = Row {
     group: "storage.k8s.io",
     kind: "CSIDriver",
     plural: "csidrivers",
@@ -50,13 +50,13 @@ const ANY_CSI_DRIVER: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static CSI_DRIVER: Kind = Kind {
+pub(super) static CSI_DRIVER: Row = Row {
     life: Life::since(19),
     ..ANY_CSI_DRIVER
 };
 
 /// As it was before KEP-1472: `storageCapacity` is not shown, and does not survive a write.
-pub(super) static CSI_DRIVER_1_18: Kind = Kind {
+pub(super) static CSI_DRIVER_1_18: Row = Row {
     life: Life::during(18, 18),
     view: Some(View {
         stored: &CSI_DRIVER,

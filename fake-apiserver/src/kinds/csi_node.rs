@@ -1,14 +1,14 @@
 //! CSINode.
 
 use super::volume::driver_name;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::{AGE, Cell, NAME, integer};
 use crate::machinery::faults::Faults;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
-pub(super) static CSI_NODE: Kind = Kind {
+pub(super) static CSI_NODE: Row = Row {
     group: "storage.k8s.io",
     kind: "CSINode",
     plural: "csinodes",

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, View, outdated, selectors, shown};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, View, outdated, selectors, shown};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
@@ -11,7 +11,7 @@ use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
 /// What all versions have in common. KEP-1472: absent, empty and set `nodeTopology` are three different things.
-const ALL_VERSIONS: Kind = Kind {
+const ALL_VERSIONS: Row = Row {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
     plural: "csistoragecapacities",
@@ -35,12 +35,12 @@ const ALL_VERSIONS: Kind = Kind {
 };
 
 /// The version in which objects are stored, whichever is served.
-pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
+pub(super) static CSI_STORAGE_CAPACITY: Row = Row {
     life: Life::since(24),
     ..ALL_VERSIONS
 };
 
-pub(super) static V1BETA1: Kind = Kind {
+pub(super) static V1BETA1: Row = Row {
     version: "v1beta1",
     life: Life::during(21, 26),
     view: Some(View {
@@ -53,7 +53,7 @@ pub(super) static V1BETA1: Kind = Kind {
 };
 
 /// Alpha, since it knows `maximumVolumeSize`.
-pub(super) static V1ALPHA1: Kind = Kind {
+pub(super) static V1ALPHA1: Row = Row {
     version: "v1alpha1",
     life: Life::during(21, 23).behind(Gate::CsiStorageCapacity),
     view: Some(View {
@@ -66,7 +66,7 @@ pub(super) static V1ALPHA1: Kind = Kind {
 };
 
 /// Alpha as it was at first: it neither keeps nor shows a maximum.
-pub(super) static V1ALPHA1_FIRST: Kind = Kind {
+pub(super) static V1ALPHA1_FIRST: Row = Row {
     version: "v1alpha1",
     life: Life::during(19, 20).behind(Gate::CsiStorageCapacity),
     view: Some(View {
@@ -78,7 +78,7 @@ pub(super) static V1ALPHA1_FIRST: Kind = Kind {
     ..ALL_VERSIONS
 };
 
-fn versioned(object: &Value, kind: &Kind) -> Value {
+fn versioned(object: &Value, kind: &Row) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = kind.api_version().into();
     object

@@ -1,13 +1,13 @@
 //! EndpointSlice: stored and shown.
 
-use super::{Generation, Kind, PLAIN};
+use super::{Generation, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, first, or, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static ENDPOINT_SLICE: Kind = Kind {
+pub(super) static ENDPOINT_SLICE: Row = Row {
     kind: "EndpointSlice",
     plural: "endpointslices",
     singular: "endpointslice",

@@ -1,12 +1,12 @@
 //! Endpoints: stored and shown.
 
-use super::{Kind, PLAIN};
+use super::{PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, first, or, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static ENDPOINTS: Kind = Kind {
+pub(super) static ENDPOINTS: Row = Row {
     kind: "Endpoints",
     plural: "endpoints",
     singular: "endpoints",

@@ -1,7 +1,7 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, View, shown};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, View, shown};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{Column, NAME, since, text, wide};
@@ -22,7 +22,7 @@ const RENAMED: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-pub(super) static EVENT: Kind = Kind {
+pub(super) static EVENT: Row = Row {
     expires: true,
     kind: "Event",
     plural: "events",
@@ -55,7 +55,7 @@ pub(super) static EVENT: Kind = Kind {
 };
 
 /// The same events in their newer form.
-pub(super) static EVENT_VIEW: Kind = Kind {
+pub(super) static EVENT_VIEW: Row = Row {
     group: "events.k8s.io",
     selectable: &[
         selectable("regarding.kind", &["/involvedObject/kind"]),

@@ -1,6 +1,6 @@
 //! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. They are stored and shown, and never served.
 
-use super::{Generation, Kind, PLAIN};
+use super::{Generation, PLAIN, Row};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -8,7 +8,7 @@ use crate::machinery::json;
 use crate::machinery::names::Complaints;
 use serde_json::Value;
 
-const EXTENSION: Kind = Kind {
+const EXTENSION: Row = Row {
     categories: &["api-extensions"],
     namespaced: false,
     status: true,
@@ -21,7 +21,7 @@ fn any_name(_: &str) -> Complaints {
     Complaints::new()
 }
 
-pub(super) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
+pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
     kind: "CustomResourceDefinition",
     plural: "customresourcedefinitions",
     singular: "customresourcedefinition",
@@ -35,7 +35,7 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
     ..EXTENSION
 };
 
-pub(super) static API_SERVICE: Kind = Kind {
+pub(super) static API_SERVICE: Row = Row {
     kind: "APIService",
     plural: "apiservices",
     singular: "apiservice",

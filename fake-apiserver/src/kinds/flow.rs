@@ -1,12 +1,12 @@
 //! flowcontrol.apiserver.k8s.io: stored and shown. Requests are never queued.
 
-use super::{Generation, Kind, PLAIN};
+use super::{Generation, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
 use serde_json::Value;
 
-const FLOW_CONTROL: Kind = Kind {
+const FLOW_CONTROL: Row = Row {
     group: "flowcontrol.apiserver.k8s.io",
     namespaced: false,
     status: true,
@@ -15,7 +15,7 @@ const FLOW_CONTROL: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static FLOW_SCHEMA: Kind = Kind {
+pub(super) static FLOW_SCHEMA: Row = Row {
     kind: "FlowSchema",
     plural: "flowschemas",
     singular: "flowschema",
@@ -33,7 +33,7 @@ pub(super) static FLOW_SCHEMA: Kind = Kind {
     ..FLOW_CONTROL
 };
 
-pub(super) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind {
+pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
     singular: "prioritylevelconfiguration",

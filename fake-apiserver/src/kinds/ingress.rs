@@ -2,14 +2,14 @@
 
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
-use super::{Generation, Kind};
+use super::{Generation, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, first, or, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static INGRESS_CLASS: Kind = Kind {
+pub(super) static INGRESS_CLASS: Row = Row {
     kind: "IngressClass",
     plural: "ingressclasses",
     singular: "ingressclass",
@@ -25,7 +25,7 @@ pub(super) static INGRESS_CLASS: Kind = Kind {
     ..NETWORKING
 };
 
-pub(super) static INGRESS: Kind = Kind {
+pub(super) static INGRESS: Row = Row {
     kind: "Ingress",
     plural: "ingresses",
     singular: "ingress",

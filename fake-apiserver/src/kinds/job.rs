@@ -1,7 +1,7 @@
 //! Jobs and cron jobs: stored and shown; nothing runs them.
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, since, text, wide};
@@ -10,7 +10,7 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-const BATCH: Kind = Kind {
+const BATCH: Row = Row {
     group: "batch",
     categories: &["all"],
     status: true,
@@ -18,7 +18,7 @@ const BATCH: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static CRON_JOB: Kind = Kind {
+pub(super) static CRON_JOB: Row = Row {
     kind: "CronJob",
     plural: "cronjobs",
     singular: "cronjob",
@@ -67,7 +67,7 @@ fn cron_job_default(object: &mut Value) {
     }
 }
 
-pub(super) static JOB: Kind = Kind {
+pub(super) static JOB: Row = Row {
     kind: "Job",
     plural: "jobs",
     singular: "job",

@@ -1,13 +1,13 @@
 //! Leases of coordination.k8s.io. Coordinated leader election is off, as it is by default.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static LEASE: Kind = Kind {
+pub(super) static LEASE: Row = Row {
     group: "coordination.k8s.io",
     kind: "Lease",
     plural: "leases",

@@ -5,6 +5,7 @@
 
 mod admission;
 mod autoscaler;
+mod catalogue;
 mod certificates;
 pub(crate) mod columns;
 mod config_map;
@@ -19,8 +20,8 @@ mod flow;
 mod hooks;
 mod ingress;
 mod job;
+mod kind;
 mod lease;
-mod lookup;
 mod namespace;
 mod network;
 mod node;
@@ -48,103 +49,105 @@ mod volume_attachment;
 mod volume_attributes_class;
 mod workload;
 
-pub(crate) use config_map::CONFIG_MAP;
+pub(crate) use catalogue::{Api, Catalogue};
 pub(crate) use hooks::Setting;
+pub(crate) use kind::Kind;
 pub(crate) use part::{Part, Subresource};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Admission, Generation, Grants, Kind, Review};
+pub(crate) use row::{Admission, Generation, Grants, Review};
 
 use hooks::{Hooks, NO_HOOKS};
-use row::{PLAIN, View};
+use row::{PLAIN, Row, View};
 
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.
-pub(crate) static KINDS: &[&Kind] = &[
-    &CONFIG_MAP,
-    &endpoints::ENDPOINTS,
-    &event::EVENT,
-    &quota::LIMIT_RANGE,
-    &namespace::NAMESPACE,
-    &node::NODE,
-    &volume::PERSISTENT_VOLUME_CLAIM,
-    &volume::PERSISTENT_VOLUME,
-    &pod::POD,
-    &pod_template::POD_TEMPLATE,
-    &workload::REPLICATION_CONTROLLER,
-    &quota::RESOURCE_QUOTA,
-    &secret::SECRET,
-    &service_account::SERVICE_ACCOUNT,
-    &service::SERVICE,
-    &extension::API_SERVICE,
-    &workload::CONTROLLER_REVISION,
-    &workload::DAEMON_SET,
-    &workload::DEPLOYMENT,
-    &workload::REPLICA_SET,
-    &workload::STATEFUL_SET,
-    &event::EVENT_VIEW,
-    &review::SELF_SUBJECT_REVIEW,
-    &review::TOKEN_REVIEW,
-    &review::LOCAL_SUBJECT_ACCESS_REVIEW,
-    &review::SELF_SUBJECT_ACCESS_REVIEW,
-    &review::SELF_SUBJECT_RULES_REVIEW,
-    &review::SUBJECT_ACCESS_REVIEW,
-    &autoscaler::HORIZONTAL_POD_AUTOSCALER,
-    &autoscaler::HORIZONTAL_POD_AUTOSCALER_V1,
-    &job::CRON_JOB,
-    &job::JOB,
-    &certificates::CERTIFICATE_SIGNING_REQUEST,
-    &ingress::INGRESS_CLASS,
-    &ingress::INGRESS,
-    &network::IP_ADDRESS,
-    &network::NETWORK_POLICY,
-    &network::SERVICE_CIDR,
-    &pod_disruption_budget::POD_DISRUPTION_BUDGET,
-    &rbac::CLUSTER_ROLE_BINDING,
-    &rbac::CLUSTER_ROLE,
-    &rbac::ROLE_BINDING,
-    &rbac::ROLE,
-    &csi_driver::CSI_DRIVER,
-    &csi_driver::CSI_DRIVER_1_18,
-    &csi_node::CSI_NODE,
-    &csi_storage_capacity::CSI_STORAGE_CAPACITY,
-    &csi_storage_capacity::V1BETA1,
-    &csi_storage_capacity::V1ALPHA1,
-    &csi_storage_capacity::V1ALPHA1_FIRST,
-    &storage_class::STORAGE_CLASS,
-    &volume_attachment::VOLUME_ATTACHMENT,
-    &volume_attributes_class::VOLUME_ATTRIBUTES_CLASS,
-    &admission::MUTATING_ADMISSION_POLICY,
-    &admission::MUTATING_ADMISSION_POLICY_BINDING,
-    &admission::MUTATING_WEBHOOK_CONFIGURATION,
-    &admission::VALIDATING_ADMISSION_POLICY,
-    &admission::VALIDATING_ADMISSION_POLICY_BINDING,
-    &admission::VALIDATING_WEBHOOK_CONFIGURATION,
-    &extension::CUSTOM_RESOURCE_DEFINITION,
-    &priority_class::PRIORITY_CLASS,
-    &lease::LEASE,
-    &runtime_class::RUNTIME_CLASS,
-    &endpoint_slice::ENDPOINT_SLICE,
-    &flow::FLOW_SCHEMA,
-    &flow::PRIORITY_LEVEL_CONFIGURATION,
-    &resource::DEVICE_CLASS,
-    &resource::RESOURCE_CLAIM,
-    &resource::RESOURCE_CLAIM_TEMPLATE,
-    &resource::RESOURCE_SLICE,
+pub(crate) static KINDS: &[Kind] = &[
+    Kind::table(&config_map::CONFIG_MAP),
+    Kind::table(&endpoints::ENDPOINTS),
+    Kind::table(&event::EVENT),
+    Kind::table(&quota::LIMIT_RANGE),
+    Kind::table(&namespace::NAMESPACE),
+    Kind::table(&node::NODE),
+    Kind::table(&volume::PERSISTENT_VOLUME_CLAIM),
+    Kind::table(&volume::PERSISTENT_VOLUME),
+    Kind::table(&pod::POD),
+    Kind::table(&pod_template::POD_TEMPLATE),
+    Kind::table(&workload::REPLICATION_CONTROLLER),
+    Kind::table(&quota::RESOURCE_QUOTA),
+    Kind::table(&secret::SECRET),
+    Kind::table(&service_account::SERVICE_ACCOUNT),
+    Kind::table(&service::SERVICE),
+    Kind::table(&extension::API_SERVICE),
+    Kind::table(&workload::CONTROLLER_REVISION),
+    Kind::table(&workload::DAEMON_SET),
+    Kind::table(&workload::DEPLOYMENT),
+    Kind::table(&workload::REPLICA_SET),
+    Kind::table(&workload::STATEFUL_SET),
+    Kind::table(&event::EVENT_VIEW),
+    Kind::table(&review::SELF_SUBJECT_REVIEW),
+    Kind::table(&review::TOKEN_REVIEW),
+    Kind::table(&review::LOCAL_SUBJECT_ACCESS_REVIEW),
+    Kind::table(&review::SELF_SUBJECT_ACCESS_REVIEW),
+    Kind::table(&review::SELF_SUBJECT_RULES_REVIEW),
+    Kind::table(&review::SUBJECT_ACCESS_REVIEW),
+    Kind::table(&autoscaler::HORIZONTAL_POD_AUTOSCALER),
+    Kind::table(&autoscaler::HORIZONTAL_POD_AUTOSCALER_V1),
+    Kind::table(&job::CRON_JOB),
+    Kind::table(&job::JOB),
+    Kind::table(&certificates::CERTIFICATE_SIGNING_REQUEST),
+    Kind::table(&ingress::INGRESS_CLASS),
+    Kind::table(&ingress::INGRESS),
+    Kind::table(&network::IP_ADDRESS),
+    Kind::table(&network::NETWORK_POLICY),
+    Kind::table(&network::SERVICE_CIDR),
+    Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET),
+    Kind::table(&rbac::CLUSTER_ROLE_BINDING),
+    Kind::table(&rbac::CLUSTER_ROLE),
+    Kind::table(&rbac::ROLE_BINDING),
+    Kind::table(&rbac::ROLE),
+    Kind::table(&csi_driver::CSI_DRIVER),
+    Kind::table(&csi_driver::CSI_DRIVER_1_18),
+    Kind::table(&csi_node::CSI_NODE),
+    Kind::table(&csi_storage_capacity::CSI_STORAGE_CAPACITY),
+    Kind::table(&csi_storage_capacity::V1BETA1),
+    Kind::table(&csi_storage_capacity::V1ALPHA1),
+    Kind::table(&csi_storage_capacity::V1ALPHA1_FIRST),
+    Kind::table(&storage_class::STORAGE_CLASS),
+    Kind::table(&volume_attachment::VOLUME_ATTACHMENT),
+    Kind::table(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
+    Kind::table(&admission::MUTATING_ADMISSION_POLICY),
+    Kind::table(&admission::MUTATING_ADMISSION_POLICY_BINDING),
+    Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION),
+    Kind::table(&admission::VALIDATING_ADMISSION_POLICY),
+    Kind::table(&admission::VALIDATING_ADMISSION_POLICY_BINDING),
+    Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION),
+    Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION),
+    Kind::table(&priority_class::PRIORITY_CLASS),
+    Kind::table(&lease::LEASE),
+    Kind::table(&runtime_class::RUNTIME_CLASS),
+    Kind::table(&endpoint_slice::ENDPOINT_SLICE),
+    Kind::table(&flow::FLOW_SCHEMA),
+    Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
+    Kind::table(&resource::DEVICE_CLASS),
+    Kind::table(&resource::RESOURCE_CLAIM),
+    Kind::table(&resource::RESOURCE_CLAIM_TEMPLATE),
+    Kind::table(&resource::RESOURCE_SLICE),
 ];
 
-/// The row of namespaces, which the server itself writes.
-pub(crate) static NAMESPACE: &Kind = &namespace::NAMESPACE;
-/// Rows that admission and eviction look at.
-pub(crate) static POD: &Kind = &pod::POD;
-pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &pod_disruption_budget::POD_DISRUPTION_BUDGET;
-pub(crate) static PRIORITY_CLASS: &Kind = &priority_class::PRIORITY_CLASS;
-pub(crate) static RUNTIME_CLASS: &Kind = &runtime_class::RUNTIME_CLASS;
-pub(crate) static STORAGE_CLASS: &Kind = &storage_class::STORAGE_CLASS;
-/// The row of service accounts, which tokens are about.
-pub(crate) static SERVICE_ACCOUNT: &Kind = &service_account::SERVICE_ACCOUNT;
-/// The rows that decide who may do what.
-pub(crate) static CLUSTER_ROLE: &Kind = &rbac::CLUSTER_ROLE;
-pub(crate) static CLUSTER_ROLE_BINDING: &Kind = &rbac::CLUSTER_ROLE_BINDING;
-pub(crate) static ROLE: &Kind = &rbac::ROLE;
-pub(crate) static ROLE_BINDING: &Kind = &rbac::ROLE_BINDING;
+/// The kinds of what the server itself writes.
+pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
+pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
+/// Kinds that admission and eviction look at.
+pub(crate) static POD: Kind = Kind::table(&pod::POD);
+pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
+pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);
+pub(crate) static RUNTIME_CLASS: Kind = Kind::table(&runtime_class::RUNTIME_CLASS);
+pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
+/// The kind of service accounts, which tokens are about.
+pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
+/// The kinds that decide who may do what.
+pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
+pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);
+pub(crate) static ROLE: Kind = Kind::table(&rbac::ROLE);
+pub(crate) static ROLE_BINDING: Kind = Kind::table(&rbac::ROLE_BINDING);

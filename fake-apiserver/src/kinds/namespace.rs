@@ -1,7 +1,7 @@
 //! Namespaces.
 
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
@@ -9,7 +9,7 @@ use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
-pub(super) static NAMESPACE: Kind = Kind {
+pub(super) static NAMESPACE: Row = Row {
     kind: "Namespace",
     plural: "namespaces",
     singular: "namespace",

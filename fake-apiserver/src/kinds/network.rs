@@ -1,6 +1,6 @@
 //! IPAddress, NetworkPolicy and ServiceCIDR: stored and shown; there is no network.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Join, Labels, Of};
 use crate::kinds::columns::{AGE, NAME, or, text};
@@ -9,12 +9,12 @@ use crate::machinery::names::Complaints;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
-pub(super) const NETWORKING: Kind = Kind {
+pub(super) const NETWORKING: Row = Row {
     group: "networking.k8s.io",
     ..PLAIN
 };
 
-pub(super) static IP_ADDRESS: Kind = Kind {
+pub(super) static IP_ADDRESS: Row = Row {
     kind: "IPAddress",
     plural: "ipaddresses",
     singular: "ipaddress",
@@ -34,7 +34,7 @@ fn ip(name: &str) -> Complaints {
     }
 }
 
-pub(super) static NETWORK_POLICY: Kind = Kind {
+pub(super) static NETWORK_POLICY: Row = Row {
     kind: "NetworkPolicy",
     plural: "networkpolicies",
     singular: "networkpolicy",
@@ -61,7 +61,7 @@ fn policy_default(object: &mut Value) {
     }
 }
 
-pub(super) static SERVICE_CIDR: Kind = Kind {
+pub(super) static SERVICE_CIDR: Row = Row {
     kind: "ServiceCIDR",
     plural: "servicecidrs",
     singular: "servicecidr",

@@ -2,7 +2,7 @@
 
 use super::pod::resources;
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
 use crate::machinery::faults::Faults;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-pub(super) static NODE: Kind = Kind {
+pub(super) static NODE: Row = Row {
     kind: "Node",
     plural: "nodes",
     singular: "node",

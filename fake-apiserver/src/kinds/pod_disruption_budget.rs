@@ -1,13 +1,13 @@
 //! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, selectors};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
 use crate::machinery::faults::Faults;
 use serde_json::Value;
 
-pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
+pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     kind: "PodDisruptionBudget",
     plural: "poddisruptionbudgets",
     singular: "poddisruptionbudget",

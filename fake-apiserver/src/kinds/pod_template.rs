@@ -1,10 +1,10 @@
 //! PodTemplate: stored and shown.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod};
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
 
-pub(super) static POD_TEMPLATE: Kind = Kind {
+pub(super) static POD_TEMPLATE: Row = Row {
     kind: "PodTemplate",
     plural: "podtemplates",
     singular: "podtemplate",

@@ -1,6 +1,6 @@
 //! PriorityClass, with the two classes that every cluster has.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::{Flag, Number, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, integer, text};
 use crate::machinery::faults::Faults;
@@ -13,7 +13,7 @@ const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 /// Names with this beginning are the system's.
 const SYSTEM: &str = "system-";
 
-pub(super) static PRIORITY_CLASS: Kind = Kind {
+pub(super) static PRIORITY_CLASS: Row = Row {
     kind: "PriorityClass",
     plural: "priorityclasses",
     singular: "priorityclass",

@@ -1,13 +1,13 @@
 //! LimitRange and ResourceQuota: stored and shown; nothing enforces them.
 
-use super::{Kind, PLAIN};
+use super::{PLAIN, Row};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static LIMIT_RANGE: Kind = Kind {
+pub(super) static LIMIT_RANGE: Row = Row {
     kind: "LimitRange",
     plural: "limitranges",
     singular: "limitrange",
@@ -18,7 +18,7 @@ pub(super) static LIMIT_RANGE: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static RESOURCE_QUOTA: Kind = Kind {
+pub(super) static RESOURCE_QUOTA: Row = Row {
     kind: "ResourceQuota",
     plural: "resourcequotas",
     singular: "resourcequota",

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
-use super::{Grants, Hooks, Kind, NO_HOOKS, PLAIN, selectors};
+use super::{Grants, Hooks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, Column, NAME, text, wide};
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// What the four kinds have in common.
-const OF_GROUP: Kind = Kind {
+const OF_GROUP: Row = Row {
     group: GROUP,
     name_rule: segment,
     create_on_update: true,
     ..PLAIN
 };
 
-pub(super) static ROLE: Kind = Kind {
+pub(super) static ROLE: Row = Row {
     kind: "Role",
     plural: "roles",
     singular: "role",
@@ -36,7 +36,7 @@ pub(super) static ROLE: Kind = Kind {
     ..OF_GROUP
 };
 
-pub(super) static CLUSTER_ROLE: Kind = Kind {
+pub(super) static CLUSTER_ROLE: Row = Row {
     kind: "ClusterRole",
     plural: "clusterroles",
     singular: "clusterrole",
@@ -51,7 +51,7 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
     ..OF_GROUP
 };
 
-pub(super) static ROLE_BINDING: Kind = Kind {
+pub(super) static ROLE_BINDING: Row = Row {
     kind: "RoleBinding",
     plural: "rolebindings",
     singular: "rolebinding",
@@ -64,7 +64,7 @@ pub(super) static ROLE_BINDING: Kind = Kind {
     ..OF_GROUP
 };
 
-pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
+pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
     kind: "ClusterRoleBinding",
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",

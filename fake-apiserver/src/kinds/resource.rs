@@ -1,7 +1,7 @@
 //! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
 
 use super::row::not_supported;
-use super::{Generation, Kind, PLAIN};
+use super::{Generation, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
@@ -9,14 +9,14 @@ use crate::machinery::metadata;
 use crate::machinery::selector::selectable;
 use serde_json::Value;
 
-const RESOURCE: Kind = Kind {
+const RESOURCE: Row = Row {
     group: "resource.k8s.io",
     returns_deleted: true,
     life: Life::since(34),
     ..PLAIN
 };
 
-pub(super) static DEVICE_CLASS: Kind = Kind {
+pub(super) static DEVICE_CLASS: Row = Row {
     kind: "DeviceClass",
     plural: "deviceclasses",
     singular: "deviceclass",
@@ -25,7 +25,7 @@ pub(super) static DEVICE_CLASS: Kind = Kind {
     ..RESOURCE
 };
 
-pub(super) static RESOURCE_CLAIM: Kind = Kind {
+pub(super) static RESOURCE_CLAIM: Row = Row {
     kind: "ResourceClaim",
     plural: "resourceclaims",
     singular: "resourceclaim",
@@ -34,14 +34,14 @@ pub(super) static RESOURCE_CLAIM: Kind = Kind {
     ..RESOURCE
 };
 
-pub(super) static RESOURCE_CLAIM_TEMPLATE: Kind = Kind {
+pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     kind: "ResourceClaimTemplate",
     plural: "resourceclaimtemplates",
     singular: "resourceclaimtemplate",
     ..RESOURCE
 };
 
-pub(super) static RESOURCE_SLICE: Kind = Kind {
+pub(super) static RESOURCE_SLICE: Row = Row {
     kind: "ResourceSlice",
     plural: "resourceslices",
     singular: "resourceslice",

@@ -2,10 +2,10 @@
 //!
 //! Does not know how they are answered: `verbs::review` does.
 
-use super::{Kind, PLAIN, Review};
+use super::{PLAIN, Review, Row};
 
-const fn authentication(review: Review) -> Kind {
-    Kind {
+const fn authentication(review: Review) -> Row {
+    Row {
         group: "authentication.k8s.io",
         namespaced: false,
         review: Some(review),
@@ -14,28 +14,28 @@ const fn authentication(review: Review) -> Kind {
     }
 }
 
-const fn authorization(review: Review) -> Kind {
-    Kind {
+const fn authorization(review: Review) -> Row {
+    Row {
         group: "authorization.k8s.io",
         ..authentication(review)
     }
 }
 
-pub(super) static SELF_SUBJECT_REVIEW: Kind = Kind {
+pub(super) static SELF_SUBJECT_REVIEW: Row = Row {
     kind: "SelfSubjectReview",
     plural: "selfsubjectreviews",
     singular: "selfsubjectreview",
     ..authentication(Review::SelfSubject)
 };
 
-pub(super) static TOKEN_REVIEW: Kind = Kind {
+pub(super) static TOKEN_REVIEW: Row = Row {
     kind: "TokenReview",
     plural: "tokenreviews",
     singular: "tokenreview",
     ..authentication(Review::Token)
 };
 
-pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Kind = Kind {
+pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Row = Row {
     kind: "LocalSubjectAccessReview",
     plural: "localsubjectaccessreviews",
     singular: "localsubjectaccessreview",
@@ -43,21 +43,21 @@ pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Kind = Kind {
     ..authorization(Review::LocalSubjectAccess)
 };
 
-pub(super) static SELF_SUBJECT_ACCESS_REVIEW: Kind = Kind {
+pub(super) static SELF_SUBJECT_ACCESS_REVIEW: Row = Row {
     kind: "SelfSubjectAccessReview",
     plural: "selfsubjectaccessreviews",
     singular: "selfsubjectaccessreview",
     ..authorization(Review::SelfSubjectAccess)
 };
 
-pub(super) static SELF_SUBJECT_RULES_REVIEW: Kind = Kind {
+pub(super) static SELF_SUBJECT_RULES_REVIEW: Row = Row {
     kind: "SelfSubjectRulesReview",
     plural: "selfsubjectrulesreviews",
     singular: "selfsubjectrulesreview",
     ..authorization(Review::SelfSubjectRules)
 };
 
-pub(super) static SUBJECT_ACCESS_REVIEW: Kind = Kind {
+pub(super) static SUBJECT_ACCESS_REVIEW: Row = Row {
     kind: "SubjectAccessReview",
     plural: "subjectaccessreviews",
     singular: "subjectaccessreview",

@@ -14,7 +14,7 @@ use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
 /// One resource.
-pub(crate) struct Kind {
+pub(crate) struct Row {
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
     pub(crate) kind: &'static str,
@@ -133,7 +133,7 @@ pub(crate) enum Generation {
 /// Conversion between a resource and the one that stores its objects.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
-    pub(crate) stored: &'static Kind,
+    pub(crate) stored: &'static Row,
     pub(crate) from_stored: fn(&Value) -> Value,
     pub(crate) to_stored: fn(&Value) -> Value,
     /// Fields of the first level that are called otherwise: as they are stored, and as they are shown.
@@ -141,7 +141,7 @@ pub(crate) struct View {
 }
 
 /// A row to start from: an object of any form in the core group.
-pub(crate) const PLAIN: Kind = Kind {
+pub(crate) const PLAIN: Row = Row {
     group: "",
     version: "v1",
     kind: "",
@@ -191,7 +191,7 @@ pub(super) fn not_supported(label: &str) -> String {
 static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
 static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
-impl Kind {
+impl Row {
     /// `v1`, `storage.k8s.io/v1`.
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -207,11 +207,6 @@ impl Kind {
             Some((group, version)) => group == self.group && version == self.version,
             None => self.group.is_empty() && api_version == self.version,
         }
-    }
-
-    /// The row whose objects are stored: this one, or the one that it is a view of.
-    pub(crate) fn stored(&'static self) -> &'static Kind {
-        self.view.map_or(self, |view| view.stored)
     }
 
     /// A document without type and version in the form in which objects are stored.
@@ -231,7 +226,7 @@ impl Kind {
     }
 }
 
-impl Kind {
+impl Row {
     /// The plural resource name as subject.
     pub(crate) fn resource(&self) -> GroupResource<'static> {
         GroupResource {

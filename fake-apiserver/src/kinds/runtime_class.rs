@@ -1,11 +1,11 @@
 //! RuntimeClass: stored and shown.
 
-use super::{Kind, PLAIN};
+use super::{PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 
-pub(super) static RUNTIME_CLASS: Kind = Kind {
+pub(super) static RUNTIME_CLASS: Row = Row {
     kind: "RuntimeClass",
     plural: "runtimeclasses",
     singular: "runtimeclass",

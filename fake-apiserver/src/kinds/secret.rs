@@ -1,7 +1,7 @@
 //! Secret.
 
 use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, Cell, NAME, integer, text};
 use crate::machinery::faults::Faults;
@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-pub(super) static SECRET: Kind = Kind {
+pub(super) static SECRET: Row = Row {
     kind: "Secret",
     plural: "secrets",
     singular: "secret",

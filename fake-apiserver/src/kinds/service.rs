@@ -2,14 +2,14 @@
 
 use super::row::not_supported;
 use super::workload::SELECTOR;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json;
 use crate::machinery::selector::selectable;
 use serde_json::{Value, json};
 
-pub(super) static SERVICE: Kind = Kind {
+pub(super) static SERVICE: Row = Row {
     kind: "Service",
     plural: "services",
     singular: "service",

@@ -1,8 +1,8 @@
 //! Service accounts. What their tokens are worth is known to `access::auth`.
 
-use super::{Kind, PLAIN, Subresource};
+use super::{PLAIN, Row, Subresource};
 
-pub(super) static SERVICE_ACCOUNT: Kind = Kind {
+pub(super) static SERVICE_ACCOUNT: Row = Row {
     kind: "ServiceAccount",
     plural: "serviceaccounts",
     singular: "serviceaccount",

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, outdated};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, outdated};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
 use crate::kinds::columns::{AGE, name, text};
 use crate::machinery::faults::Faults;
@@ -10,7 +10,7 @@ use crate::machinery::{json, metadata, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-pub(super) static STORAGE_CLASS: Kind = Kind {
+pub(super) static STORAGE_CLASS: Row = Row {
     group: "storage.k8s.io",
     kind: "StorageClass",
     plural: "storageclasses",

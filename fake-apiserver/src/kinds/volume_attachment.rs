@@ -1,14 +1,14 @@
 //! VolumeAttachment.
 
 use super::volume::{driver_name, inline_validate, source_default};
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::kinds::columns::Cell::{Flag, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
+pub(super) static VOLUME_ATTACHMENT: Row = Row {
     group: "storage.k8s.io",
     kind: "VolumeAttachment",
     plural: "volumeattachments",

@@ -2,7 +2,7 @@
 
 use super::storage_class::parameters;
 use super::volume::protect;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Hooks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -10,7 +10,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::names;
 use serde_json::Value;
 
-pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
+pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
     group: "storage.k8s.io",
     kind: "VolumeAttributesClass",
     plural: "volumeattributesclasses",

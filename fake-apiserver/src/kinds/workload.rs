@@ -1,7 +1,7 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod};
 use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
@@ -9,7 +9,7 @@ use crate::machinery::selector::{Selectable, selectable};
 use serde_json::{Value, json};
 
 /// A row with a status and a generation, as all workloads have them.
-const WORKLOAD: Kind = Kind {
+const WORKLOAD: Row = Row {
     group: "apps",
     categories: &["all"],
     status: true,
@@ -20,7 +20,7 @@ const WORKLOAD: Kind = Kind {
 /// What replica sets and their predecessors can be selected by.
 const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
-pub(super) static CONTROLLER_REVISION: Kind = Kind {
+pub(super) static CONTROLLER_REVISION: Row = Row {
     kind: "ControllerRevision",
     plural: "controllerrevisions",
     singular: "controllerrevision",
@@ -40,7 +40,7 @@ pub(super) static CONTROLLER_REVISION: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static DAEMON_SET: Kind = Kind {
+pub(super) static DAEMON_SET: Row = Row {
     kind: "DaemonSet",
     plural: "daemonsets",
     singular: "daemonset",
@@ -68,7 +68,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static DEPLOYMENT: Kind = Kind {
+pub(super) static DEPLOYMENT: Row = Row {
     kind: "Deployment",
     plural: "deployments",
     status_resets: &[&["spec"], &["metadata", "labels"]],
@@ -93,7 +93,7 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static REPLICA_SET: Kind = Kind {
+pub(super) static REPLICA_SET: Row = Row {
     kind: "ReplicaSet",
     plural: "replicasets",
     singular: "replicaset",
@@ -109,7 +109,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static STATEFUL_SET: Kind = Kind {
+pub(super) static STATEFUL_SET: Row = Row {
     kind: "StatefulSet",
     plural: "statefulsets",
     singular: "statefulset",
@@ -124,7 +124,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
+pub(super) static REPLICATION_CONTROLLER: Row = Row {
     group: "",
     kind: "ReplicationController",
     plural: "replicationcontrollers",

@@ -9,7 +9,7 @@ pub use resource_ref::ResourceRef;
 
 use crate::access::auth::User;
 use crate::execute;
-use crate::kinds::{Kind, Part, Subresource};
+use crate::kinds::{Part, Subresource};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::observe::Verb;
@@ -45,7 +45,7 @@ impl LocalClient {
 
     /// Creates an object; its `apiVersion`, `kind` and `metadata.namespace` say where.
     pub fn create(&self, object: Value) -> Result<Arc<Value>, Status> {
-        let target = place(&object, false)?;
+        let target = self.place(&object, false)?;
         self.object(Verb::Create, target, Payload::Object(object.into()))
     }
 
@@ -71,7 +71,7 @@ impl LocalClient {
 
     /// Replaces an object; its own fields say which.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
-        let target = place(&object, true)?;
+        let target = self.place(&object, true)?;
         self.object(Verb::Update, target, Payload::Object(object.into()))
     }
 
@@ -172,8 +172,27 @@ impl LocalClient {
         )
     }
 
+    /// Where an object belongs, by its `apiVersion`, `kind` and `metadata`.
+    fn place(&self, object: &Value, named: bool) -> Result<Target, Status> {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let api = self.store.api();
+        let kind = api.catalogue.find_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
+            let (version, kind) = (text("apiVersion"), text("kind"));
+            Status::bad_request(format!(
+                "no kind {kind:?} is registered for version {version:?}; see the README for what is served"
+            ))
+        })?;
+        let namespace = metadata::text(object, "namespace");
+        Ok(Target {
+            kind: kind.clone(),
+            namespace: (kind.namespaced && !namespace.is_empty()).then(|| namespace.to_owned()),
+            name: named.then(|| metadata::text(object, "name").to_owned()),
+            part: Part::Main,
+        })
+    }
+
     fn target(&self, at: &ResourceRef, part: Part) -> Result<Target, Status> {
-        at.target(part, self.store.profile())
+        at.target(part, &self.store.api())
     }
 
     fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
@@ -196,9 +215,10 @@ impl LocalClient {
     ) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
         // A row that is not served is refused, and reported, like any other.
-        let served = target.kind.served(self.store.profile());
+        let api = self.store.api();
+        let served = api.catalogue.served(&target.kind, api.profile);
         let target = Target {
-            kind: served.unwrap_or(target.kind),
+            kind: served.unwrap_or(&target.kind).clone(),
             ..target
         };
         let (user, began) = (self.user.clone(), Instant::now());
@@ -217,24 +237,6 @@ impl LocalClient {
         );
         outcome
     }
-}
-
-/// Where an object belongs, by its `apiVersion`, `kind` and `metadata`.
-fn place(object: &Value, named: bool) -> Result<Target, Status> {
-    let text = |field: &str| object[field].as_str().unwrap_or_default();
-    let kind = Kind::find_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
-        let (version, kind) = (text("apiVersion"), text("kind"));
-        Status::bad_request(format!(
-            "no kind {kind:?} is registered for version {version:?}; see the README for what is served"
-        ))
-    })?;
-    let namespace = metadata::text(object, "namespace");
-    Ok(Target {
-        kind,
-        namespace: (kind.namespaced && !namespace.is_empty()).then(|| namespace.to_owned()),
-        name: named.then(|| metadata::text(object, "name").to_owned()),
-        part: Part::Main,
-    })
 }
 
 fn part(subresource: &str) -> Result<Part, Status> {

@@ -1,7 +1,7 @@
 //! Which object or collection a local request is for.
 
 use crate::config::release::{Profile, Release};
-use crate::kinds::{Kind, Part};
+use crate::kinds::{Api, Catalogue, Part};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::verbs::call::Target;
@@ -36,20 +36,21 @@ impl ResourceRef {
     /// A built-in resource by its plural name alone, in the group that discovery names first, and whether its objects
     /// have a namespace. None: no such resource is known, in any release.
     pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
-        let kind = Kind::find_plural(resource)?;
+        let kind = Catalogue::built_in().find_plural(resource)?;
         Some((Self::new(kind.group, resource), kind.namespaced))
     }
 
     /// The plural name of an object's resource, by its `apiVersion` and `kind`. None: no such kind is known, in any release.
     pub fn plural_of(object: &Value) -> Option<&'static str> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
-        Kind::find_kind(text("apiVersion"), text("kind")).map(|kind| kind.plural)
+        let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"));
+        kind.map(|kind| kind.plural)
     }
 
     /// Where an object is, by its `apiVersion`, `kind` and `metadata`. None: no such kind is known, in any release.
     pub fn of(object: &Value) -> Option<Self> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let kind = Kind::find_kind(text("apiVersion"), text("kind"))?;
+        let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"))?;
         let (namespace, name) = (
             metadata::text(object, "namespace"),
             metadata::text(object, "name"),
@@ -72,7 +73,7 @@ impl ResourceRef {
     /// prefers. None: that release does not serve the resource.
     pub fn path(&self) -> Option<String> {
         let newest = Profile::new(Release::NEWEST, &BTreeMap::new());
-        let kind = Kind::find_served(&self.group, &self.resource, newest)?;
+        let kind = Catalogue::built_in().find_served(&self.group, &self.resource, newest)?;
         self.path_in(kind.version)
     }
 
@@ -113,9 +114,11 @@ impl ResourceRef {
         }
     }
 
-    pub(super) fn target(&self, part: Part, profile: Profile) -> Result<Target, Status> {
-        let kind = Kind::find_served(&self.group, &self.resource, profile)
-            .or_else(|| Kind::find_resource(&self.group, &self.resource))
+    pub(super) fn target(&self, part: Part, api: &Api) -> Result<Target, Status> {
+        let (catalogue, profile) = (&api.catalogue, api.profile);
+        let kind = catalogue
+            .find_served(&self.group, &self.resource, profile)
+            .or_else(|| catalogue.find_resource(&self.group, &self.resource))
             .ok_or_else(Status::no_such_resource)?;
         if !kind.has(part) {
             return Err(Status::no_such_subresource(
@@ -135,7 +138,7 @@ impl ResourceRef {
             )));
         }
         Ok(Target {
-            kind,
+            kind: kind.clone(),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             part,

@@ -13,7 +13,7 @@ use crate::config::release::{Profile, Release};
 use crate::controllers;
 use crate::http::tls::Tls;
 use crate::http::{self, Listening, Service};
-use crate::kinds::Kind;
+use crate::kinds::Catalogue;
 use crate::local::LocalClient;
 use crate::observe::{Observer, RuleId};
 use crate::perturb::{Perturbation, Rule, RuleError};
@@ -180,7 +180,9 @@ impl ApiServer {
 
     /// The version of a resource that is served, the preferred one where there are several.
     pub fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
-        Kind::find_served(group, resource, self.0.store.profile()).map(|kind| kind.version)
+        let api = self.0.store.api();
+        let kind = api.catalogue.find_served(group, resource, api.profile);
+        kind.map(|kind| kind.version)
     }
 
     /// Whether a release serves a version of a resource, with its gates as they are by default. What is not known here
@@ -188,7 +190,9 @@ impl ApiServer {
     /// served.
     pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
         let profile = Profile::new(release, &BTreeMap::new());
-        Kind::find(group, version, plural).is_none_or(|kind| kind.served(profile).is_some())
+        let catalogue = Catalogue::built_in();
+        let found = catalogue.find(group, version, plural);
+        found.is_none_or(|kind| catalogue.served(kind, profile).is_some())
     }
 
     /// Installs a perturbation: from now on, matching requests that come over connections (never those of local

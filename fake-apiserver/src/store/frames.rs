@@ -20,20 +20,14 @@ pub(crate) struct Delivered {
 
 /// A form in which watches send events. It is compared for every event that a watch sends, so it is made of what is
 /// compared at once.
-#[derive(Clone, Copy)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct FrameForm {
     /// The resource that the object is read through.
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: Kind,
     /// What the event is called: watches of a selection see other events than watches of everything.
     pub(crate) change: Change,
     /// The media type and what it is narrowed to, by number.
     pub(crate) form: u8,
-}
-
-impl PartialEq for FrameForm {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.kind, other.kind) && (self.change, self.form) == (other.change, other.form)
-    }
 }
 
 /// The forms of one change that were rendered so far.

@@ -69,7 +69,7 @@ impl Logged {
         self.left.get_or_init(|| at_revision(old, self.revision)).clone()
     }
 
-    pub(super) fn committed(&self, kind: &'static Kind, client: &Arc<str>) -> Event {
+    pub(super) fn committed(&self, kind: &Kind, client: &Arc<str>) -> Event {
         let (namespace, name) = place(&self.object.value);
         Event::Commit {
             client: client.clone(),

@@ -32,7 +32,7 @@ use crate::access::auth::{Authenticator, User};
 use crate::access::rbac::{Attributes, Authorizer, Decision, Sources};
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
-use crate::kinds::{KINDS, Kind};
+use crate::kinds::{Api, Catalogue, Kind};
 use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
@@ -62,11 +62,12 @@ pub(crate) struct Store {
     /// Whether any perturbation is installed.
     perturbed: AtomicBool,
     /// What is served. Only written while the state is locked.
-    profile: RwLock<Profile>,
+    api: RwLock<Api>,
 }
 
 struct State {
     revision: u64,
+    /// By the numbers of the kinds.
     shelves: Vec<Shelf>,
     history: History,
     owners: Owners,
@@ -92,11 +93,13 @@ pub(crate) struct Snapshot {
 
 impl Store {
     pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+        let catalogue = Catalogue::built_in();
+        let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);
         let state = State {
             // Nothing has revision 1, so that a watch "from 1" sees all that ever happened.
             revision: 1,
-            shelves: KINDS.iter().map(|_| Shelf::default()).collect(),
-            history: History::new(KINDS.len(), options.history),
+            shelves: catalogue.kinds().map(|_| Shelf::default()).collect(),
+            history: History::new(catalogue.kinds().count(), options.history),
             owners: Owners::default(),
             expiry: Expiry::new(options.event_ttl),
             watches: 0,
@@ -109,9 +112,7 @@ impl Store {
             activity: Activity::default(),
             authenticator: Authenticator::new(),
             authorizer: Authorizer::new(options.authorization),
-            profile: RwLock::new(
-                Profile::new(options.release, &options.gates).with_removed(options.removed_versions),
-            ),
+            api: RwLock::new(Api::built_in(profile)),
             clock: Clock::new(options.clock),
             options,
             committed: Notify::new(),
@@ -162,9 +163,8 @@ impl Store {
 
     /// The user that an `Authorization` header stands for; none where it holds no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
-        let lookup = |kind: &'static Kind, key: &str| {
-            self.state.lock().shelves[kind.shelf()].objects.get(key).cloned()
-        };
+        let lookup =
+            |kind: &Kind, key: &str| self.state.lock().shelves[kind.shelf()].objects.get(key).cloned();
         self.authenticator.header(header, &lookup)
     }
 
@@ -175,13 +175,18 @@ impl Store {
     }
 
     pub(crate) fn profile(&self) -> Profile {
-        *self.profile.read()
+        self.api.read().profile
+    }
+
+    /// What is served, as it is now.
+    pub(crate) fn api(&self) -> Api {
+        self.api.read().clone()
     }
 
     /// Serves another release, or the same one with other gates. Watches of what is no longer served end.
     pub(crate) fn set_profile(&self, profile: Profile) {
         let mut state = self.state.lock();
-        *self.profile.write() = profile;
+        self.api.write().profile = profile;
         state.owners.unpark();
         let watchers = state.shelves.iter().flat_map(|shelf| shelf.watchers.all());
         for watcher in watchers.filter(|watcher| !watcher.kind.life.contains(profile)) {

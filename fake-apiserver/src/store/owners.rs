@@ -2,7 +2,7 @@
 //!
 //! Kept up to date by every commit. Decides nothing: `verbs::garbage` does.
 
-use crate::kinds::Kind;
+use crate::kinds::Catalogue;
 use crate::machinery::metadata;
 use crate::object::Object;
 use serde_json::Value;
@@ -30,7 +30,14 @@ pub(super) struct Owners {
 
 impl Owners {
     /// Takes in a change of an object.
-    pub(super) fn note(&mut self, shelf: usize, key: &str, old: Option<&Object>, new: Option<&Object>) {
+    pub(super) fn note(
+        &mut self,
+        catalogue: &Catalogue,
+        shelf: usize,
+        key: &str,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) {
         let (before, after) = (references(old), references(new));
         let spot = || (shelf, Arc::from(key));
         if before != after {
@@ -50,7 +57,7 @@ impl Owners {
                 self.enqueue(spot());
             }
             // Owners may have waited for this.
-            for owner in owners(old, before) {
+            for owner in owners(catalogue, old, before) {
                 self.enqueue(owner);
             }
         }
@@ -116,7 +123,11 @@ fn references(object: Option<&Object>) -> &Value {
 }
 
 /// Where the owners are that an object refers to.
-fn owners<'a>(of: Option<&'a Object>, references: &'a Value) -> impl Iterator<Item = Spot> + 'a {
+fn owners<'a>(
+    catalogue: &'a Catalogue,
+    of: Option<&'a Object>,
+    references: &'a Value,
+) -> impl Iterator<Item = Spot> + 'a {
     let namespace = of.map_or("", |object| metadata::text(&object.value, "namespace"));
     references
         .as_array()
@@ -124,7 +135,7 @@ fn owners<'a>(of: Option<&'a Object>, references: &'a Value) -> impl Iterator<It
         .flatten()
         .filter_map(move |reference| {
             let text = |field: &str| reference[field].as_str().unwrap_or_default();
-            let kind = Kind::find_kind(text("apiVersion"), text("kind"))?;
+            let kind = catalogue.find_kind(text("apiVersion"), text("kind"))?;
             Some((kind.shelf(), kind.key(Some(namespace), text("name")).into()))
         })
 }

@@ -4,7 +4,7 @@
 //! Does not decide what a rule matches, and does not touch connections.
 
 use super::{Snapshot, State, Store, Watcher};
-use crate::kinds::{KINDS, Kind};
+use crate::kinds::Kind;
 use crate::observe::{Event, ResourcePath, RuleId, Verb};
 use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, WatchFate};
 use std::sync::Arc;
@@ -118,7 +118,8 @@ impl Store {
     }
 
     fn compact(&self, state: &mut State, id: RuleId, on: &Match, revision: u64) {
-        for kind in KINDS.iter().filter(|kind| kind.view.is_none()) {
+        let api = self.api();
+        for kind in api.catalogue.kinds().filter(|kind| kind.is_stored()) {
             if on.matches_path(Some(&whole(kind))) {
                 state.history.compact(kind.shelf(), revision);
             }
@@ -145,7 +146,7 @@ impl Watcher {
         ResourcePath {
             namespace: self.selection.namespace.clone(),
             name: self.selection.name.clone(),
-            ..whole(self.kind)
+            ..whole(&self.kind)
         }
     }
 
@@ -161,7 +162,7 @@ impl Watcher {
 
 impl super::Txn<'_> {
     /// The resource as it was at an earlier revision; as it is now where the log no longer reaches back so far.
-    pub(crate) fn snapshot_as_of(&self, kind: &'static Kind, revision: Option<u64>) -> Snapshot {
+    pub(crate) fn snapshot_as_of(&self, kind: &Kind, revision: Option<u64>) -> Snapshot {
         let stale = revision.and_then(|revision| self.snapshot_at(kind, revision).ok());
         stale.unwrap_or_else(|| self.snapshot(kind))
     }

@@ -11,7 +11,7 @@ use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, PolicyRule};
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
-use crate::kinds::{KINDS, Kind};
+use crate::kinds::{Api, Kind};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::{Object, namespace_range};
@@ -102,13 +102,18 @@ impl Txn<'_> {
         self.store.profile()
     }
 
+    /// What is served; it does not change while a verb is carried out.
+    pub(crate) fn api(&self) -> Api {
+        self.store.api()
+    }
+
     pub(crate) fn revision(&self) -> u64 {
         self.state.revision
     }
 
     /// The user that a token stands for.
     pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Option<Authenticated> {
-        let lookup = |kind: &'static Kind, key: &str| self.get(kind, key);
+        let lookup = |kind: &Kind, key: &str| self.get(kind, key);
         self.store.authenticator.token(token, audiences, &lookup)
     }
 
@@ -131,11 +136,11 @@ impl Txn<'_> {
             .rules_for(user, namespace, || self.state.policy_sources())
     }
 
-    pub(crate) fn get(&self, kind: &'static Kind, key: &str) -> Option<Arc<Object>> {
+    pub(crate) fn get(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.state.shelves[kind.shelf()].objects.get(key).cloned()
     }
 
-    pub(crate) fn snapshot(&self, kind: &'static Kind) -> Snapshot {
+    pub(crate) fn snapshot(&self, kind: &Kind) -> Snapshot {
         let objects = self.state.shelves[kind.shelf()].objects.clone();
         Snapshot {
             objects,
@@ -144,7 +149,7 @@ impl Txn<'_> {
     }
 
     /// The resource as it was at an earlier revision.
-    pub(crate) fn snapshot_at(&self, kind: &'static Kind, revision: u64) -> Result<Snapshot, Gone> {
+    pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Gone> {
         let shelf = kind.shelf();
         let mut objects = self.state.shelves[shelf].objects.clone();
         self.state.history.rewind(shelf, revision, &mut objects)?;
@@ -153,7 +158,7 @@ impl Txn<'_> {
 
     /// Writes an object, new or changed. It gets its resourceVersion here, and unless it says who manages its fields,
     /// that stays as it was.
-    pub(crate) fn put(&mut self, kind: &'static Kind, key: &str, value: Value) -> Arc<Object> {
+    pub(crate) fn put(&mut self, kind: &Kind, key: &str, value: Value) -> Arc<Object> {
         let object = self.render(kind, key, value);
         self.keep(kind, key, object)
     }
@@ -161,7 +166,7 @@ impl Txn<'_> {
     /// Like `put`, for what clients write: there is a limit to the size of objects, which field managers yield to.
     pub(crate) fn put_limited(
         &mut self,
-        kind: &'static Kind,
+        kind: &Kind,
         key: &str,
         value: Value,
     ) -> Result<Arc<Object>, Status> {
@@ -174,7 +179,7 @@ impl Txn<'_> {
     }
 
     /// The object as it will be.
-    fn render(&self, kind: &'static Kind, key: &str, mut value: Value) -> Arc<Object> {
+    fn render(&self, kind: &Kind, key: &str, mut value: Value) -> Arc<Object> {
         if value["metadata"].get("managedFields").is_none()
             && let Some(old) = self.get(kind, key)
         {
@@ -191,7 +196,7 @@ impl Txn<'_> {
         Object::new(value, revision)
     }
 
-    fn keep(&mut self, kind: &'static Kind, key: &str, object: Arc<Object>) -> Arc<Object> {
+    fn keep(&mut self, kind: &Kind, key: &str, object: Arc<Object>) -> Arc<Object> {
         if !self.dry_run {
             self.commit(kind, key, Some(object.clone()));
         }
@@ -199,14 +204,14 @@ impl Txn<'_> {
     }
 
     /// Removes an object. Watchers see its last state at a new revision.
-    pub(crate) fn remove(&mut self, kind: &'static Kind, key: &str) {
+    pub(crate) fn remove(&mut self, kind: &Kind, key: &str) {
         if !self.dry_run {
             self.commit(kind, key, None);
         }
     }
 
     /// The single write path: revision, objects, log, watchers, observer, in this order under one lock.
-    fn commit(&mut self, kind: &'static Kind, key: &str, new: Option<Arc<Object>>) {
+    fn commit(&mut self, kind: &Kind, key: &str, new: Option<Arc<Object>>) {
         let shelf_number = kind.shelf();
         let state = &mut *self.state;
         let shelf = &mut state.shelves[shelf_number];
@@ -239,7 +244,10 @@ impl Txn<'_> {
                 None => state.expiry.removed(&spot),
             }
         }
-        state.owners.note(shelf_number, key, old.as_deref(), after);
+        let catalogue = &self.store.api.read().catalogue;
+        state
+            .owners
+            .note(catalogue, shelf_number, key, old.as_deref(), after);
         state.revision += 1;
         let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
         state.history.push(shelf_number, logged.clone());
@@ -257,7 +265,7 @@ impl Txn<'_> {
             .0
             .extend(watchers.filter_map(|watcher| watcher.offer(&logged, &frames, activity)));
         if let Some(observer) = &self.store.observer {
-            observer.observe(logged.committed(kind.stored(), self.client));
+            observer.observe(logged.committed(&kind.stored(), self.client));
         }
     }
 
@@ -276,7 +284,7 @@ impl Txn<'_> {
     /// Where the log no longer reaches back far enough there is no watch, but a number for it.
     pub(crate) fn watch(
         &mut self,
-        kind: &'static Kind,
+        kind: &Kind,
         selection: Selection,
         start: Start,
     ) -> Result<Arc<Watcher>, (u64, Gone)> {
@@ -304,7 +312,7 @@ impl Txn<'_> {
         let watcher = Arc::new(Watcher {
             id,
             client: self.client.clone(),
-            kind,
+            kind: kind.clone(),
             selection,
             after,
             limit: self.store.options.watch_queue,
@@ -316,14 +324,14 @@ impl Txn<'_> {
     }
 
     /// The objects of a namespace in a resource.
-    pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<Arc<Object>> {
+    pub(crate) fn in_namespace(&self, kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
             .map(|(_, object)| object.clone())
             .collect()
     }
 
     /// Whether a resource has any object in a namespace.
-    pub(crate) fn has_content(&self, kind: &'static Kind, namespace: &str) -> bool {
+    pub(crate) fn has_content(&self, kind: &Kind, namespace: &str) -> bool {
         let mut objects = namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace));
         objects.next().is_some()
     }
@@ -336,20 +344,21 @@ impl Txn<'_> {
     }
 
     /// The next object that garbage collection has to look at.
-    pub(crate) fn next_to_collect(&mut self) -> Option<(&'static Kind, Arc<str>)> {
+    pub(crate) fn next_to_collect(&mut self) -> Option<(Kind, Arc<str>)> {
+        let api = self.api();
         let (shelf, key) = self.state.owners.next()?;
-        Some((KINDS[shelf], key))
+        Some((api.catalogue.at(shelf)?.clone(), key))
     }
 
     /// Leaves an object to garbage collection until other resources are served.
-    pub(crate) fn collect_later(&mut self, kind: &'static Kind, key: &Arc<str>) {
+    pub(crate) fn collect_later(&mut self, kind: &Kind, key: &Arc<str>) {
         self.state.owners.park((kind.shelf(), key.clone()));
     }
 
     /// The next object whose time has come, of those that are kept for a while only.
-    pub(crate) fn next_expired(&mut self) -> Option<(&'static Kind, Arc<str>)> {
+    pub(crate) fn next_expired(&mut self) -> Option<(Kind, Arc<str>)> {
         let (shelf, key) = self.state.expiry.next(Instant::now())?;
-        Some((KINDS[shelf], key))
+        Some((self.api().catalogue.at(shelf)?.clone(), key))
     }
 
     pub(crate) fn has_garbage(&self) -> bool {
@@ -357,11 +366,13 @@ impl Txn<'_> {
     }
 
     /// What refers to an owner of that uid.
-    pub(crate) fn dependents(&self, uid: &str) -> Vec<(&'static Kind, Arc<Object>)> {
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<(Kind, Arc<Object>)> {
+        let api = self.api();
         let spots = self.state.owners.of(uid).into_iter();
         spots
             .filter_map(|(shelf, key)| {
-                Some((KINDS[shelf], self.state.shelves[shelf].objects.get(&key)?.clone()))
+                let object = self.state.shelves[shelf].objects.get(&key)?.clone();
+                Some((api.catalogue.at(shelf)?.clone(), object))
             })
             .collect()
     }

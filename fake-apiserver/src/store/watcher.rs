@@ -32,7 +32,7 @@ pub(crate) enum Start {
 pub(crate) struct Watcher {
     pub(crate) id: u64,
     pub(crate) client: Arc<str>,
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: Kind,
     pub(super) selection: Selection,
     /// The queue holds only changes after this revision.
     pub(super) after: u64,

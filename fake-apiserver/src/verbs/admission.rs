@@ -22,7 +22,7 @@ const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// Admits a new object: completes it, or refuses it.
-pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+pub(super) fn admit(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
     namespace(txn, kind, object)?;
     for plugin in kind.admission {
         match plugin {
@@ -42,7 +42,7 @@ fn namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
     if namespace.is_empty() {
         return Ok(());
     }
-    let Some(found) = txn.get(NAMESPACE, namespace) else {
+    let Some(found) = txn.get(&NAMESPACE, namespace) else {
         return Err(Status::not_found(NAMESPACE.resource(), namespace));
     };
     if !metadata::is_deleting(&found.value) {
@@ -86,7 +86,7 @@ pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Va
         class.unwrap_or_default().to_owned()
     };
     let name = class(new);
-    let found = txn.get(STORAGE_CLASS, &name).filter(|_| name == class(old));
+    let found = txn.get(&STORAGE_CLASS, &name).filter(|_| name == class(old));
     if found.is_some_and(|class| class.value["allowVolumeExpansion"] == true) {
         return Ok(());
     }
@@ -102,7 +102,7 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
         |pod: &Value, why: &str| Status::forbidden(kind.resource(), metadata::text(pod, "name"), why);
     let name = pod["spec"]["priorityClassName"].as_str().unwrap_or_default();
     let class = if name.is_empty() {
-        let classes = txn.snapshot(PRIORITY_CLASS).objects;
+        let classes = txn.snapshot(&PRIORITY_CLASS).objects;
         let defaults = classes
             .values()
             .filter(|class| class.value["globalDefault"] == true);
@@ -110,7 +110,7 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
             .min_by_key(|class| class.value["value"].as_i64())
             .cloned()
     } else {
-        let found = txn.get(PRIORITY_CLASS, name);
+        let found = txn.get(&PRIORITY_CLASS, name);
         Some(found.ok_or_else(|| refuse(pod, &format!("no PriorityClass with name {name} was found")))?)
     };
     let class = class.as_ref().map(|class| &class.value);
@@ -153,7 +153,7 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
 /// RuntimeClass: the class that a pod names is there.
 fn runtime_class(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = pod["spec"]["runtimeClassName"].as_str().unwrap_or_default();
-    if name.is_empty() || txn.get(RUNTIME_CLASS, name).is_some() {
+    if name.is_empty() || txn.get(&RUNTIME_CLASS, name).is_some() {
         return Ok(());
     }
     let why = format!("pod rejected: RuntimeClass {name:?} not found");
@@ -176,7 +176,7 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
         .filter(|name| !name.is_empty());
     let account = account.unwrap_or("default");
     let key = SERVICE_ACCOUNT.key(Some(namespace), account);
-    let Some(found) = txn.get(SERVICE_ACCOUNT, &key) else {
+    let Some(found) = txn.get(&SERVICE_ACCOUNT, &key) else {
         let why = format!(
             "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
         );
@@ -209,7 +209,7 @@ fn default_class(txn: &Txn<'_>, claim: &mut Value) {
     if named {
         return;
     }
-    let classes = txn.snapshot(STORAGE_CLASS).objects;
+    let classes = txn.snapshot(&STORAGE_CLASS).objects;
     let defaults = classes
         .values()
         .filter(|class| class.value["metadata"]["annotations"][IS_DEFAULT] == "true");

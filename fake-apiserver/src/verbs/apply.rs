@@ -24,7 +24,7 @@ pub(super) fn apply(
     body: &Result<Document, String>,
     validation: FieldValidation,
 ) -> Result<Answer, Status> {
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let live = match existing(txn, call) {
         Err(_) if call.target.part == Part::Main => None,
         found => Some(found?),
@@ -34,7 +34,7 @@ pub(super) fn apply(
     let writer = call.field_manager();
     let force = call.params.flag("force").unwrap_or_default();
     let (object, owners) = writer.apply(&txn.now, live.as_deref(), &document.value, force)?;
-    let decoded = decode(kind.stored(), object.into()).map_err(|why| match why {
+    let decoded = decode(&kind.stored(), object.into()).map_err(|why| match why {
         Undecodable::Version(status) => status,
         why => Status::internal(format!(
             "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",

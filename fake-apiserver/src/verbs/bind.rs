@@ -38,7 +38,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         }
     }
     scheduled(&mut pod, &txn.now);
-    txn.put(call.target.kind, &call.target.key(), pod);
+    txn.put(&call.target.kind, &call.target.key(), pod);
     Ok(Answer::Status(Status::created()))
 }
 
@@ -77,7 +77,7 @@ fn refuse_bound(pod: &Value, binding: &Value, node: &str) -> Result<(), Status> 
     if !uid.is_empty() && uid != metadata::text(pod, "uid") {
         let kind = POD.resource();
         let why = wrong_uid(
-            POD,
+            &POD,
             &POD.key(Some(metadata::text(pod, "namespace")), name),
             uid,
             metadata::text(pod, "uid"),

@@ -33,7 +33,7 @@ pub(crate) struct Call {
 /// What a request is for.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: Kind,
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) part: Part,
@@ -78,7 +78,7 @@ pub(crate) enum Answer {
 
 /// An accepted list.
 pub(crate) struct ListPlan {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: Kind,
     pub(crate) snapshot: Snapshot,
     pub(crate) selection: Selection,
     pub(crate) limit: usize,
@@ -117,7 +117,7 @@ impl Call {
     pub(crate) fn field_manager(&self) -> FieldManager<'_> {
         let named = self.params.get("fieldManager");
         FieldManager {
-            kind: self.target.kind,
+            kind: &self.target.kind,
             manager: if named.is_empty() { self.client() } else { named },
             part: self.target.part,
         }
@@ -142,11 +142,11 @@ impl Target {
     }
 
     /// What an object is for a request that names it.
-    pub(crate) fn of(kind: &'static Kind, object: &Value) -> Self {
+    pub(crate) fn of(kind: &Kind, object: &Value) -> Self {
         let text =
             |field: &str| Some(metadata::text(object, field).to_owned()).filter(|text| !text.is_empty());
         Self {
-            kind,
+            kind: kind.clone(),
             namespace: text("namespace"),
             name: text("name"),
             part: Part::Main,

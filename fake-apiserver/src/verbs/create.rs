@@ -20,7 +20,7 @@ use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 
 pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let Payload::Object(body) = std::mem::replace(&mut call.payload, Payload::None) else {
         return Err(no_body());
     };
@@ -50,7 +50,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
 
 /// Makes an object of one whose owners are recorded.
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
-    let kind = target.kind;
+    let kind = &target.kind;
     admission::admit(txn, kind, &mut object)?;
     prepare(txn, kind, &mut object)?;
     escalation::check(txn, kind, None, &object)?;
@@ -71,7 +71,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     })
 }
 
-fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
     // A revision that is no number is none.
     if metadata::text(object, "resourceVersion")
         .parse::<u64>()
@@ -83,7 +83,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
     }
     let stored = kind.stored();
     if stored.status && !stored.keeps_status {
-        let empty = Type::of(stored).field("status").map(|field| zero(&field.form));
+        let empty = Type::of(&stored).field("status").map(|field| zero(&field.form));
         json::assign(object, "status", empty.unwrap_or_default());
     }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
@@ -99,7 +99,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
     Ok(())
 }
 
-fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
+fn validate(kind: &Kind, object: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
     metadata::validate_generated(object, kind.name_rule, &mut faults);
     metadata::validate(object, kind.name_rule, &mut faults);

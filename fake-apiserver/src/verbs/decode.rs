@@ -3,7 +3,7 @@
 //! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
 
 use super::call::Patch;
-use crate::kinds::Kind;
+use crate::kinds::{Catalogue, Kind};
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
 use crate::machinery::metadata;
@@ -35,7 +35,7 @@ pub(crate) enum Undecodable {
 }
 
 /// Decodes a body for a resource.
-pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded, Undecodable> {
+pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
     let Document {
         value: mut object,
         duplicates,
@@ -49,7 +49,7 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
-        conform(Type::of(stored), &mut object).map_err(Undecodable::Form)?;
+        conform(Type::of(&stored), &mut object).map_err(Undecodable::Form)?;
     }
     // Links went away in 1.20.
     metadata::set(&mut object, "selfLink", None);
@@ -69,7 +69,7 @@ pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String
 const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 
 /// Checks kind and version, or fills them in: some clients send neither.
-fn identify(kind: &'static Kind, object: &mut Value) -> Result<(), Undecodable> {
+fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
     let expected = kind.api_version();
     let Some(members) = object.as_object_mut() else {
         return Err(Undecodable::Version(Status::bad_request(
@@ -95,8 +95,8 @@ fn identify(kind: &'static Kind, object: &mut Value) -> Result<(), Undecodable> 
         Some((_, short)) => short,
         None => version.as_str(),
     };
-    let why = match Kind::find_kind(&version, &sent) {
-        Some(other) if other.kind == kind.kind && std::ptr::eq(other.stored(), kind.stored()) => {
+    let why = match Catalogue::built_in().find_kind(&version, &sent) {
+        Some(other) if other.kind == kind.kind && other.stored() == kind.stored() => {
             return Err(Undecodable::Version(Status::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({expected})"
             ))));
@@ -128,7 +128,7 @@ pub(crate) fn identify_as(version: &str, kind: &str, object: &Value) -> Result<(
         return Ok(());
     }
     let short = sent_version.rsplit('/').next().unwrap_or_default();
-    let why = match Kind::find_kind(sent_version, sent) {
+    let why = match Catalogue::built_in().find_kind(sent_version, sent) {
         Some(_) => format!("converting ({short}.{sent}) to (core.{kind}): unknown conversion"),
         None => format!("no kind {sent:?} is registered for version {sent_version:?} in {SCHEME}"),
     };

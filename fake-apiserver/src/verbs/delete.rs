@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
-    let (kind, name) = (call.target.kind, call.target.name());
+    let (kind, name) = (&call.target.kind, call.target.name());
     if kind.undeletable.contains(&name) {
         let why = format!("this {} may not be deleted", kind.singular);
         return Err(Status::forbidden(kind.resource(), name, &why));
@@ -27,7 +27,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let selection = selection(call)?;
     let (snapshot, after) = list::snapshot(txn, call)?;
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection, after.as_deref())
@@ -39,7 +39,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
         ..snapshot
     };
     Ok(Answer::List(ListPlan {
-        kind,
+        kind: kind.clone(),
         snapshot,
         selection,
         limit: usize::MAX,

@@ -19,12 +19,7 @@ use std::collections::BTreeMap;
 const PARTS_MAX: usize = 20_000;
 
 /// Checks an object before it is written.
-pub(super) fn check(
-    txn: &Txn<'_>,
-    kind: &'static Kind,
-    old: Option<&Value>,
-    new: &Value,
-) -> Result<(), Status> {
+pub(super) fn check(txn: &Txn<'_>, kind: &Kind, old: Option<&Value>, new: &Value) -> Result<(), Status> {
     // What the server itself writes has no user.
     let Some(user) = txn.user.clone() else {
         return Ok(());
@@ -71,7 +66,7 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
 struct Grantor<'a, 'b> {
     txn: &'a Txn<'b>,
     user: &'a User,
-    kind: &'static Kind,
+    kind: &'a Kind,
 }
 
 impl Grantor<'_, '_> {
@@ -96,9 +91,9 @@ impl Grantor<'_, '_> {
         );
         let role = binding["roleRef"]["name"].as_str().unwrap_or_default();
         let role_kind = if binding["roleRef"]["kind"] == "Role" {
-            ROLE
+            &ROLE
         } else {
-            CLUSTER_ROLE
+            &CLUSTER_ROLE
         };
         if self.may("bind", role_kind.plural, namespace, role) {
             return Ok(());

@@ -29,7 +29,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     let mut eviction = body.value.clone();
     let of = Type::find("policy/v1", "Eviction").expect("evictions are in the table of messages");
-    conform(of, &mut eviction).map_err(|error| Undecodable::Form(error).of_body(call.target.kind))?;
+    conform(of, &mut eviction).map_err(|error| Undecodable::Form(error).of_body(&call.target.kind))?;
     let named = metadata::text(&eviction, "name");
     if named != call.target.name() {
         return Err(Status::bad_request(
@@ -65,7 +65,7 @@ fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
         None => *list = json!([condition]),
     }
     metadata::set(&mut changed, "managedFields", Some(pod.managed().into()));
-    txn.put(call.target.kind, &call.target.key(), changed)
+    txn.put(&call.target.kind, &call.target.key(), changed)
 }
 
 /// Whether a budget protects the pod: not one that has ended, has not begun or is being deleted.
@@ -108,7 +108,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let now = (*txn.now).into();
     json::member(&mut changed["status"], "disruptedPods").insert(name, now);
     let writer = FieldManager {
-        kind: POD_DISRUPTION_BUDGET,
+        kind: &POD_DISRUPTION_BUDGET,
         manager: "kube-apiserver",
         part: Part::Status,
     };
@@ -117,7 +117,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
         Some(metadata::text(&budget.value, "namespace")),
         metadata::text(&budget.value, "name"),
     );
-    txn.put(POD_DISRUPTION_BUDGET, &key, changed);
+    txn.put(&POD_DISRUPTION_BUDGET, &key, changed);
     Ok(())
 }
 
@@ -177,7 +177,7 @@ fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
         !selector.is_null()
             && LabelSelector::from_object(selector).is_some_and(|selector| selector.matches(pod))
     };
-    txn.in_namespace(POD_DISRUPTION_BUDGET, metadata::text(pod, "namespace"))
+    txn.in_namespace(&POD_DISRUPTION_BUDGET, metadata::text(pod, "namespace"))
         .into_iter()
         .filter(|budget| selects(&budget.value))
         .collect()

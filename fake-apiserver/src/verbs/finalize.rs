@@ -20,7 +20,7 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
-    let decoded = decode(NAMESPACE, body.clone()).map_err(|why| why.of_body(NAMESPACE))?;
+    let decoded = decode(&NAMESPACE, body.clone()).map_err(|why| why.of_body(&NAMESPACE))?;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
     let mut faults = Faults::default();
@@ -41,6 +41,6 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     let object = store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {
         code: 200,
-        object: shown(NAMESPACE, object),
+        object: shown(&NAMESPACE, object),
     })
 }

@@ -14,7 +14,7 @@ const GENERATED_SUFFIX: usize = 5;
 const GENERATE_ATTEMPTS: usize = 8;
 
 /// Completes `generateName`; whether the name is free is tried a few times, as the real server does.
-pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
+pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) {
     let base = metadata::text(object, "generateName").to_owned();
     if base.is_empty() || !metadata::text(object, "name").is_empty() {
         return;

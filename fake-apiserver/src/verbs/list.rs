@@ -28,9 +28,9 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let limit = limit
         .and_then(|limit| usize::try_from(limit).ok())
         .filter(|limit| *limit > 0);
-    let (kind, limit) = (call.target.kind, limit.unwrap_or(usize::MAX));
+    let (kind, limit) = (&call.target.kind, limit.unwrap_or(usize::MAX));
     Ok(Answer::List(ListPlan {
-        kind,
+        kind: kind.clone(),
         snapshot,
         selection,
         limit,
@@ -40,7 +40,7 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// The requested state, and the key after which its page begins.
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let token = call.params.get("continue");
     let asked = call.params.get("resourceVersion");
     if !token.is_empty() {
@@ -88,7 +88,7 @@ impl ListPlan {
             limit,
             after,
         } = self;
-        let objects = selection.narrow(kind, snapshot.objects);
+        let objects = selection.narrow(&kind, snapshot.objects);
         // The real server looks for more before it looks what that is; only a name leads to one object directly.
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
@@ -104,7 +104,7 @@ impl ListPlan {
             }
             if selection.matches_within(object) {
                 last = Some(key);
-                page.push(shown(kind, object.clone()));
+                page.push(shown(&kind, object.clone()));
             }
         }
         let plain = selection.labels.is_empty() && selection.fields.is_empty();

@@ -27,7 +27,7 @@ const OPERATIONS_MAX: usize = 10_000;
 const MANAGERS: &str = "/metadata/managedFields";
 
 pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let options = WriteOptions::of_patch(&call.params, matches!(call.payload, Payload::Apply(_)))?;
     txn.dry_run = options.dry_run;
     let (style, body) = match &call.payload {

@@ -19,14 +19,14 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     Ok(Answer::Object {
         code: 200,
-        object: shown(call.target.kind, object),
+        object: shown(&call.target.kind, object),
     })
 }
 
 /// The object that a request names, as a perturbation has it seen.
 fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
-    let snapshot = txn.snapshot_as_of(target.kind, call.stale);
+    let snapshot = txn.snapshot_as_of(&target.kind, call.stale);
     let found = snapshot.objects.get(target.key().as_str()).cloned();
     found.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
 }
@@ -34,6 +34,6 @@ fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
 /// The object that a request names.
 pub(super) fn existing(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
-    txn.get(target.kind, &target.key())
+    txn.get(&target.kind, &target.key())
         .ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
 }

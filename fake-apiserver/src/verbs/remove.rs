@@ -24,7 +24,7 @@ pub(super) fn remove(
     old: &Arc<Object>,
     options: &DeleteOptions,
 ) -> Result<Answer, Status> {
-    let kind = target.kind;
+    let kind = &target.kind;
     options.check(kind, target.name(), &old.value)?;
     let mut object = Value::clone(&old.value);
     let grace = (kind.grace)(&object, txn.options(), options.grace_seconds);
@@ -134,7 +134,7 @@ pub(crate) fn collect(
 /// get their turn now and then: no more than in the real server need it look like one change.
 pub(super) fn remove_each(
     txn: &mut Txn<'_>,
-    kind: &'static Kind,
+    kind: &Kind,
     objects: &[Arc<Object>],
     options: &DeleteOptions,
 ) -> Result<(), Status> {
@@ -151,7 +151,7 @@ pub(super) fn remove_each(
 }
 
 /// Deletes every object of a kind in a namespace.
-pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
+pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects = txn.in_namespace(kind, namespace);
     // Without preconditions nothing refuses it.
@@ -160,6 +160,6 @@ pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str
 
 /// The present state of an object, unless it has gone.
 fn still_there(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
-    let found = txn.get(target.kind, &target.key())?;
+    let found = txn.get(&target.kind, &target.key())?;
     (metadata::text(&found.value, "uid") == metadata::text(&object.value, "uid")).then_some(found)
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 /// create of a kind that is a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let manager = call.field_manager().manager.to_owned();
     let Payload::Object(body) = call.payload else {
         return Err(no_body());

@@ -124,7 +124,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     }
     let scale = decode(txn, options.validation, document.value.clone())?;
     check_name(&call.target, &scale)?;
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let mut wanted = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": {"name": call.target.name(), "namespace": call.target.namespace},

@@ -5,7 +5,7 @@ use super::call::{Answer, Call, Payload};
 use super::options::dry_run;
 use super::read::existing;
 use crate::access::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
-use crate::kinds::{Kind, token_lifetime};
+use crate::kinds::{Catalogue, token_lifetime};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::{GroupResource, Status};
 use crate::machinery::{json, metadata};
@@ -130,7 +130,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bou
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
     let mut bindable = BINDABLE
         .iter()
-        .filter_map(|plural| Kind::find_resource("", plural));
+        .filter_map(|plural| Catalogue::built_in().find_resource("", plural));
     let kind = bindable
         .find(|kind| kind.kind == text("kind") && text("apiVersion") == "v1")
         .ok_or_else(|| {
@@ -153,7 +153,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bou
         return Err(Status::conflict(kind.resource(), text("name"), &why));
     }
     Ok(Some(Bound {
-        kind,
+        kind: kind.clone(),
         name: text("name").to_owned(),
         uid: uid.to_owned(),
     }))

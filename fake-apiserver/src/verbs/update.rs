@@ -16,7 +16,7 @@ use crate::store::Txn;
 use serde_json::Value;
 
 pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
-    let kind = call.target.kind;
+    let kind = &call.target.kind;
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
@@ -60,6 +60,6 @@ fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
     if wanted.is_empty() || wanted == uid {
         return Ok(());
     }
-    let why = wrong_uid(target.kind, &target.key(), wanted, uid);
+    let why = wrong_uid(&target.kind, &target.key(), wanted, uid);
     Err(Status::conflict(target.kind.resource(), target.name(), &why))
 }

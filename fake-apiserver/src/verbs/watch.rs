@@ -27,7 +27,7 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     // take bookmarks.
     let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && asked.is_none()));
     let watcher = txn
-        .watch(call.target.kind, selection, start)
+        .watch(&call.target.kind, selection, start)
         .map_err(|(watch, gone)| {
             (
                 watch,

@@ -56,7 +56,7 @@ pub(super) fn replace(
     mut new: Value,
     by: Option<FieldManager<'_>>,
 ) -> Result<Arc<Object>, Status> {
-    let kind = target.kind;
+    let kind = &target.kind;
     let sent = asked_revision(&new)?;
     if sent.is_empty() && !kind.unconditional_update {
         let mut faults = Faults::default();
@@ -89,7 +89,7 @@ pub(crate) fn store(
     old: &Arc<Object>,
     mut new: Value,
 ) -> Result<Arc<Object>, Status> {
-    let kind = target.kind;
+    let kind = &target.kind;
     let key = target.key();
     if is_finished(kind, &new) {
         // The answer shows the object without its finalizers at the revision that it had.
@@ -140,7 +140,7 @@ pub(super) fn carry_over(new: &mut Value, old: &Value) {
 
 /// The main path leaves the status alone; `/status`, and `/approval`, which is a part of it, leave all else alone but
 /// metadata.
-fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
+fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
         return;
     };
@@ -160,7 +160,7 @@ fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
     }
 }
 
-fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
+fn count_generation(kind: &Kind, new: &mut Value, old: &Value) {
     if kind.generation == Generation::None
         || kind.generation_of.iter().all(|field| new[*field] == old[*field])
     {
@@ -170,13 +170,7 @@ fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
     metadata::set(new, "generation", Some(generation.into()));
 }
 
-fn validate(
-    kind: &'static Kind,
-    target: &Target,
-    new: &Value,
-    old: &Value,
-    profile: Profile,
-) -> Result<(), Status> {
+fn validate(kind: &Kind, target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<(), Status> {
     let mut faults = Faults::default();
     // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
     metadata::validate_common(new, |_| Vec::new(), &mut faults);

@@ -4,7 +4,7 @@
 //! what ends them: time, and the end of the account or of the object that they are bound to.
 
 use super::user::{Authenticated, Lookup, User};
-use crate::kinds::{Kind, SERVICE_ACCOUNT};
+use crate::kinds::{Catalogue, Kind, SERVICE_ACCOUNT};
 use crate::machinery::{json, metadata};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -34,7 +34,7 @@ pub(crate) struct Claim {
 
 /// The object that a token lives and dies with.
 pub(crate) struct Bound {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: Kind,
     pub(crate) name: String,
     pub(crate) uid: String,
 }
@@ -120,19 +120,19 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
 fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     let private = &claims["kubernetes.io"];
     let namespace = private["namespace"].as_str()?;
-    let alive = |kind: &'static Kind, named: &Value| {
+    let alive = |kind: &Kind, named: &Value| {
         let key = kind.key(Some(namespace), named["name"].as_str()?);
         let found = lookup(kind, &key)?;
         (named["uid"].as_str() == Some(metadata::text(&found.value, "uid"))).then_some(())
     };
     let account = &private["serviceaccount"];
-    alive(SERVICE_ACCOUNT, account)?;
+    alive(&SERVICE_ACCOUNT, account)?;
     let mut extra = BTreeMap::new();
     let id = format!("JTI={}", claims["jti"].as_str()?);
     extra.insert("authentication.kubernetes.io/credential-id".to_owned(), vec![id]);
     for kind in BINDABLE
         .iter()
-        .filter_map(|plural| Kind::find_resource("", plural))
+        .filter_map(|plural| Catalogue::built_in().find_resource("", plural))
     {
         let Some(bound) = private.get(kind.singular) else {
             continue;
@@ -161,8 +161,8 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    fn account(kind: &'static Kind, key: &str) -> Option<Arc<Object>> {
-        let found = std::ptr::eq(kind, SERVICE_ACCOUNT) && key == "ns/robot";
+    fn account(kind: &Kind, key: &str) -> Option<Arc<Object>> {
+        let found = *kind == SERVICE_ACCOUNT && key == "ns/robot";
         found.then(|| {
             Object::new(
                 json!({"metadata": {"name": "robot", "namespace": "ns", "uid": "u"}}),

@@ -28,7 +28,7 @@ pub struct User {
 }
 
 /// Reads an object of the store; handed in because some callers hold the store's lock already.
-pub(crate) type Lookup<'a> = dyn Fn(&'static Kind, &str) -> Option<Arc<Object>> + 'a;
+pub(crate) type Lookup<'a> = dyn Fn(&Kind, &str) -> Option<Arc<Object>> + 'a;
 
 /// A token that was found good.
 pub(crate) struct Authenticated {

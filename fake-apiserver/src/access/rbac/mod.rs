@@ -87,18 +87,18 @@ pub(crate) struct Sources {
 }
 
 /// Whether objects of this kind are part of the policy.
-pub(crate) fn is_source(kind: &'static Kind) -> bool {
+pub(crate) fn is_source(kind: &Kind) -> bool {
     kind.grants.is_some()
 }
 
 impl Sources {
     /// Reads the four resources through `read`.
-    pub(crate) fn read(read: impl Fn(&'static Kind) -> Objects) -> Self {
+    pub(crate) fn read(read: impl Fn(&Kind) -> Objects) -> Self {
         Self {
-            cluster_roles: read(CLUSTER_ROLE),
-            cluster_role_bindings: read(CLUSTER_ROLE_BINDING),
-            roles: read(ROLE),
-            role_bindings: read(ROLE_BINDING),
+            cluster_roles: read(&CLUSTER_ROLE),
+            cluster_role_bindings: read(&CLUSTER_ROLE_BINDING),
+            roles: read(&ROLE),
+            role_bindings: read(&ROLE_BINDING),
         }
     }
 }

@@ -12,8 +12,7 @@ mod texts;
 mod version2;
 
 use super::served;
-use crate::config::release::Profile;
-use crate::kinds::Kind;
+use crate::kinds::{Api, Kind};
 use crate::machinery::json;
 use crate::protobuf::gnostic;
 use bytes::{Bytes, BytesMut};
@@ -100,9 +99,9 @@ pub(super) fn place(group: &str, version: &str) -> String {
 }
 
 /// All places of the index.
-pub(crate) fn places(profile: Profile) -> Vec<String> {
+pub(crate) fn places(api: &Api) -> Vec<String> {
     let mut places = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
-    for (group, version) in served::versions(profile) {
+    for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
         if !group.is_empty() && !places.contains(&of_group) {
             places.push(of_group);
@@ -114,35 +113,35 @@ pub(crate) fn places(profile: Profile) -> Vec<String> {
 }
 
 /// The document of a place, in version 3.
-pub(crate) fn document(place: &str, profile: Profile) -> Option<Arc<OpenApiDocument>> {
-    places(profile).iter().any(|known| known == place).then(|| {
-        let rows = rows(place, profile);
-        kept(OpenApiVersion::Three, place, &rows, profile, || {
-            made(place, &rows, profile)
+pub(crate) fn document(place: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
+    places(api).iter().any(|known| known == place).then(|| {
+        let rows = rows(place, api);
+        kept(OpenApiVersion::Three, place, &rows, api, || {
+            made(place, &rows, api)
         })
     })
 }
 
 /// The document of everything, in version 2.
-pub(crate) fn everything(profile: Profile) -> Arc<OpenApiDocument> {
-    let places = places(profile);
-    let rows: Vec<&Kind> = places.iter().flat_map(|place| rows(place, profile)).collect();
-    kept(OpenApiVersion::Two, "", &rows, profile, || {
+pub(crate) fn everything(api: &Api) -> Arc<OpenApiDocument> {
+    let places = places(api);
+    let rows: Vec<&Kind> = places.iter().flat_map(|place| rows(place, api)).collect();
+    kept(OpenApiVersion::Two, "", &rows, api, || {
         let documents = places
             .iter()
-            .map(|place| made(place, &self::rows(place, profile), profile));
+            .map(|place| made(place, &self::rows(place, api), api));
         version2::from(documents)
     })
 }
 
 /// The rows of the table that a place is about.
-fn rows(place: &str, profile: Profile) -> Vec<&'static Kind> {
-    let versions = served::versions(profile);
+fn rows<'a>(place: &str, api: &'a Api) -> Vec<&'a Kind> {
+    let versions = served::versions(api);
     let home = versions
         .into_iter()
         .find(|(group, version)| self::place(group, version) == place);
     home.map_or(Vec::new(), |(group, version)| {
-        served::of_group(group, version, profile).collect()
+        served::of_group(group, version, api).collect()
     })
 }
 
@@ -150,13 +149,13 @@ fn rows(place: &str, profile: Profile) -> Vec<&'static Kind> {
 fn kept(
     form: OpenApiVersion,
     place: &str,
-    rows: &[&'static Kind],
-    profile: Profile,
+    rows: &[&Kind],
+    api: &Api,
     make: impl FnOnce() -> Value,
 ) -> Arc<OpenApiDocument> {
     let key = Key {
         form,
-        release: profile.release.to_string(),
+        release: api.profile.release.to_string(),
         place: place.to_owned(),
         rows: rows.iter().map(|kind| (kind.group, kind.plural)).collect(),
     };
@@ -178,7 +177,7 @@ fn kept(
     made
 }
 
-fn made(place: &str, rows: &[&'static Kind], profile: Profile) -> Value {
+fn made(place: &str, rows: &[&Kind], api: &Api) -> Value {
     let mut schemas = Schemas::default();
     let paths: Map<String, Value> = match rows.first() {
         Some(row) => [paths::of_resources(place, row.group, row.version, &mut schemas)]
@@ -192,7 +191,7 @@ fn made(place: &str, rows: &[&'static Kind], profile: Profile) -> Value {
     };
     json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": profile.release.to_string()},
+        "info": {"title": "Kubernetes", "version": api.profile.release.to_string()},
         "paths": paths,
         "components": {
             "schemas": schemas.finish(),

@@ -134,7 +134,7 @@ pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 
 /// What operations on a path have in common.
 pub(super) struct Operand<'a> {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'a Kind,
     /// Group, version and kind of what is sent and returned.
     pub(super) body: (&'a str, &'a str, &'a str),
     /// The end of the names of operations.

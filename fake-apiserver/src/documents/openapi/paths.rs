@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 type PathEntry = (String, Value);
 
 /// All paths of a resource.
-pub(super) fn of_kind(place: &str, kind: &'static Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
+pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
     let verbs = verbs(kind);
     let has = |verb: &str| verbs.contains(&verb);
     let namespace = if kind.namespaced {
@@ -87,7 +87,7 @@ fn with_name<'a>(named: &[&'a str]) -> Vec<&'a str> {
 fn of_part(
     object: &str,
     of_one: &str,
-    kind: &'static Kind,
+    kind: &Kind,
     part: &Subentry,
     schemas: &mut Schemas,
     named: &[&str],

@@ -16,7 +16,7 @@ mod warn;
 
 use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource};
+use super::{Admission, Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
@@ -26,7 +26,7 @@ use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
-pub(super) static POD: Kind = Kind {
+pub(super) static POD: Row = Row {
     kind: "Pod",
     plural: "pods",
     singular: "pod",

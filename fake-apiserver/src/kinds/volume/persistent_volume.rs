@@ -1,7 +1,7 @@
 //! PersistentVolume.
 
 use super::super::selectors::{self, Values};
-use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
+use super::super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, outdated};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -10,7 +10,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-pub(in crate::kinds) static PERSISTENT_VOLUME: Kind = Kind {
+pub(in crate::kinds) static PERSISTENT_VOLUME: Row = Row {
     kind: "PersistentVolume",
     plural: "persistentvolumes",
     singular: "persistentvolume",

@@ -1,6 +1,6 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
-use super::super::{Admission, Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated, selectors};
+use super::super::{Admission, Hooks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{claim_diff, claim_source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -10,7 +10,7 @@ use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
-pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
+pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
     kind: "PersistentVolumeClaim",
     plural: "persistentvolumeclaims",
     singular: "persistentvolumeclaim",

@@ -5,7 +5,7 @@
 
 use super::fields_v1;
 use super::set::Set;
-use crate::kinds::Kind;
+use crate::kinds::{Catalogue, Kind};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ struct ManagedFieldsEntry<'a> {
 
 /// All entries of an object.
 pub(super) struct Entries<'a> {
-    kind: &'static Kind,
+    kind: Kind,
     list: Vec<ManagedFieldsEntry<'a>>,
 }
 
@@ -99,7 +99,7 @@ impl Id<'_> {
 
 impl<'a> Entries<'a> {
     /// Nobody owns anything.
-    pub(super) fn none(kind: &'static Kind) -> Self {
+    pub(super) fn none(kind: &Kind) -> Self {
         Self {
             kind: kind.stored(),
             list: Vec::new(),
@@ -107,7 +107,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Reads the JSON of an object's entries; `None` where it is malformed. An empty text is no entries.
-    pub(super) fn read(kind: &'static Kind, text: &'a str) -> Option<Self> {
+    pub(super) fn read(kind: &Kind, text: &'a str) -> Option<Self> {
         let mut entries = Self::none(kind);
         if text.is_empty() {
             return Some(entries);
@@ -292,12 +292,12 @@ impl<'a> Entries<'a> {
         }
     }
 
-    fn version(&self, api_version: &str) -> Option<&'static Kind> {
+    fn version(&self, api_version: &str) -> Option<Kind> {
         if self.kind.has_version(api_version) {
-            return Some(self.kind);
+            return Some(self.kind.clone());
         }
-        let found = Kind::find_kind(api_version, self.kind.kind)?;
-        std::ptr::eq(found.stored(), self.kind).then_some(found)
+        let found = Catalogue::built_in().find_kind(api_version, self.kind.kind)?;
+        (found.stored() == self.kind).then(|| found.clone())
     }
 }
 

@@ -17,12 +17,12 @@ const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The conflicts without the fields that client-side apply has set and that are unchanged since.
 pub(super) fn reduce(
-    kind: &'static Kind,
+    kind: &Kind,
     live: &Value,
     conflicts: Vec<(String, Set<'_>)>,
 ) -> Vec<(String, Vec<String>)> {
     let document = last_applied(kind, live);
-    let nature = Nature::Struct(Type::of(kind.stored()));
+    let nature = Nature::Struct(Type::of(&kind.stored()));
     let allowed = document.as_ref().map(|document| {
         let changes = compare(nature, document, live);
         let changed = changes.modified.union(changes.added).union(changes.removed);
@@ -41,7 +41,7 @@ pub(super) fn reduce(
 }
 
 /// The last document of client-side apply, in the form in which objects are stored; none that does not fit.
-fn last_applied(kind: &'static Kind, live: &Value) -> Option<Value> {
+fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     let mut document: Value = serde_json::from_str(text).ok()?;
     if document["apiVersion"] != kind.api_version() {

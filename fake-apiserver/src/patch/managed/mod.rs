@@ -53,7 +53,7 @@ const UNOWNED: [&str; 8] = [
 #[derive(Clone, Copy)]
 pub(crate) struct FieldManager<'a> {
     /// The kind in the version that was written.
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: &'a Kind,
     /// Name of the manager.
     pub(crate) manager: &'a str,
     /// The part that was written.
@@ -219,10 +219,8 @@ impl FieldManager<'_> {
 
     /// `storage.k8s.io/v1, Kind=CSIDriver`, `/v1, Kind=Pod`.
     pub(crate) fn version_and_kind(self) -> String {
-        let Kind {
-            group, version, kind, ..
-        } = self.kind;
-        format!("{group}/{version}, Kind={kind}")
+        let kind = &self.kind;
+        format!("{}/{}, Kind={}", kind.group, kind.version, kind.kind)
     }
 
     /// Refuses to change what others own.
@@ -243,7 +241,7 @@ impl FieldManager<'_> {
     }
 
     fn of(self) -> &'static Type {
-        Type::of(self.kind.stored())
+        Type::of(&self.kind.stored())
     }
 
     fn nature(self) -> Nature {
@@ -261,7 +259,7 @@ impl FieldManager<'_> {
 
     /// Takes out the fields that this path leaves alone, as `GetResetFields` of the kind's strategy has them.
     fn reset(self, set: &mut Set<'_>) {
-        for path in untouched(self.kind.stored(), self.part) {
+        for path in untouched(&self.kind.stored(), self.part) {
             set.drop_all(path);
         }
     }
@@ -300,7 +298,7 @@ pub(crate) fn mark(value: &mut Value, written: String) {
 }
 
 /// Whether two texts of entries differ in times only.
-pub(crate) fn differ_in_times(kind: &'static Kind, one: &str, other: &str) -> bool {
+pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     match (Entries::read(kind, one), Entries::read(kind, other)) {
         (Some(one), Some(other)) => one.is_alike(&other),
         _ => false,
