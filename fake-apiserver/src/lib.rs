@@ -29,9 +29,10 @@
 //! - `perturb`: failures on demand, as data.
 //! - `types`: the table of what the API types consist of.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
-//! - `kinds`: the table of resources. Everything that differs between kinds is there.
-//! - `object`: an object with the bytes that all its readers share.
 //! - `schema`: what the API types consist of, and how they merge.
+//! - `structural`: schemas of custom resources, and what becomes of objects by them.
+//! - `kinds`: the table of resources, and definitions of others. Everything that differs between kinds is there.
+//! - `object`: an object with the bytes that all its readers share.
 //! - `access`: who sends a request, whether they may, and what they needed.
 //! - `patch`: patches, and field managers with server-side apply.
 //! - `store`: objects, the log, watchers. One lock, one write path.
@@ -61,6 +62,7 @@ mod protobuf;
 mod schema;
 mod server;
 mod store;
+mod structural;
 mod types;
 mod verbs;
 

@@ -155,6 +155,8 @@ pub(crate) struct Life {
 
 impl Life {
     pub(crate) const ALWAYS: Self = Self::since(0);
+    /// Never.
+    pub(crate) const NEVER: Self = Self::since(u8::MAX);
 
     /// From a minor release on.
     pub(crate) const fn since(first: u8) -> Self {

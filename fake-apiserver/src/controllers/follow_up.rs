@@ -1,6 +1,6 @@
 //! What follows from the changes of a transaction.
 
-use super::namespaces;
+use super::{definitions, namespaces};
 use crate::store::{FollowUp, Txn};
 
 /// Does what the changes of a transaction have left to the controllers, under the same lock.
@@ -10,6 +10,10 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
             FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
             FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
             FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),
+            FollowUp::Definition(name) => definitions::settle(txn, &name),
+            FollowUp::InstanceGone { group, plural } => {
+                definitions::settle(txn, &format!("{plural}.{group}"))
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What a control plane does beside answering requests: it makes what a cluster starts with, ends namespaces and events,
-//! collects garbage and keeps aggregated roles.
+//! collects garbage, keeps aggregated roles, and names and establishes definitions.
 //!
 //! Plays the parts of the controller manager without which nothing would ever go. Works through the write paths of
 //! `verbs`; does not know requests.
 
 mod bootstrap;
+mod definitions;
 mod expiry;
 mod follow_up;
 mod garbage;

@@ -3,6 +3,7 @@
 //! Everything is read off the kind table. Does not know the forms of documents.
 
 use crate::kinds::{Api, Kind, Subresource};
+use crate::machinery::versions;
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
 const VERBS: [&str; 8] = [
@@ -15,15 +16,38 @@ const VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
+/// The same for what definitions have made.
+const DEFINED_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+/// What can't be done while the definition is being deleted.
+const MAKING: [&str; 3] = ["create", "patch", "update"];
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// The groups beside the core group, each with its versions, the preferred one first.
 pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for kind in api.served().filter(|kind| !kind.group.is_empty()) {
-        match groups.iter_mut().find(|(group, _)| *group == kind.group) {
+        // A group that definitions have added to may be one of the first.
+        let known = match groups.last() {
+            Some((last, _)) if *last == kind.group => groups.last_mut(),
+            _ => groups.iter_mut().find(|(group, _)| *group == kind.group),
+        };
+        match known {
             None => groups.push((kind.group, vec![kind.version])),
-            Some((_, versions)) if !versions.contains(&kind.version) => versions.push(kind.version),
+            Some((_, known)) if !known.contains(&kind.version) => {
+                known.push(kind.version);
+                if kind.defined().is_some() {
+                    known.sort_by(|one, other| versions::compare(one, other));
+                }
+            }
             Some(_) => {}
         }
     }
@@ -40,19 +64,26 @@ pub(super) fn versions(api: &Api) -> Vec<(&'static str, &'static str)> {
 }
 
 pub(super) fn of_group<'a>(group: &'a str, version: &'a str, api: &'a Api) -> impl Iterator<Item = &'a Kind> {
-    api.served()
-        .filter(move |kind| kind.group == group && kind.version == version)
+    let all = api.catalogue.of_group(group);
+    all.filter(move |kind| kind.version == version && kind.life.contains(api.profile))
 }
 
 /// Whether there is anything to discover in a group, or in a version of it.
 pub(crate) fn has(group: &str, version: Option<&str>, api: &Api) -> bool {
-    api.served()
-        .any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
+    let mut all = api.catalogue.of_group(group);
+    all.any(|kind| {
+        let is_version = version.is_none_or(|version| kind.version == version);
+        is_version && kind.life.contains(api.profile)
+    })
 }
 
 pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
     if kind.review.is_some() {
         return vec!["create"];
+    }
+    if let Some(defined) = kind.defined() {
+        let is_ending = |verb: &&str| !defined.is_ending || !MAKING.contains(verb);
+        return DEFINED_VERBS.into_iter().filter(is_ending).collect();
     }
     VERBS
         .into_iter()
@@ -91,7 +122,9 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
     });
     let mut parts: Vec<Subentry> = own.collect();
     if kind.status {
-        parts.push(part("status", None, &STATUS_VERBS));
+        // Definitions have it first.
+        let at = if kind.defined().is_some() { 0 } else { parts.len() };
+        parts.insert(at, part("status", None, &STATUS_VERBS));
     }
     parts
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns which verb takes which media type. Does not know types: `verbs::decode` does.
 
-use crate::kinds::{Part, Subresource};
+use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::document::Document;
 use crate::machinery::status::Status;
 use crate::machinery::{go, yaml};
@@ -41,6 +41,10 @@ pub(super) struct Purpose<'a> {
 /// Turns a body into what a verb takes.
 type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
 
+/// What can be read of objects that a definition describes.
+const UNTYPED: &str = "application/json, application/yaml";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
 /// What patches there are: media type, and how to read them.
 const PATCHES: [(&str, Reader); 4] = [
     ("application/json-patch+json", |_, body| {
@@ -49,14 +53,15 @@ const PATCHES: [(&str, Reader); 4] = [
     ("application/merge-patch+json", |_, body| {
         Ok(patch(Patch::Merge, body))
     }),
-    ("application/strategic-merge-patch+json", |_, body| {
-        Ok(patch(Patch::Strategic, body))
-    }),
+    (STRATEGIC, |_, body| Ok(patch(Patch::Strategic, body))),
     ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
 ];
 
 /// How the body of a request is read; none: its verb has no body.
-pub(super) fn reader(verb: Verb, media: &str) -> Result<Option<Reader>, Status> {
+pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Reader>, Status> {
+    if kind.defined().is_some() {
+        untyped(verb, media)?;
+    }
     let reader: Reader = match verb {
         // Some clients send a body type, or even an empty object, with requests that have no body.
         Verb::Get | Verb::List | Verb::Watch => return Ok(None),
@@ -72,6 +77,20 @@ pub(super) fn reader(verb: Verb, media: &str) -> Result<Option<Reader>, Status> 
         },
     };
     Ok(Some(reader))
+}
+
+/// Objects that a definition describes have no type: what needs one is not for them.
+fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
+    let patches: Vec<&str> = PATCHES
+        .iter()
+        .map(|(known, _)| *known)
+        .filter(|known| *known != STRATEGIC)
+        .collect();
+    match verb {
+        Verb::Patch if !patches.contains(&media) => Err(Status::unsupported_body(&patches.join(", "))),
+        Verb::Create | Verb::Update if media == MEDIA => Err(Status::unsupported_body(UNTYPED)),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a body of JSON, or of YAML, which is read as JSON.

@@ -97,7 +97,7 @@ impl Offer<'_> {
     /// Whether there is a protobuf form; custom resources have none.
     fn has_protobuf(self) -> bool {
         self.kind
-            .is_none_or(|kind| protobuf::is_known(&kind.api_version(), kind.kind))
+            .is_none_or(|kind| kind.defined().is_none() && protobuf::is_known(&kind.api_version(), kind.kind))
     }
 }
 

@@ -21,7 +21,7 @@ const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 /// Reads and decodes the body of a request, as far as its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     let media = body_reader::content_type(request.headers());
-    match body_reader::reader(verb, &media) {
+    match body_reader::reader(verb, &media, &target.kind) {
         Ok(Some(reader)) => reader(Purpose { verb, target }, &collect(request).await?),
         Ok(None) => {
             // However it went: it is of no interest, and only taken off the connection.

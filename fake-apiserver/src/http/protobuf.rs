@@ -46,7 +46,7 @@ pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Valu
         .iter()
         .map(|object| object.protobuf().map_err(|why| unencodable(&object.value, why)))
         .collect::<Result<_, Status>>()?;
-    let name = format!("{}List", kind.kind);
+    let name = kind.list_kind();
     let encoded = list(
         &kind.api_version(),
         &name,

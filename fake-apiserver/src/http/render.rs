@@ -5,9 +5,8 @@
 use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
 use super::protobuf;
-use super::table::{columns_of, definitions, partial, row, table};
+use super::table::{columns_of, partial, row, table};
 use crate::kinds::Kind;
-use crate::kinds::columns::is_null_when_empty;
 use crate::machinery::status::Status;
 use crate::machinery::{json, yaml};
 use crate::object::Object;
@@ -27,7 +26,7 @@ pub(super) fn object_body(kind: &Kind, object: &Object, form: &AnswerForm) -> Re
             let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
             bytes(&table(
-                &definitions(columns_of(kind, &object.value)),
+                &columns_of(kind, &object.value).definitions(),
                 &rows,
                 &metadata,
                 version,
@@ -56,13 +55,13 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &AnswerForm) -> Res
                 .iter()
                 .map(|o| row(kind, &o.document(), form, version, now))
                 .collect();
-            let rows = if rows.is_empty() && is_null_when_empty(kind.columns) {
+            let rows = if rows.is_empty() && kind.columns().is_null_when_empty() {
                 Value::Null
             } else {
                 rows.into()
             };
             bytes(&table(
-                &definitions(kind.columns),
+                &kind.columns().definitions(),
                 &rows,
                 &metadata.into(),
                 version,
@@ -87,7 +86,7 @@ fn list_metadata(listing: &Listing) -> Map<String, Value> {
 pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     let mut head = BytesMut::with_capacity(256);
     head.put_slice(b"{\"kind\":");
-    json::write(&mut head, &format!("{}List", kind.kind).into());
+    json::write(&mut head, &kind.list_kind().into());
     head.put_slice(b",\"apiVersion\":");
     json::write(&mut head, &kind.api_version().into());
     head.put_slice(b",\"metadata\":");

@@ -103,8 +103,8 @@ impl Route {
             resource: None,
             status: Status::no_such_resource(),
         };
-        let mut kinds = catalogue.kinds();
-        let Some(sample) = kinds.find(|k| k.group == group && k.version == version) else {
+        let mut kinds = catalogue.of_group(group);
+        let Some(sample) = kinds.find(|kind| kind.version == version) else {
             return nothing();
         };
         match rest {
@@ -286,8 +286,7 @@ fn refused(method: &Method, target: &Target, status: Status) -> Route {
 }
 
 fn known_group(catalogue: &Catalogue, group: &str) -> Option<&'static str> {
-    let mut groups = catalogue.kinds().map(|kind| kind.group);
-    groups.find(|known| *known == group)
+    catalogue.of_group(group).next().map(|kind| kind.group)
 }
 
 /// Reads what follows group and version: `[namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]]`.

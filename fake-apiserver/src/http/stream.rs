@@ -6,11 +6,10 @@ use super::negotiate::{Accept, AnswerForm};
 use super::render::{bytes, document_body, object_body};
 use super::table;
 use crate::http::metrics::Flight;
-use crate::kinds::{Kind, columns};
+use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
-use crate::schema::Type;
 use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
 use crate::verbs::call::WatchPlan;
 use crate::verbs::shown;
@@ -212,7 +211,7 @@ impl WatchBody {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
         let nothing = || {
-            let mut object = Type::of(&self.kind).nothing().clone();
+            let mut object = self.kind.nothing();
             (self.kind.hooks.blank)(&mut object);
             object
         };
@@ -221,7 +220,7 @@ impl WatchBody {
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": columns::row(self.kind.columns, &nothing(), Timestamp::now()), "object": {
+                "rows": [{"cells": self.kind.columns().row(&nothing(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),

@@ -4,7 +4,7 @@
 
 use super::negotiate::AnswerForm;
 use crate::kinds::Kind;
-use crate::kinds::columns::{self, Column};
+use crate::kinds::columns::{self, Columns};
 use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(super) fn event(kind: &Kind, object: &Object, form: &AnswerForm, version: &s
     let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first {
-        definitions(kind.columns)
+        kind.columns().definitions()
     } else {
         Value::Null
     };
@@ -29,25 +29,11 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
     })
 }
 
-/// The definitions of columns.
-pub(super) fn definitions(columns: &[Column]) -> Value {
-    let definition = |column: &Column| {
-        json!({
-            "name": column.name,
-            "type": column.of,
-            "format": column.format,
-            "description": column.name,
-            "priority": column.priority,
-        })
-    };
-    columns.iter().map(definition).collect()
-}
-
 pub(super) fn row(kind: &Kind, object: &Value, form: &AnswerForm, version: &str, now: Timestamp) -> Value {
     // Cells are filled from the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);
-    let mut row = json!({"cells": columns::row(columns_of(kind, object), stored, now)});
+    let mut row = json!({"cells": columns_of(kind, object).row(stored, now)});
     match form.include_object.as_str() {
         "None" => row["object"] = Value::Null,
         "Object" => row["object"] = object.clone(),
@@ -67,9 +53,9 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
 }
 
 /// The columns of an object: a subresource may have a form of its own.
-pub(super) fn columns_of(kind: &Kind, object: &Value) -> &'static [Column] {
+pub(super) fn columns_of<'a>(kind: &'a Kind, object: &Value) -> Columns<'a> {
     match object["kind"].as_str() {
-        Some("Scale") => columns::SCALE,
-        _ => kind.columns,
+        Some("Scale") if kind.kind != "Scale" => Columns::Table(columns::SCALE),
+        _ => kind.columns(),
     }
 }

@@ -1,20 +1,23 @@
 //! The resources that there are, and finding them.
+//!
+//! Owns the order of discovery: the built-in resources come first, then groups of definitions by name. Finding is as
+//! quick with many definitions as with few.
 
 use super::KINDS;
 use super::kind::Kind;
 use crate::config::release::Profile;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
-static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
-    Arc::new(Catalogue {
-        kinds: KINDS.to_vec(),
-    })
-});
+static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(Arc::default);
 
 /// The resources that there are.
+#[derive(Clone, Default)]
 pub(crate) struct Catalogue {
-    /// In the order of discovery.
-    kinds: Vec<Kind>,
+    /// What definitions have made, by group and plural name; the preferred version is first.
+    groups: BTreeMap<&'static str, BTreeMap<&'static str, Arc<[Kind]>>>,
+    /// The same by number.
+    by_shelf: HashMap<usize, Arc<[Kind]>>,
 }
 
 /// What is served: the resources that there are, as far as a release has them.
@@ -39,6 +42,15 @@ impl Api {
             .kinds()
             .filter(|kind| kind.life.contains(self.profile))
     }
+
+    /// What a kind is now, if it is served still: its definition may have changed.
+    pub(crate) fn present<'a>(&'a self, kind: &'a Kind) -> Option<&'a Kind> {
+        let present = match kind.defined() {
+            Some(_) => self.catalogue.find(kind.group, kind.version, kind.plural),
+            None => Some(kind),
+        };
+        present.filter(|kind| kind.life.contains(self.profile))
+    }
 }
 
 impl Catalogue {
@@ -47,37 +59,84 @@ impl Catalogue {
         &BUILT_IN
     }
 
+    /// How many resources the table has.
+    pub(crate) fn built_in_count() -> usize {
+        KINDS.len()
+    }
+
+    /// The same with what a definition has made, in all its versions; instead of what it had made before.
+    pub(crate) fn with(&self, kinds: Vec<Kind>) -> Self {
+        let mut changed = self.clone();
+        let Some(first) = kinds.first().cloned() else {
+            return changed;
+        };
+        changed = changed.without(first.group, first.plural);
+        let kinds: Arc<[Kind]> = kinds.into();
+        changed.by_shelf.insert(first.shelf(), kinds.clone());
+        let group = changed.groups.entry(first.group).or_default();
+        group.insert(first.plural, kinds);
+        changed
+    }
+
+    /// The same without what a definition has made.
+    pub(crate) fn without(&self, group: &str, plural: &str) -> Self {
+        let mut changed = self.clone();
+        let Some(first) = self.all_of(group, plural).first() else {
+            return changed;
+        };
+        changed.by_shelf.remove(&first.shelf());
+        if let Some(group) = changed.groups.get_mut(first.group) {
+            group.remove(first.plural);
+        }
+        changed
+    }
+
+    /// What a definition has made, in all its versions.
+    pub(crate) fn all_of(&self, group: &str, plural: &str) -> &[Kind] {
+        let found = self.groups.get(group).and_then(|group| group.get(plural));
+        found.map_or(&[], |kinds| kinds)
+    }
+
     /// All resources, served or not.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Kind> {
-        self.kinds.iter()
+        let defined = self.groups.values().flat_map(BTreeMap::values);
+        KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()))
+    }
+
+    /// The resources of a group, served or not.
+    pub(crate) fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Kind> {
+        let built_in = KINDS.iter().filter(move |kind| kind.group == group);
+        let defined = self.groups.get(group).into_iter().flat_map(BTreeMap::values);
+        built_in.chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
     /// A resource by its place in the API.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Kind> {
-        self.kinds()
-            .find(|k| k.group == group && k.version == version && k.plural == plural)
+        self.first(group, plural, |kind| kind.version == version)
     }
 
     /// A resource by group and plural name, in the preferred version that is served.
     pub(crate) fn find_served(&self, group: &str, plural: &str, profile: Profile) -> Option<&Kind> {
-        let mut served = self.kinds().filter(|k| k.life.contains(profile));
-        served.find(|k| k.group == group && k.plural == plural)
+        self.first(group, plural, |kind| kind.life.contains(profile))
     }
 
     /// A resource by group and plural name, served or not.
     pub(crate) fn find_resource(&self, group: &str, plural: &str) -> Option<&Kind> {
-        self.kinds().find(|k| k.group == group && k.plural == plural)
+        self.first(group, plural, |_| true)
     }
 
     /// The first resource of that plural name in any group, served or not.
     pub(crate) fn find_plural(&self, plural: &str) -> Option<&Kind> {
-        self.kinds().find(|k| k.plural == plural)
+        self.kinds().find(|kind| kind.plural == plural)
     }
 
     /// A resource by what its objects say of themselves.
     pub(crate) fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
-        self.kinds()
-            .find(|k| k.kind == kind && k.has_version(api_version))
+        let is_it = |found: &&Kind| found.kind == kind && found.has_version(api_version);
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let defined = self.groups.get(group).into_iter().flat_map(BTreeMap::values);
+        let mut all = KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()));
+        all.find(is_it)
     }
 
     /// Whether the resource can be reached in any version.
@@ -90,19 +149,37 @@ impl Catalogue {
         if kind.life.contains(profile) {
             return Some(kind);
         }
-        let mut served = self.kinds().filter(|k| k.life.contains(profile));
-        served.find(|k| k.group == kind.group && k.version == kind.version && k.plural == kind.plural)
+        self.first(kind.group, kind.plural, |other| {
+            other.version == kind.version && other.life.contains(profile)
+        })
     }
 
-    /// The resource whose objects have that number.
+    /// The resource whose objects have that number, in the version that stores them.
     pub(crate) fn at(&self, shelf: usize) -> Option<&Kind> {
-        self.kinds.get(shelf)
+        let defined = self
+            .by_shelf
+            .get(&shelf)
+            .into_iter()
+            .flat_map(|kinds| kinds.iter());
+        KINDS
+            .get(shelf)
+            .or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
+    }
+
+    /// The first resource of a group and plural name of which something holds.
+    fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
+        let mut built_in = KINDS.iter();
+        let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));
+        found.or_else(|| self.all_of(group, plural).iter().find(|kind| holds(kind)))
     }
 }
 
 impl Kind {
     /// The number of the stored resource.
     pub(crate) fn shelf(&self) -> usize {
+        if let Some(defined) = self.defined() {
+            return defined.shelf;
+        }
         let stored = self.stored();
         KINDS
             .iter()

@@ -3,8 +3,9 @@
 use super::row::not_supported;
 use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource};
 use crate::config::release::Life;
+use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
-use crate::kinds::columns::{AGE, NAME, condition, since, text};
+use crate::kinds::columns::{AGE, NAME, condition, text};
 use crate::machinery::json;
 use crate::machinery::selector::selectable;
 use jiff::{SignedDuration, Timestamp};

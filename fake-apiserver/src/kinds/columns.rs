@@ -3,9 +3,20 @@
 //! Owns the model of a column and the cells that many kinds have; those of one kind are in its file. The envelope of a
 //! table is made where answers are rendered. Ages are relative to the time of the request, as in the real server.
 
+use super::ages::since;
+use super::printer::PrinterColumn;
 use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+
+/// The columns of a kind.
+#[derive(Clone, Copy)]
+pub(crate) enum Columns<'a> {
+    /// Of a row of the table.
+    Table(&'static [Column]),
+    /// Of a definition.
+    Defined(&'a [PrinterColumn]),
+}
 
 /// One column.
 pub(crate) struct Column {
@@ -107,16 +118,50 @@ pub(super) const fn boolean(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-/// The cells of one object, one for each column.
-pub(crate) fn row(columns: &[Column], object: &Value, now: Timestamp) -> Vec<Value> {
-    columns.iter().map(|column| column.cell.of(object, now)).collect()
-}
+impl Columns<'_> {
+    /// The definitions of the columns.
+    pub(crate) fn definitions(self) -> Value {
+        let definition = |column: &Column| {
+            json!({
+                "name": column.name,
+                "type": column.of,
+                "format": column.format,
+                "description": column.name,
+                "priority": column.priority,
+            })
+        };
+        match self {
+            Self::Table(columns) => columns.iter().map(definition).collect(),
+            Self::Defined(columns) => {
+                let name = definition(&NAME);
+                std::iter::once(name)
+                    .chain(columns.iter().map(PrinterColumn::definition))
+                    .collect()
+            }
+        }
+    }
 
-/// Whether an empty list of such a kind has `rows: null`, as the real server sends it where it has no printer: only
-/// then is there a
-/// column of dates.
-pub(crate) fn is_null_when_empty(columns: &[Column]) -> bool {
-    columns.iter().any(|column| column.of == "date")
+    /// The cells of one object, one for each column.
+    pub(crate) fn row(self, object: &Value, now: Timestamp) -> Vec<Value> {
+        match self {
+            Self::Table(columns) => columns.iter().map(|column| column.cell.of(object, now)).collect(),
+            Self::Defined(columns) => {
+                let name = NAME.cell.of(object, now);
+                std::iter::once(name)
+                    .chain(columns.iter().map(|column| column.cell(object, now)))
+                    .collect()
+            }
+        }
+    }
+
+    /// Whether an empty list of such a kind has `rows: null`, as the real server sends it where it has no printer: only
+    /// then is there a column of dates.
+    pub(crate) fn is_null_when_empty(self) -> bool {
+        match self {
+            Self::Table(columns) => columns.iter().any(|column| column.of == "date"),
+            Self::Defined(_) => false,
+        }
+    }
 }
 
 impl Cell {
@@ -186,32 +231,4 @@ pub(super) fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
 
 fn age(object: &Value, now: Timestamp) -> Value {
     json!(since(metadata::text(object, "creationTimestamp"), now))
-}
-
-/// The time since `from` in its one or two largest units, as `kubectl` shows ages.
-pub(super) fn since(from: &str, now: Timestamp) -> String {
-    let Ok(from) = from.parse::<Timestamp>() else {
-        return "<unknown>".to_owned();
-    };
-    let seconds = now.as_second() - from.as_second();
-    if seconds < -1 {
-        return "<invalid>".to_owned();
-    }
-    let seconds = seconds.max(0);
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let two = |large: i64, unit: &str, small: i64, lower: &str| match small {
-        0 => format!("{large}{unit}"),
-        small => format!("{large}{unit}{small}{lower}"),
-    };
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..600 => two(minutes, "m", seconds % 60, "s"),
-        600..10_800 => format!("{minutes}m"),
-        10_800..28_800 => two(hours, "h", minutes % 60, "m"),
-        28_800..172_800 => format!("{hours}h"),
-        172_800..691_200 => two(days, "d", hours % 24, "h"),
-        691_200..63_072_000 => format!("{days}d"),
-        63_072_000..252_288_000 => two(days / 365, "y", days % 365, "d"),
-        _ => format!("{}y", days / 365),
-    }
 }

@@ -3,8 +3,9 @@
 use super::row::not_supported;
 use super::{Hooks, NO_HOOKS, PLAIN, Row, View, shown};
 use crate::config::release::Life;
+use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
-use crate::kinds::columns::{Column, NAME, since, text, wide};
+use crate::kinds::columns::{Column, NAME, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};

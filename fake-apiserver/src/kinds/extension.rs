@@ -1,6 +1,7 @@
-//! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. They are stored and shown, and never served.
+//! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. Those of other servers are stored and shown, and never
+//! served.
 
-use super::{Generation, PLAIN, Row};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, definition};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -28,10 +29,18 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
     group: "apiextensions.k8s.io",
     short_names: &["crd", "crds"],
     generation: Generation::FromCreation,
+    defines: true,
     columns: columns::NAME_AND_CREATION,
-    caveat: Some(
-        "custom resources are not served here: the definition is stored, and will not be established",
-    ),
+    hooks: Hooks {
+        default: definition::default,
+        create: |definition, _| definition::store(definition),
+        update: |definition, _, _| definition::store(definition),
+        validate: definition::validate,
+        validate_create: definition::validate_create,
+        validate_update: definition::validate_update,
+        warn: definition::warn,
+        ..NO_HOOKS
+    },
     ..EXTENSION
 };
 

@@ -3,8 +3,9 @@
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, pod};
 use crate::config::release::Life;
+use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
-use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, since, text, wide};
+use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, text, wide};
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata};
 use jiff::Timestamp;

@@ -4,6 +4,7 @@
 //! is a new row. Does not know requests or storage.
 
 mod admission;
+mod ages;
 mod autoscaler;
 mod catalogue;
 mod certificates;
@@ -12,6 +13,8 @@ mod config_map;
 mod csi_driver;
 mod csi_node;
 mod csi_storage_capacity;
+mod defined;
+pub(crate) mod definition;
 mod endpoint_slice;
 mod endpoints;
 mod event;
@@ -30,6 +33,7 @@ mod part;
 mod pod;
 mod pod_disruption_budget;
 mod pod_template;
+mod printer;
 mod priority_class;
 mod quota;
 mod rbac;
@@ -50,8 +54,9 @@ mod volume_attributes_class;
 mod workload;
 
 pub(crate) use catalogue::{Api, Catalogue};
+pub(crate) use defined::{Defined, ScalePaths};
 pub(crate) use hooks::Setting;
-pub(crate) use kind::Kind;
+pub(crate) use kind::{Kind, Shape};
 pub(crate) use part::{Part, Subresource};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
@@ -138,6 +143,7 @@ pub(crate) static KINDS: &[Kind] = &[
 /// The kinds of what the server itself writes.
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
+pub(crate) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION);
 /// Kinds that admission and eviction look at.
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);

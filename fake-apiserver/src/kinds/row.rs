@@ -33,6 +33,10 @@ pub(crate) struct Row {
     pub(crate) generation_of: &'static [&'static str],
     /// A new object may bring a status along: nodes, which kubelets register with theirs.
     pub(crate) keeps_status: bool,
+    /// A write to `/status` leaves metadata alone, too.
+    pub(crate) status_keeps_metadata: bool,
+    /// Objects make resources of their own.
+    pub(crate) defines: bool,
     /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
     pub(crate) status_resets: &'static [&'static [&'static str]],
     /// PUT without a resourceVersion replaces whatever is there.
@@ -156,6 +160,8 @@ pub(crate) const PLAIN: Row = Row {
     generation: Generation::None,
     generation_of: &["spec"],
     keeps_status: false,
+    status_keeps_metadata: false,
+    defines: false,
     status_resets: &[&["spec"]],
     unconditional_update: true,
     create_on_update: false,
@@ -182,14 +188,14 @@ pub(crate) const PLAIN: Row = Row {
     life: Life::ALWAYS,
 };
 
-/// Labels that the core kinds with a selector table of their own refuse.
+/// Labels that kinds with a selector table of their own refuse.
 pub(super) fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
 
 /// Fields by which objects of all kinds can be selected.
-static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
-static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
+pub(super) static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
+pub(super) static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
 impl Row {
     /// `v1`, `storage.k8s.io/v1`.
@@ -244,7 +250,7 @@ impl Row {
     }
 
     /// The deprecation warning of a resource, where there is a newer one.
-    pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
+    pub(super) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();
         Some(format!(
@@ -254,12 +260,12 @@ impl Row {
     }
 
     /// The field of a label by which objects can be selected, or the refusal to select by it.
-    pub(crate) fn select_by(&self, label: &str) -> Result<&'static Selectable, String> {
+    pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         let found = match label {
-            "metadata.name" => Some(&NAME),
+            "metadata.name" => Some(NAME),
             // Of the kinds without namespaces, those with a list of their own do not take it.
-            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => Some(&NAMESPACE),
-            label => self.selectable.iter().find(|field| field.label == label),
+            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => Some(NAMESPACE),
+            label => self.selectable.iter().find(|field| field.label == label).copied(),
         };
         found.ok_or_else(|| (self.unknown_label)(label))
     }

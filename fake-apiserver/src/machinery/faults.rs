@@ -145,6 +145,36 @@ impl Faults {
         }
     }
 
+    /// Reports a value of the wrong type.
+    pub(crate) fn wrong_type(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+        self.push(
+            "FieldValueTypeInvalid",
+            field,
+            format!("Invalid value: {value:?}: {detail}"),
+        );
+    }
+
+    /// Reports what was found in a part of an object.
+    pub(crate) fn below(&mut self, root: &str, found: Self) {
+        for mut cause in found.0 {
+            if !root.is_empty() {
+                cause.field.insert(0, '.');
+                cause.field.insert_str(0, root);
+            }
+            if !self.is_full() {
+                self.0.push(cause);
+            }
+        }
+    }
+
+    /// Adds faults in the order of their texts.
+    pub(crate) fn extend_sorted(&mut self, mut found: Self) {
+        found
+            .0
+            .sort_by_cached_key(|cause| format!("{}: {}", cause.field, cause.message));
+        self.below("", found);
+    }
+
     /// Reports everything that is wrong with one value.
     pub(crate) fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
         for complaint in complaints {

@@ -40,6 +40,11 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     json::texts(&object["metadata"]["finalizers"])
 }
 
+/// Whether a finalizer is one of those that need no domain.
+pub(crate) fn is_standard_finalizer(finalizer: &str) -> bool {
+    STANDARD_FINALIZERS.contains(&finalizer)
+}
+
 /// Whether deletion of the object has begun.
 pub(crate) fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()

@@ -6,10 +6,13 @@
 pub(crate) mod document;
 pub(crate) mod faults;
 pub(crate) mod go;
+pub(crate) mod intern;
 pub(crate) mod json;
+pub(crate) mod json_path;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub mod quantity;
 pub(crate) mod selector;
 pub(crate) mod status;
+pub(crate) mod versions;
 pub(crate) mod yaml;

@@ -15,6 +15,9 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
     and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
     validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -49,6 +52,25 @@ pub(crate) fn label(value: &str) -> Complaints {
         out.push(text.to_owned());
     }
     out
+}
+
+/// A lower case DNS label that begins with a letter, the rule for the names of resources and versions.
+pub(crate) fn label_1035(value: &str) -> Complaints {
+    let mut out = too_long(value, 63, "characters");
+    let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
+    if !begins || !is_dns_label(value) {
+        out.push(LABEL_1035.to_owned());
+    }
+    out
+}
+
+/// What may be a segment of a path, the rule for objects inside others.
+pub(crate) fn path_segment(value: &str) -> Complaints {
+    if value == "." || value == ".." {
+        return vec![format!("may not be '{value}'")];
+    }
+    let illegal = ["/", "%"].into_iter().filter(|part| value.contains(part));
+    illegal.map(|part| format!("may not contain '{part}'")).collect()
 }
 
 /// A label key, finalizer or topology key: a name with an optional DNS subdomain before a slash.

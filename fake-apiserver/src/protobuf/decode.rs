@@ -5,8 +5,8 @@
 
 use super::envelope::{self, Envelope};
 use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
-use super::wire::{BYTES, Reader, Tag, VARINT};
-use super::{Fault, scalars};
+use super::wire::{BYTES, FIXED64, Reader, Tag, VARINT};
+use super::{Fault, either, scalars};
 use serde_json::{Map, Value};
 
 /// How deep messages may nest. The types themselves stay far below; objects inside objects need not.
@@ -154,9 +154,19 @@ fn value(
         *slot = scalars::number(field.of, reader.varint()?);
         return Ok(());
     }
+    if field.of == WireType::Double {
+        expect(FIXED64, tag, field)?;
+        *slot = scalars::double(reader.fixed()?);
+        return Ok(());
+    }
     expect(BYTES, tag, field)?;
     let bytes = reader.bytes()?;
     match field.of {
+        WireType::Message(number) if TABLE.message(number).either => {
+            let (message, mut members) = (TABLE.message(number), Map::new());
+            merge(message, bytes, &mut members, budget)?;
+            *slot = either::json(message, members);
+        }
         WireType::Message(number) => merge(TABLE.message(number), bytes, map(slot), budget)?,
         WireType::Raw => *slot = raw(bytes, budget)?,
         of => *slot = scalars::decode(of, bytes)?,
@@ -232,6 +242,7 @@ fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget
 /// The zero value of a type, as Go writes it.
 fn zero(of: WireType, budget: &mut Budget) -> Result<Value, Fault> {
     match of {
+        WireType::Message(number) if TABLE.message(number).either => Ok(Value::Null),
         WireType::Message(number) => {
             let mut out = Map::new();
             budget.enter(|budget| complete(TABLE.message(number), &mut out, budget))?;

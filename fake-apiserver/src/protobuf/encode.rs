@@ -4,8 +4,8 @@
 //! as far as they are there. Members that the type does not have are left out, for there is no place for them.
 
 use super::table::{Message, Shape, TABLE, WireField, WireType};
-use super::wire::{bytes_field_length, put_bytes, put_nested, put_number};
-use super::{Fault, envelope, scalars};
+use super::wire::{bytes_field_length, put_bytes, put_fixed, put_nested, put_number};
+use super::{Fault, either, envelope, scalars};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -137,6 +137,15 @@ fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Res
 /// A whole field; `null` is the zero value.
 fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (of, value) {
+        (WireType::Message(inner), _) if TABLE.message(inner).either => {
+            let message = TABLE.message(inner);
+            let members = either::members(message, value);
+            put_nested(out, number, |out| put_message(message, Some(&members), out))
+        }
+        (WireType::Double, value) => {
+            put_fixed(out, number, value.as_f64().unwrap_or_default());
+            Ok(())
+        }
         (WireType::Message(inner), Value::Object(members)) => put_nested(out, number, |out| {
             put_message(TABLE.message(inner), Some(members), out)
         }),

@@ -9,11 +9,15 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
 
+/// How deep messages are that need not be there.
+const DEPTH_MAX: u32 = 6;
+
 /// Makes objects in the form in which the real server writes them.
 pub(super) struct Maker {
     rng: TestRng,
     /// Every field is set, so that none is forgotten.
     full: bool,
+    depth: u32,
 }
 
 impl Maker {
@@ -21,6 +25,7 @@ impl Maker {
         Self {
             rng: TestRng::from_seed(prop::test_runner::RngAlgorithm::ChaCha, &seed),
             full,
+            depth: 0,
         }
     }
 
@@ -36,6 +41,21 @@ impl Maker {
         members.into()
     }
 
+    fn of_message(&mut self, message: &Message) -> Value {
+        if !message.either {
+            return self.message(message).into();
+        }
+        let is_deep = self.depth > DEPTH_MAX;
+        let fits = |field: &&WireField| !is_deep || field.shape != Shape::Pointer;
+        let fields: Vec<&WireField> = message.fields.iter().filter(fits).collect();
+        let field = fields[self.below(fields.len() as u32) as usize];
+        match field.shape {
+            Shape::List if is_deep && field.of.is_struct() => json!([{}]),
+            Shape::List => json!([self.value(field.of)]),
+            _ => self.value(field.of),
+        }
+    }
+
     fn message(&mut self, message: &Message) -> Map<String, Value> {
         let mut out = Map::new();
         for field in &message.fields {
@@ -44,7 +64,7 @@ impl Maker {
                 (Some(member), _) => {
                     out.extend(self.field(field).map(|value| (member.to_owned(), value)));
                 }
-                (None, of) => panic!("{}: an inlined {of:?}", message.name),
+                (None, of) => panic!("an inlined {of:?}"),
             }
         }
         out
@@ -52,7 +72,9 @@ impl Maker {
 
     /// The value of a field; `None` where JSON leaves it out.
     fn field(&mut self, field: &WireField) -> Option<Value> {
-        let set = self.full || self.below(2) == 0;
+        // Types may contain themselves, and a full one would have no end.
+        let is_deep = self.depth > DEPTH_MAX && matches!(field.of, WireType::Message(_));
+        let set = !is_deep && (self.full || self.below(2) == 0);
         let missing = (field.empty == Empty::Kept).then_some(Value::Null);
         match field.shape {
             Shape::One if field.of == WireType::Bytes || field.of == WireType::Strings => {
@@ -94,6 +116,7 @@ impl Maker {
             WireType::String => self.text().into(),
             WireType::Int32 => (self.rng.next_u32() as i32).into(),
             WireType::Int64 => (self.rng.next_u64() as i64).into(),
+            WireType::Double => scalars::double(f64::from(self.rng.next_u32() as i32) / 4.0),
             WireType::Bool => (self.full || self.below(2) == 0).into(),
             WireType::Bytes => ["", "AA==", "aGVsbG8="][self.below(3) as usize].into(),
             WireType::Quantity => ["0", "1", "250m", "10Gi", "-3k"][self.below(5) as usize].into(),
@@ -105,7 +128,12 @@ impl Maker {
             WireType::IntOrString => self.text().into(),
             WireType::Raw => json!({"a": [1, "b", null]}),
             WireType::Strings => json!([self.text()]),
-            WireType::Message(number) => self.message(TABLE.message(number)).into(),
+            WireType::Message(number) => {
+                self.depth += 1;
+                let made = self.of_message(TABLE.message(number));
+                self.depth -= 1;
+                made
+            }
         }
     }
 

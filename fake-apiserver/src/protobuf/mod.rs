@@ -5,6 +5,7 @@
 
 mod body;
 mod decode;
+mod either;
 mod encode;
 mod envelope;
 pub(crate) mod gnostic;

@@ -26,6 +26,15 @@ pub(super) fn number(of: WireType, value: u64) -> Value {
     }
 }
 
+/// A number with a fraction as JSON; Go writes whole ones without it.
+pub(super) fn double(value: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        return (value as i64).into();
+    }
+    value.into()
+}
+
 /// A string as Go writes it into JSON: what is no UTF-8 is replaced.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -35,7 +44,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
 pub(super) fn zero(of: WireType) -> Value {
     match of {
         WireType::String => "".into(),
-        WireType::Int32 | WireType::Int64 | WireType::IntOrString => 0.into(),
+        WireType::Int32 | WireType::Int64 | WireType::IntOrString | WireType::Double => 0.into(),
         WireType::Bool => false.into(),
         WireType::Quantity => "0".into(),
         _ => Value::Null,

@@ -22,10 +22,6 @@ const META_KINDS: [&str; 8] = [
     "Status",
 ];
 
-/// Types of this group are listed for the sake of their JSON only: schemas of custom resources have forms on the wire
-/// that nothing else has, and every client of them takes JSON.
-const JSON_ONLY: &str = "apiextensions.k8s.io/";
-
 /// All messages.
 pub(crate) struct Table {
     pub(crate) messages: Vec<Message>,
@@ -37,6 +33,8 @@ pub(crate) struct Message {
     pub(crate) name: &'static str,
     /// In the order of their numbers, which is the order on the wire.
     pub(crate) fields: Vec<WireField>,
+    /// The JSON of the message is that of the one field that is set.
+    pub(crate) either: bool,
 }
 
 /// One field of a message.
@@ -80,6 +78,7 @@ pub(crate) enum WireType {
     Int32,
     Int64,
     Bool,
+    Double,
     /// Base64 in JSON.
     Bytes,
     Quantity,
@@ -94,12 +93,16 @@ pub(crate) enum WireType {
     Message(usize),
 }
 
+/// The note on a type whose JSON is that of one of its fields.
+const EITHER: &str = "either";
+
 /// Types that are no messages of the table.
-const SCALARS: [(&str, WireType); 11] = [
+const SCALARS: [(&str, WireType); 12] = [
     ("string", WireType::String),
     ("int32", WireType::Int32),
     ("int64", WireType::Int64),
     ("bool", WireType::Bool),
+    ("double", WireType::Double),
     ("bytes", WireType::Bytes),
     ("Quantity", WireType::Quantity),
     ("Time", WireType::Time),
@@ -124,8 +127,7 @@ impl Table {
 
     /// The message of a kind in bodies; `None` for kinds that have no protobuf form here.
     pub(crate) fn wire(&self, api_version: &str, kind: &str) -> Option<usize> {
-        let listed = META_KINDS.contains(&kind) || !api_version.starts_with(JSON_ONLY);
-        listed.then(|| self.kind(api_version, kind)).flatten()
+        self.kind(api_version, kind)
     }
 
     pub(crate) fn message(&self, number: usize) -> &Message {
@@ -145,6 +147,7 @@ impl Table {
             };
             Ok(Message {
                 name: block.name,
+                either: block.notes.merging == EITHER,
                 fields: block.fields.iter().map(field).collect::<Result<_, String>>()?,
             })
         });
@@ -209,14 +212,14 @@ impl WireField {
 }
 
 impl WireType {
-    /// Whether values are varints; all others are counted bytes.
+    /// Whether values are varints. Doubles have eight bytes; all others are counted bytes.
     pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
     }
 
     /// Whether this is a Go struct, which `omitempty` never leaves out.
     pub(crate) fn is_struct(self) -> bool {
-        !self.is_varint() && !matches!(self, Self::String | Self::Bytes | Self::Strings)
+        !self.is_varint() && !matches!(self, Self::Double | Self::String | Self::Bytes | Self::Strings)
     }
 }
 

@@ -6,8 +6,8 @@ use super::Fault;
 
 /// Wire types of the fields that are decoded; others are skipped.
 pub(super) const VARINT: u8 = 0;
+pub(super) const FIXED64: u8 = 1;
 pub(super) const BYTES: u8 = 2;
-const FIXED64: u8 = 1;
 const GROUP: u8 = 3;
 const GROUP_END: u8 = 4;
 const FIXED32: u8 = 5;
@@ -77,6 +77,12 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
+    /// A number of eight bytes.
+    pub(super) fn fixed(&mut self) -> Result<f64, Fault> {
+        let bytes = self.take(8)?;
+        Ok(f64::from_le_bytes(bytes.try_into().map_err(|_| Fault::end())?))
+    }
+
     /// Passes over a field that the message does not have.
     pub(super) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
         let mut groups = 0_u32;
@@ -129,6 +135,12 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
 pub(super) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
     put_tag(out, number, VARINT);
     put_varint(out, value);
+}
+
+/// A whole field of a number of eight bytes.
+pub(super) fn put_fixed(out: &mut Vec<u8>, number: u32, value: f64) {
+    put_tag(out, number, FIXED64);
+    out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// A whole field whose content `fill` writes.

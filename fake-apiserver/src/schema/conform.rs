@@ -38,6 +38,17 @@ pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<Strin
     outcome.map(|()| unknown)
 }
 
+/// The same for a part of an object, which has no members beside those of its type.
+pub(crate) fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
+    let mut unknown = Vec::new();
+    let root = FieldPath {
+        parent: None,
+        step: PathStep::Root,
+    };
+    walk_struct(of, part, root, &mut unknown)?;
+    Ok(unknown)
+}
+
 impl Type {
     /// An object with no field set.
     pub(crate) fn nothing(&self) -> &Value {
@@ -51,6 +62,7 @@ impl ValueType {
         match self {
             Self::Raw => "interface {}".to_owned(),
             Self::Bool => "bool".to_owned(),
+            Self::Double => "float64".to_owned(),
             Self::Int32 => "int32".to_owned(),
             Self::Int64 => "int64".to_owned(),
             Self::Text(go) => (*go).to_owned(),
@@ -77,7 +89,7 @@ pub(crate) fn zero(form: &ValueType) -> Value {
         | ValueType::List(_)
         | ValueType::Map(_) => Value::Null,
         ValueType::Bool => false.into(),
-        ValueType::Int32 | ValueType::Int64 | ValueType::IntOrString => 0.into(),
+        ValueType::Int32 | ValueType::Int64 | ValueType::IntOrString | ValueType::Double => 0.into(),
         ValueType::Text(_) => "".into(),
         ValueType::Quantity => "0".into(),
         ValueType::Struct(id) => empty(id.get()),
@@ -143,6 +155,7 @@ fn walk(
             Ok(())
         }
         (ValueType::IntOrString, Value::String(_)) => Ok(()),
+        (ValueType::Double, Value::Number(_)) => Ok(()),
         (ValueType::Int64, Value::Number(n)) if n.is_i64() => Ok(()),
         (ValueType::Int32 | ValueType::IntOrString, Value::Number(n)) if is_int32(n.as_i64()) => Ok(()),
         (ValueType::Quantity, _) => quantity(value).map_err(FormError::Scalar),
@@ -175,12 +188,44 @@ fn walk(
                 )
             })
         }
+        (ValueType::Struct(id), _) if id.get().either => walk_either(id.get(), value, at),
         (ValueType::Struct(id), _) => walk_struct(id.get(), value, at, unknown),
         (ValueType::Time | ValueType::MicroTime, _) => {
             Err(at.mismatch(value, wanted(form, "string".to_owned())))
         }
         (ValueType::IntOrString, _) => Err(at.mismatch(value, wanted(form, "int32".to_owned()))),
         _ => Err(at.mismatch(value, wanted(form, form.go_name()))),
+    }
+}
+
+/// A value in the form of one of the fields of a type. Go's types of this kind read themselves, and are not strict.
+fn walk_either(of: &'static Type, value: &mut Value, at: FieldPath<'_>) -> Result<(), FormError> {
+    let fits = |field: &&Field| {
+        matches!(
+            (&field.form, &*value),
+            (ValueType::Struct(_), Value::Object(_))
+                | (ValueType::List(_), Value::Array(_))
+                | (ValueType::Bool, Value::Bool(_))
+        )
+    };
+    match of.fields.iter().find(fits) {
+        Some(field) => walk(&field.form, value, at, &mut Vec::new()),
+        None => Err(FormError::Scalar(format!(
+            "{} expected",
+            of.fields
+                .iter()
+                .map(|field| either_name(&field.form))
+                .collect::<Vec<_>>()
+                .join(" or ")
+        ))),
+    }
+}
+
+fn either_name(form: &ValueType) -> &'static str {
+    match form {
+        ValueType::Bool => "boolean",
+        ValueType::List(_) => "list",
+        _ => "JSON schema",
     }
 }
 
@@ -266,7 +311,9 @@ fn is_zero(form: &ValueType, value: &Value) -> bool {
         (ValueType::List(_), Value::Array(items)) => items.is_empty(),
         (ValueType::Map(_), Value::Object(members)) => members.is_empty(),
         (ValueType::Bool, Value::Bool(set)) => !set,
-        (ValueType::Int32 | ValueType::Int64, Value::Number(n)) => n.as_f64() == Some(0.0),
+        (ValueType::Int32 | ValueType::Int64 | ValueType::Double, Value::Number(n)) => {
+            n.as_f64() == Some(0.0)
+        }
         _ => false,
     }
 }

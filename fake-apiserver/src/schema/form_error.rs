@@ -61,6 +61,7 @@ impl Class {
             ValueType::Time | ValueType::MicroTime => Self::Time,
             ValueType::Raw
             | ValueType::Bool
+            | ValueType::Double
             | ValueType::Int32
             | ValueType::Int64
             | ValueType::Quantity

@@ -10,7 +10,7 @@ mod scalar;
 mod table;
 mod types;
 
-pub(crate) use conform::{conform, zero};
+pub(crate) use conform::{conform, conform_part, zero};
 pub(crate) use form_error::FormError;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 

@@ -4,7 +4,6 @@
 //! The table is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
 
 use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
-use crate::kinds::Kind;
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
 use crate::types;
 use std::collections::HashMap;
@@ -23,10 +22,9 @@ impl TypeId {
 }
 
 impl Type {
-    /// The type of a kind's objects.
-    pub(crate) fn of(kind: &Kind) -> &'static Self {
-        Self::find(&kind.api_version(), kind.kind)
-            .expect("a test holds that every served kind is in the table")
+    /// The type of `metadata`.
+    pub(crate) fn object_meta() -> &'static Self {
+        Self::find("meta.k8s.io/v1", "ObjectMeta").expect("a test holds that it is in the table")
     }
 
     /// The type of objects by what they say of themselves.
@@ -50,6 +48,7 @@ fn read() -> Vec<Type> {
             name: message.name,
             fields,
             atomic,
+            either: message.either,
             nothing: OnceLock::new(),
         });
     }
@@ -107,6 +106,7 @@ fn form(field: &wire::WireField, text: &'static str) -> ValueType {
         wire::WireType::Int32 => ValueType::Int32,
         wire::WireType::Int64 => ValueType::Int64,
         wire::WireType::Bool => ValueType::Bool,
+        wire::WireType::Double => ValueType::Double,
         wire::WireType::Bytes => ValueType::Bytes,
         wire::WireType::Quantity => ValueType::Quantity,
         wire::WireType::Time => ValueType::Time,

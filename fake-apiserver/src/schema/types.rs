@@ -14,6 +14,8 @@ pub(crate) struct Type {
     pub(crate) fields: Vec<Field>,
     /// The struct has one owner: server-side apply does not look into it.
     pub(crate) atomic: bool,
+    /// A value has the form of one of the fields.
+    pub(crate) either: bool,
     /// An object of this type with no field set; made on first use.
     pub(super) nothing: OnceLock<Value>,
 }
@@ -36,6 +38,8 @@ pub(crate) enum ValueType {
     /// Any JSON.
     Raw,
     Bool,
+    /// A number, with a fraction or not.
+    Double,
     Int32,
     Int64,
     /// A string; with the name of its Go type.

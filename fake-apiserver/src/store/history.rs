@@ -93,6 +93,11 @@ impl History {
         }
     }
 
+    /// Makes room for another resource.
+    pub(super) fn grow(&mut self) {
+        self.logs.push((Log::new(), 0));
+    }
+
     pub(super) fn push(&mut self, shelf: usize, logged: Arc<Logged>) {
         self.order.push_back((logged.revision, shelf));
         self.logs[shelf].0.insert(logged.revision, logged);

@@ -5,6 +5,7 @@
 
 pub(crate) mod activity;
 mod clock;
+mod definitions;
 mod expiry;
 mod frames;
 mod history;
@@ -40,6 +41,7 @@ use crate::perturb::Rules;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -69,6 +71,8 @@ struct State {
     revision: u64,
     /// By the numbers of the kinds.
     shelves: Vec<Shelf>,
+    /// The numbers of what definitions have made, by group and plural name. A name that comes again has its old number.
+    numbers: HashMap<(&'static str, &'static str), usize>,
     history: History,
     owners: Owners,
     /// The ends of events.
@@ -93,13 +97,14 @@ pub(crate) struct Snapshot {
 
 impl Store {
     pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        let catalogue = Catalogue::built_in();
+        let built_in = Catalogue::built_in_count();
         let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);
         let state = State {
             // Nothing has revision 1, so that a watch "from 1" sees all that ever happened.
             revision: 1,
-            shelves: catalogue.kinds().map(|_| Shelf::default()).collect(),
-            history: History::new(catalogue.kinds().count(), options.history),
+            shelves: std::iter::repeat_with(Shelf::default).take(built_in).collect(),
+            numbers: HashMap::new(),
+            history: History::new(built_in, options.history),
             owners: Owners::default(),
             expiry: Expiry::new(options.event_ttl),
             watches: 0,

@@ -27,8 +27,8 @@ use tokio::time::Instant;
 
 /// One request's hold on the state. Everything observable is reported before it is dropped.
 pub(crate) struct Txn<'a> {
-    store: &'a Store,
-    state: MutexGuard<'a, State>,
+    pub(super) store: &'a Store,
+    pub(super) state: MutexGuard<'a, State>,
     /// After the state, so that the lock is free when they wake.
     sleepers: Sleepers,
     client: &'a Arc<str>,
@@ -53,6 +53,13 @@ pub(crate) enum FollowUp {
     NamespaceEnding(String),
     /// An object has gone from a namespace, which may only have waited for that.
     Gone { namespace: String },
+    /// A definition was written, or has gone.
+    Definition(String),
+    /// An object has gone whose definition may only have waited for that.
+    InstanceGone {
+        group: &'static str,
+        plural: &'static str,
+    },
 }
 
 impl FollowUp {
@@ -251,6 +258,13 @@ impl Txn<'_> {
         state.revision += 1;
         let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
         state.history.push(shelf_number, logged.clone());
+        if kind.defines {
+            self.owed.push_back(FollowUp::Definition(key.to_owned()));
+        }
+        if kind.defined().is_some() && change == Change::Deleted {
+            let (group, plural) = (kind.group, kind.plural);
+            self.owed.push_back(FollowUp::InstanceGone { group, plural });
+        }
         if rbac::is_source(kind) {
             self.store.authorizer.outdate();
         }

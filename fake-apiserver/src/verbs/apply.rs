@@ -4,11 +4,12 @@
 
 use super::body::{check_name, place};
 use super::call::{Answer, Call};
+use super::convert::{judged, shown};
 use super::create::insert;
-use super::decode::{FieldValidation, Undecodable, decode};
+use super::decode::decode;
+use super::decoded::{FieldValidation, Undecodable};
 use super::escalation::may_create;
 use super::read::existing;
-use super::shown::shown;
 use super::write::replace;
 use crate::kinds::Part;
 use crate::machinery::document::Document;
@@ -33,8 +34,9 @@ pub(super) fn apply(
     let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
     let writer = call.field_manager();
     let force = call.params.flag("force").unwrap_or_default();
-    let (object, owners) = writer.apply(&txn.now, live.as_deref(), &document.value, force)?;
-    let decoded = decode(&kind.stored(), object.into()).map_err(|why| match why {
+    let before = live.as_ref().map(|live| judged(kind, live));
+    let (object, owners) = writer.apply(&txn.now, before.as_deref(), &document.value, force)?;
+    let decoded = decode(&kind.judged(), object.into()).map_err(|why| match why {
         Undecodable::Version(status) => status,
         why => Status::internal(format!(
             "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",

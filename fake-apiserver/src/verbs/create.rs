@@ -4,10 +4,11 @@
 
 use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload, Target};
+use super::convert::{shown, stored};
+use super::custom;
 use super::decode::decode;
 use super::generate::generate_name;
 use super::options::WriteOptions;
-use super::shown::shown;
 use super::write::setting;
 use super::{admission, escalation};
 use crate::kinds::{Generation, Kind};
@@ -15,7 +16,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::schema::{Type, zero};
+use crate::schema::zero;
 use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 
@@ -52,6 +53,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
     let kind = &target.kind;
     admission::admit(txn, kind, &mut object)?;
+    refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
     escalation::check(txn, kind, None, &object)?;
     validate(kind, &object)?;
@@ -61,7 +63,10 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     }
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
-    let object = txn.put_limited(kind, &key, object)?;
+    if kind.defined().is_some() {
+        txn.warnings.extend(custom::warnings(&object, None));
+    }
+    let object = txn.put_limited(kind, &key, stored(kind, object))?;
     if kind.end.is_some() {
         txn.owe(FollowUp::NamespaceCreated(key));
     }
@@ -69,6 +74,19 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
         code: 201,
         object: shown(kind, object),
     })
+}
+
+/// No objects are made of a definition that is being deleted.
+fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
+    if !kind.defined().is_some_and(|defined| defined.is_ending) {
+        return Ok(());
+    }
+    let why = "create not allowed while custom resource definition is terminating";
+    Err(Status::forbidden(
+        kind.resource(),
+        metadata::text(object, "name"),
+        why,
+    ))
 }
 
 fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
@@ -81,9 +99,12 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
             "resourceVersion should not be set on objects to be created",
         ));
     }
-    let stored = kind.stored();
-    if stored.status && !stored.keeps_status {
-        let empty = Type::of(&stored).field("status").map(|field| zero(&field.form));
+    let judged = kind.judged();
+    if judged.status && !judged.keeps_status {
+        let of = judged.object_type();
+        let empty = of
+            .and_then(|of| of.field("status"))
+            .map(|field| zero(&field.form));
         json::assign(object, "status", empty.unwrap_or_default());
     }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
@@ -95,14 +116,19 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
         metadata::set(object, "generation", Some(1.into()));
     }
     generate_name(txn, kind, object);
-    (stored.hooks.create)(object, &setting(txn));
+    (judged.hooks.create)(object, &setting(txn));
     Ok(())
 }
 
 fn validate(kind: &Kind, object: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
-    metadata::validate_generated(object, kind.name_rule, &mut faults);
-    metadata::validate(object, kind.name_rule, &mut faults);
+    match kind.defined() {
+        Some(defined) => custom::validate(kind, defined, object, &mut faults),
+        None => {
+            metadata::validate_generated(object, kind.name_rule, &mut faults);
+            metadata::validate(object, kind.name_rule, &mut faults);
+        }
+    }
     (kind.hooks.validate)(object, &mut faults);
     (kind.hooks.validate_create)(object, &mut faults);
     if faults.is_empty() {

@@ -1,41 +1,21 @@
 //! From a body to an object of one kind: type and version, form, defaults.
 //!
-//! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
+//! Owns the order of decoding and the identity of bodies. What a kind consists of comes from the schema.
 
-use super::call::Patch;
+use super::custom;
+use super::decoded::{Decoded, Undecodable, said};
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::document::Document;
-use crate::machinery::faults::Faults;
 use crate::machinery::metadata;
-use crate::machinery::status::{GroupResource, Status};
-use crate::schema::{FormError, Type, conform};
+use crate::machinery::status::Status;
+use crate::schema::conform;
 use serde_json::{Value, json};
-
-/// A decoded object, in the form in which it is stored.
-pub(crate) struct Decoded {
-    pub(crate) object: Value,
-    /// What strict decoding objects to, with its texts.
-    pub(crate) flaws: Vec<String>,
-}
-
-/// Why a document is no object of its kind.
-pub(crate) enum Undecodable {
-    /// It is of this kind, in another version than the requested one.
-    Version(Status),
-    /// Its type cannot be read; with the document.
-    Nothing(String, String),
-    /// It is of another kind: kind and version, and the refusal.
-    Identity {
-        kind: String,
-        version: String,
-        why: String,
-    },
-    /// It does not have the form of its kind.
-    Form(FormError),
-}
 
 /// Decodes a body for a resource.
 pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
+    if let Some(defined) = kind.defined() {
+        return custom::decode(kind, defined, document);
+    }
     let Document {
         value: mut object,
         duplicates,
@@ -45,11 +25,11 @@ pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecod
         // No entries at all say the same as an empty one, but would be lost with all that is empty.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
-    let unknown = conform(Type::of(kind), &mut object).map_err(Undecodable::Form)?;
+    let unknown = conform_to(kind, &mut object)?;
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
-        conform(Type::of(&stored), &mut object).map_err(Undecodable::Form)?;
+        conform_to(&stored, &mut object)?;
     }
     // Links went away in 1.20.
     metadata::set(&mut object, "selfLink", None);
@@ -60,9 +40,12 @@ pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecod
     Ok(Decoded { object, flaws })
 }
 
-/// Flaws with the texts of strict decoding.
-pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String> {
-    fields.iter().map(move |field| format!("{what} field {field:?}"))
+/// Brings an object into the form of its kind; returns the paths of what was dropped.
+fn conform_to(kind: &Kind, object: &mut Value) -> Result<Vec<String>, Undecodable> {
+    match kind.object_type() {
+        Some(of) => conform(of, object).map_err(Undecodable::Form),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Where the real server registers its types, as its texts name it.
@@ -135,82 +118,4 @@ pub(crate) fn identify_as(version: &str, kind: &str, object: &Value) -> Result<(
     Err(Status::bad_request(format!(
         "{sent} in version {short:?} cannot be handled as a {kind}: {why}"
     )))
-}
-
-impl Undecodable {
-    /// The refusal of a body.
-    pub(crate) fn of_body(self, kind: &Kind) -> Status {
-        match self {
-            Self::Version(status) => status,
-            Self::Nothing(why, body) => Status::unrecognized(kind.kind, &why, body.as_bytes()),
-            Self::Identity {
-                kind: sent,
-                version,
-                why,
-            } => unreadable((&sent, &version), kind, &why),
-            Self::Form(error) => unreadable((kind.kind, kind.version), kind, &error.to_string()),
-        }
-    }
-
-    /// The refusal of a patch; the text shows what was patched.
-    pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
-        match self {
-            Self::Version(status) => status,
-            Self::Form(error) if style == Patch::Strategic => bad_patch(shown, &error.unstructured()),
-            Self::Form(error) => bad_patch(shown, &error.to_string()),
-            Self::Nothing(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
-        }
-    }
-
-    /// The text alone.
-    pub(crate) fn text(self) -> String {
-        match self {
-            Self::Version(status) => status.message,
-            Self::Form(error) => error.to_string(),
-            Self::Nothing(why, _) | Self::Identity { why, .. } => why,
-        }
-    }
-}
-
-/// The refusal of a body that does not have the form of its own kind and version.
-fn unreadable((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
-    let kind = kind.kind;
-    Status::bad_request(format!(
-        "{sent} in version {version:?} cannot be handled as a {kind}: {why}"
-    ))
-}
-
-fn bad_patch(shown: &str, why: &str) -> Status {
-    let mut faults = Faults::default();
-    faults.invalid("patch", shown, why);
-    Status::invalid(GroupResource { group: "", kind: "" }, "", faults)
-}
-
-/// What a request wants done about fields that are unknown or come twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FieldValidation {
-    Ignore,
-    Warn,
-    Strict,
-}
-
-impl FieldValidation {
-    /// Judges the flaws of a body; returns the warnings.
-    pub(crate) fn of_body(self, kind: &Kind, flaws: Vec<String>) -> Result<Vec<String>, Status> {
-        self.judge(flaws, |why| unreadable((kind.kind, kind.version), kind, why))
-    }
-
-    /// Judges the flaws of a patch and of what it leads to; returns the warnings.
-    pub(crate) fn of_patch(self, shown: &str, flaws: Vec<String>) -> Result<Vec<String>, Status> {
-        self.judge(flaws, |why| bad_patch(shown, why))
-    }
-
-    fn judge(self, flaws: Vec<String>, refuse: impl Fn(&str) -> Status) -> Result<Vec<String>, Status> {
-        match self {
-            Self::Ignore => Ok(Vec::new()),
-            Self::Warn => Ok(flaws),
-            Self::Strict if flaws.is_empty() => Ok(flaws),
-            Self::Strict => Err(refuse(&format!("strict decoding error: {}", flaws.join(", ")))),
-        }
-    }
 }

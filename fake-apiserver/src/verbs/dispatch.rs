@@ -8,10 +8,12 @@ use crate::observe::Verb;
 use crate::store::Txn;
 
 /// Carries out a request within a transaction.
-pub(crate) fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
-    // The release may have changed since the path was read.
-    if !call.target.kind.life.contains(txn.profile()) {
-        return Err(Status::no_such_resource());
+pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
+    // The release, or the definition of the resource, may have changed since the path was read.
+    let api = txn.api();
+    match api.present(&call.target.kind) {
+        Some(kind) => call.target.kind = kind.clone(),
+        None => return Err(Status::no_such_resource()),
     }
     match (call.verb, call.target.part) {
         (Verb::Create, Part::Main) if let Some(asked) = call.target.kind.review => {

@@ -2,7 +2,7 @@
 
 use super::body::no_body;
 use super::call::{Answer, Call, Payload};
-use super::decode::Undecodable;
+use super::decoded::Undecodable;
 use super::delete_options::DeleteOptions;
 use super::read::existing;
 use super::remove::remove;

@@ -2,10 +2,10 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Payload};
+use super::convert::shown;
 use super::decode::decode;
 use super::options::dry_run;
 use super::read::existing;
-use super::shown::shown;
 use super::write::{carry_over, store};
 use crate::kinds::NAMESPACE;
 use crate::machinery::faults::Faults;

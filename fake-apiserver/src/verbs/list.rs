@@ -5,7 +5,7 @@
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
-use super::shown::shown;
+use super::convert::shown;
 use crate::machinery::faults::Faults;
 use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};

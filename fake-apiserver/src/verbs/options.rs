@@ -3,7 +3,7 @@
 //! Owns how they are read and the texts of what is wrong with them. All faults are reported at once.
 
 use super::call::Params;
-use super::decode::FieldValidation;
+use super::decoded::FieldValidation;
 use crate::machinery::faults::Faults;
 use crate::machinery::go;
 use crate::machinery::status::{Status, options};

@@ -4,10 +4,11 @@
 use super::apply::apply;
 use super::body::{check_name, no_body, place};
 use super::call::{Answer, Call, Patch, Payload};
-use super::decode::{Decoded, decode, said};
+use super::convert::{judged, shown};
+use super::decode::decode;
+use super::decoded::{Decoded, said};
 use super::options::WriteOptions;
 use super::read::existing;
-use super::shown::shown;
 use super::write::replace;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
@@ -37,8 +38,8 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     let old = existing(txn, call)?;
     let (change, mut flaws) = ParsedPatch::read(*style, body)?;
-    let mut document = present(kind, &old, change.speaks_of_managers());
-    change.apply(Type::of(kind), &mut document)?;
+    let mut document = present(kind, &judged(kind, &old), change.speaks_of_managers());
+    change.apply(kind.object_type(), &mut document)?;
     let subject = match change {
         ParsedPatch::Strategic(patch) => go::map(patch),
         ParsedPatch::Json(_) | ParsedPatch::Merge(_) => document.to_string(),
@@ -120,8 +121,8 @@ impl<'a> ParsedPatch<'a> {
         }
     }
 
-    /// Applies the patch to a document of that type.
-    pub(super) fn apply(&self, of: &'static Type, document: &mut Value) -> Result<(), Status> {
+    /// Applies the patch to a document of that type; only objects of types take strategic merge patches.
+    pub(super) fn apply(&self, of: Option<&'static Type>, document: &mut Value) -> Result<(), Status> {
         match self {
             Self::Json(operations) => {
                 json_patch::apply(document, operations).map_err(|_| Status::patch_does_not_apply())
@@ -131,10 +132,13 @@ impl<'a> ParsedPatch<'a> {
                 Ok(())
             }
             Self::Strategic(Value::Null) => Ok(()),
-            Self::Strategic(patch) => strategic::apply(of, document, patch).map_err(|misuse| match misuse {
-                Misuse::Form(text) => Status::bad_request(text),
-                Misuse::Fit(text) => Status::internal(text),
-            }),
+            Self::Strategic(patch) => {
+                let of = of.ok_or_else(|| Status::unsupported_patch("415: Unsupported Media Type"))?;
+                strategic::apply(of, document, patch).map_err(|misuse| match misuse {
+                    Misuse::Form(text) => Status::bad_request(text),
+                    Misuse::Fit(text) => Status::internal(text),
+                })
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! get, and what other verbs read first: the object that a request names, in the form in which its readers know it.
 
 use super::call::{Answer, Call};
+use super::convert::shown;
 use super::list;
-use super::shown::shown;
 use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::store::Txn;

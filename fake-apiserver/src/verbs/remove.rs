@@ -3,9 +3,9 @@
 //! Does not know why: `delete`, `evict` and the controllers do.
 
 use super::call::{Answer, Target};
+use super::convert::shown;
 use super::delete_options::DeleteOptions;
-use super::shown::shown;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, definition};
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -27,6 +27,14 @@ pub(super) fn remove(
     let kind = &target.kind;
     options.check(kind, target.name(), &old.value)?;
     let mut object = Value::clone(&old.value);
+    if kind.defines && !metadata::is_deleting(&object) {
+        definition::end(&mut object, &txn.now);
+        let marked = txn.put(kind, &target.key(), object);
+        return Ok(Answer::Object {
+            code: 200,
+            object: marked,
+        });
+    }
     let grace = (kind.grace)(&object, txn.options(), options.grace_seconds);
     let held = hold(&mut object, options.propagation);
     let waits = grace.is_some_and(|seconds| seconds > 0);
@@ -148,6 +156,14 @@ pub(super) fn remove_each(
         }
     }
     Ok(())
+}
+
+/// Deletes every object of a kind.
+pub(crate) fn remove_everywhere(txn: &mut Txn<'_>, kind: &Kind) {
+    let options = DeleteOptions::plain(txn.dry_run);
+    let objects: Vec<_> = txn.snapshot(kind).objects.values().cloned().collect();
+    // Without preconditions nothing refuses it.
+    drop(remove_each(txn, kind, &objects, &options));
 }
 
 /// Deletes every object of a kind in a namespace.

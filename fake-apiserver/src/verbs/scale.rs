@@ -4,14 +4,16 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
-use super::decode::{FieldValidation, said};
+use super::convert::judged;
+use super::decoded::{FieldValidation, said};
 use super::options::WriteOptions;
 use super::patch::ParsedPatch;
 use super::read::existing;
 use super::write::replace;
-use crate::kinds::Part;
+use crate::kinds::{Kind, Part};
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
+use crate::machinery::json_path::member_at;
 use crate::machinery::status::{GroupResource, Status};
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -29,10 +31,11 @@ const SCALE: GroupResource<'static> = GroupResource {
 
 /// Reads or writes the scale of a workload.
 pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let kind = &call.target.kind;
     let (old, options, changed) = match (call.verb, &call.payload) {
         (Verb::Get, _) => {
-            let found = existing(txn, call)?;
-            return Ok(answer(&found));
+            let found = judged(kind, &existing(txn, call)?);
+            return answer(kind, &found);
         }
         (Verb::Update, Payload::Object(body)) => {
             let options = WriteOptions::read(&call.params, "UpdateOptions")?;
@@ -41,7 +44,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (Verb::Patch, Payload::Patch(style, body)) => {
             let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
-            let changed = patched(&old, *style, body)?;
+            let changed = patched(kind, &judged(kind, &old), *style, body)?;
             (old, options, changed)
         }
         (_, Payload::Apply(body)) => return apply(txn, call, body),
@@ -51,13 +54,13 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let changed = decode(txn, options.validation, changed)?;
     check_name(&call.target, &changed)?;
     let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
-    if replicas < 0 {
+    if replicas < 0 && kind.defined().is_none() {
         let mut faults = Faults::default();
         faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
         return Err(Status::invalid(SCALE, call.target.name(), faults));
     }
-    let mut new = Value::clone(&old.value);
-    json::member(&mut new, "spec").insert("replicas".to_owned(), replicas.into());
+    let mut new = Value::clone(&judged(kind, &old).value);
+    put_replicas(kind, &mut new, replicas.into());
     for precondition in ["resourceVersion", "uid"] {
         let wanted = changed["metadata"].get(precondition).cloned();
         metadata::set(&mut new, precondition, wanted);
@@ -67,7 +70,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         ..call.target.clone()
     };
     let written = replace(txn, &whole, &old, new, Some(call.field_manager()))?;
-    Ok(answer(&written))
+    answer(kind, &judged(kind, &written))
 }
 
 /// Checks that a document is a scale.
@@ -100,17 +103,21 @@ fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -
     Ok(document)
 }
 
-fn patched(old: &Object, style: Patch, patch: &Result<Document, String>) -> Result<Value, Status> {
-    let mut document = scale_of(&old.value);
+fn patched(
+    kind: &Kind,
+    old: &Object,
+    style: Patch,
+    patch: &Result<Document, String>,
+) -> Result<Value, Status> {
+    let mut document = scale_of(kind, &old.value)?;
     let (change, _) = ParsedPatch::read(style, patch)?;
-    let of = Type::find(VERSION, SCALE.kind);
-    let of = of.ok_or_else(|| Status::internal("the type of scales is missing"))?;
-    change.apply(of, &mut document)?;
+    change.apply(Type::find(VERSION, SCALE.kind), &mut document)?;
     Ok(document)
 }
 
 /// Applies a scale: it is the number of replicas of the workload that somebody wants to own.
 fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Result<Answer, Status> {
+    let kind = &call.target.kind;
     let options = WriteOptions::of_patch(&call.params, true)?;
     txn.dry_run = options.dry_run;
     let old = existing(txn, call)?;
@@ -124,16 +131,18 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     }
     let scale = decode(txn, options.validation, document.value.clone())?;
     check_name(&call.target, &scale)?;
-    let kind = &call.target.kind;
     let mut wanted = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": {"name": call.target.name(), "namespace": call.target.namespace},
     });
     if let Some(replicas) = document.value["spec"].get("replicas") {
-        wanted["spec"] = json!({"replicas": replicas});
+        put_replicas(kind, &mut wanted, replicas.clone());
     }
     let force = call.params.flag("force").unwrap_or_default();
-    let applied = call.field_manager().apply(&txn.now, Some(&old), &wanted, force);
+    let before = judged(kind, &old);
+    let applied = call
+        .field_manager()
+        .apply(&txn.now, Some(&before), &wanted, force);
     let (mut object, owners) = applied.map_err(|conflict| in_scale(conflict, &kind.api_version()))?;
     managed::mark(&mut object, owners);
     let whole = Target {
@@ -141,7 +150,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         ..call.target.clone()
     };
     let written = replace(txn, &whole, &old, object, None)?;
-    Ok(answer(&written))
+    answer(kind, &judged(kind, &written))
 }
 
 /// A conflict about the fields of a scale, which has a version of its own.
@@ -156,15 +165,55 @@ fn in_scale(mut conflict: Status, whole: &str) -> Status {
     conflict
 }
 
-fn answer(object: &Object) -> Answer {
-    Answer::Object {
+fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
+    Ok(Answer::Object {
         code: 200,
-        object: Object::new(scale_of(&object.value), object.revision),
+        object: Object::new(scale_of(kind, &object.value)?, object.revision),
+    })
+}
+
+/// Sets the number of replicas of a workload.
+fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
+    let own = ["spec", "replicas"].map(str::to_owned);
+    let scale = kind.defined().and_then(|defined| defined.scale.as_ref());
+    let path = scale.map_or(&own[..], |scale| &scale.replicas);
+    if let Some((last, way)) = path.split_last() {
+        let parent = way.iter().fold(workload, |parent, name| json::slot(parent, name));
+        *json::slot(parent, last) = replicas;
     }
 }
 
+/// What a scale tells of a workload: replicas that are wanted, replicas that there are, and their selector.
+fn numbers(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> {
+    let Some(scale) = kind.defined().and_then(|defined| defined.scale.as_ref()) else {
+        return Ok((
+            workload["spec"]["replicas"].as_i64().unwrap_or_default(),
+            workload["status"]["replicas"].as_i64().unwrap_or_default(),
+            selector(&workload["spec"]["selector"]),
+        ));
+    };
+    let Some(wanted) = member_at(workload, &scale.replicas) else {
+        let path = scale.replicas.join(".");
+        return Err(Status::internal(format!(
+            "the spec replicas field {:?} does not exist",
+            format!(".{path}")
+        )));
+    };
+    let observed = member_at(workload, &scale.observed).and_then(Value::as_i64);
+    let selector = scale
+        .selector
+        .as_ref()
+        .and_then(|path| member_at(workload, path)?.as_str());
+    Ok((
+        wanted.as_i64().unwrap_or_default(),
+        observed.unwrap_or_default(),
+        selector.unwrap_or_default().to_owned(),
+    ))
+}
+
 /// The scale of a workload.
-fn scale_of(workload: &Value) -> Value {
+fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
+    let (wanted, observed, selector) = numbers(kind, workload)?;
     let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = workload["metadata"].get(field) {
@@ -172,18 +221,16 @@ fn scale_of(workload: &Value) -> Value {
         }
     }
     let mut spec = json!({});
-    if let Some(replicas) = workload["spec"]["replicas"]
-        .as_i64()
-        .filter(|replicas| *replicas != 0)
-    {
-        spec["replicas"] = replicas.into();
+    if wanted != 0 {
+        spec["replicas"] = wanted.into();
     }
-    let mut status = json!({"replicas": workload["status"]["replicas"].as_i64().unwrap_or_default()});
-    let selector = selector(&workload["spec"]["selector"]);
+    let mut status = json!({"replicas": observed});
     if !selector.is_empty() {
         status["selector"] = selector.into();
     }
-    json!({"kind": SCALE.kind, "apiVersion": VERSION, "metadata": metadata, "spec": spec, "status": status})
+    Ok(
+        json!({"kind": SCALE.kind, "apiVersion": VERSION, "metadata": metadata, "spec": spec, "status": status}),
+    )
 }
 
 /// A selector as one text, as requests spell it.

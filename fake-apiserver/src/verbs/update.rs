@@ -2,12 +2,12 @@
 
 use super::body::{check_name, no_body, place};
 use super::call::{Answer, Call, Payload, Target};
+use super::convert::shown;
 use super::create::create;
 use super::decode::decode;
 use super::escalation::may_create;
 use super::options::WriteOptions;
 use super::read::existing;
-use super::shown::shown;
 use super::write::{replace, wrong_uid};
 use crate::kinds::Part;
 use crate::machinery::metadata;

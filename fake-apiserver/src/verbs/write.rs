@@ -4,13 +4,15 @@
 //! and those that go in `remove`.
 
 use super::call::Target;
+use super::convert::{judged, stored};
+use super::custom;
 use super::remove::is_finished;
 use super::{admission, escalation};
 use crate::config::release::Profile;
 use crate::kinds::{Generation, Kind, Part, Setting};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
-use crate::machinery::{go, metadata};
+use crate::machinery::{go, json, metadata};
 use crate::object::Object;
 use crate::patch::managed::{self, FieldManager};
 use crate::store::{FollowUp, Txn};
@@ -68,18 +70,23 @@ pub(super) fn replace(
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
     }
+    let before = judged(kind, old);
     if let Some(by) = by {
-        by.track(&txn.now, Some(old), &mut new);
+        by.track(&txn.now, Some(&before), &mut new);
     }
-    carry_over(&mut new, &old.value);
-    separate(kind, target.part, &mut new, &old.value);
-    (kind.stored().hooks.update)(&mut new, &old.value, &setting(txn));
-    count_generation(kind, &mut new, &old.value);
-    escalation::check(txn, kind, Some(&old.value), &new)?;
-    validate(kind, target, &new, &old.value, txn.profile())?;
-    admission::admit_change(txn, target, &new, &old.value)?;
-    txn.warnings.extend((kind.hooks.warn)(&new, &old.value));
-    store(txn, target, old, new)
+    let before = &before.value;
+    carry_over(&mut new, before);
+    separate(kind, target.part, &mut new, before);
+    (kind.stored().hooks.update)(&mut new, before, &setting(txn));
+    count_generation(target, &mut new, before);
+    escalation::check(txn, kind, Some(before), &new)?;
+    validate(target, &new, before, txn.profile())?;
+    admission::admit_change(txn, target, &new, before)?;
+    txn.warnings.extend((kind.hooks.warn)(&new, before));
+    if kind.defined().is_some() && target.part != Part::Status {
+        txn.warnings.extend(custom::warnings(&new, Some(before)));
+    }
+    store(txn, target, old, stored(kind, new))
 }
 
 /// Writes what has been validated, unless nothing changed or the last finalizer went.
@@ -141,6 +148,9 @@ pub(super) fn carry_over(new: &mut Value, old: &Value) {
 /// The main path leaves the status alone; `/status`, and `/approval`, which is a part of it, leave all else alone but
 /// metadata.
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
+    if part == Part::Status && kind.status_keeps_metadata {
+        return only_status(new, old);
+    }
     let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
         return;
     };
@@ -160,17 +170,38 @@ fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     }
 }
 
-fn count_generation(kind: &Kind, new: &mut Value, old: &Value) {
-    if kind.generation == Generation::None
-        || kind.generation_of.iter().all(|field| new[*field] == old[*field])
-    {
+/// Leaves all of the old object but its status; who has written it is told all the same.
+fn only_status(new: &mut Value, old: &Value) {
+    let managed = metadata::take(new, "managedFields");
+    let status = std::mem::replace(new, old.clone())
+        .get_mut("status")
+        .map(Value::take);
+    json::assign(new, "status", status.unwrap_or_default());
+    metadata::set(new, "managedFields", managed);
+}
+
+fn count_generation(target: &Target, new: &mut Value, old: &Value) {
+    let kind = &target.kind;
+    let is_same = match kind.defined() {
+        Some(_) => target.part == Part::Status || is_same_but_for_metadata(new, old),
+        None => kind.generation_of.iter().all(|field| new[*field] == old[*field]),
+    };
+    if kind.generation == Generation::None || is_same {
         return;
     }
     let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
     metadata::set(new, "generation", Some(generation.into()));
 }
 
-fn validate(kind: &Kind, target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<(), Status> {
+fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
+    let count = |object: &Value| object.as_object().map_or(0, serde_json::Map::len);
+    let members = new.as_object().into_iter().flatten();
+    let mut rest = members.filter(|(name, _)| *name != "metadata");
+    count(new) == count(old) && rest.all(|(name, value)| old.get(name) == Some(value))
+}
+
+fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<(), Status> {
+    let kind = &target.kind;
     let mut faults = Faults::default();
     // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
     metadata::validate_common(new, |_| Vec::new(), &mut faults);
@@ -178,7 +209,11 @@ fn validate(kind: &Kind, target: &Target, new: &Value, old: &Value, profile: Pro
     if kind.meta_checked_twice {
         metadata::validate_update(new, old, &mut faults);
     }
-    metadata::validate(new, kind.name_rule, &mut faults);
+    if let Some(defined) = kind.defined() {
+        custom::validate_update(kind, defined, target.part, (new, old), &mut faults);
+    } else {
+        metadata::validate(new, kind.name_rule, &mut faults);
+    }
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);

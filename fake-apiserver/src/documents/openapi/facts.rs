@@ -31,6 +31,8 @@ pub(super) struct Facts {
     pub(super) granular: bool,
     /// The full name of the field's type, which is any JSON.
     pub(super) of: Option<&'static str>,
+    /// Not even that the type is an object is said.
+    pub(super) any: bool,
     /// Members of the type of which one at most is set.
     pub(super) union: Option<Vec<&'static str>>,
     /// The field that says which.
@@ -46,6 +48,7 @@ static NONE: Facts = Facts {
     silent: false,
     granular: false,
     of: None,
+    any: false,
     union: None,
     by: None,
 };
@@ -69,6 +72,7 @@ fn note(mut facts: Facts, note: &'static str) -> Facts {
         "silent" => facts.silent = true,
         "granular" => facts.granular = true,
         "of" => facts.of = Some(value),
+        "any" => facts.any = true,
         "union" => facts.union = list(),
         "by" => facts.by = Some(value),
         other => panic!("{other} is no note on a field"),

@@ -141,6 +141,10 @@ impl Schemas {
         }
         // Types may contain themselves.
         self.found.insert(name.clone(), Value::Null);
+        if of.either {
+            self.found.insert(name, json!({"description": texts::EITHER}));
+            return;
+        }
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in &of.fields {
@@ -172,7 +176,17 @@ impl Schemas {
     fn property(&mut self, owner: &'static Type, field: &'static Field) -> Value {
         let facts = facts::of(owner.name, field.name);
         let mut schema = match facts.of {
-            Some(name) => self.named(name, || json!({"type": "object", "description": texts::RAW})),
+            Some(name) => {
+                let schema = match facts.any {
+                    true => json!({"description": texts::RAW}),
+                    false => json!({"type": "object", "description": texts::RAW}),
+                };
+                let named = self.named(name, || schema);
+                match field.form.element() {
+                    Some(_) => json!({"type": "array", "items": named}),
+                    None => named,
+                }
+            }
             None => self.form(&field.form),
         };
         let always = matches!(field.presence, Presence::Always);
@@ -204,6 +218,7 @@ impl Schemas {
         match form {
             ValueType::Raw => json!({"type": "object"}),
             ValueType::Bool => json!({"type": "boolean"}),
+            ValueType::Double => json!({"type": "number", "format": "double"}),
             ValueType::Int32 => json!({"type": "integer", "format": "int32"}),
             ValueType::Int64 => json!({"type": "integer", "format": "int64"}),
             ValueType::Text(_) => json!({"type": "string"}),

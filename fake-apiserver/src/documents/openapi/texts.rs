@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 pub(super) const PATCH: &str = "The body of a patch; its form follows from its media type.";
 pub(super) const RAW: &str = "Any JSON.";
+pub(super) const EITHER: &str = "One of several forms: a schema, or what stands for one.";
 pub(super) const QUANTITY: &str = "An amount, as a number with an optional suffix: 500m, 10Gi, 1e9.";
 pub(super) const INT_OR_STRING: &str = "A whole number, or a string such as a name or a percentage.";
 pub(super) const TIME: &str = "A point in time, to the second (RFC 3339).";

@@ -4,7 +4,7 @@ use crate::machinery::status::Status;
 use serde_json::Value;
 
 /// A field that field selectors accept.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Selectable {
     pub(crate) label: &'static str,
     /// JSON pointers; the first that leads to something wins.
@@ -28,7 +28,7 @@ pub(crate) struct FieldSelector(Vec<Term>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
-    field: &'static Selectable,
+    field: Selectable,
     equal: bool,
     value: String,
 }
@@ -41,7 +41,7 @@ impl Unresolved {
     /// text of the refusal.
     pub(crate) fn resolve(
         self,
-        find: impl Fn(&str) -> Result<&'static Selectable, String>,
+        find: impl Fn(&str) -> Result<Selectable, String>,
     ) -> Result<FieldSelector, Status> {
         let terms = self.0.into_iter().map(|(label, equal, value)| {
             Ok(Term {

@@ -57,7 +57,7 @@ mod tests {
             let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
             let selector = FieldSelector::read(&format!("metadata.name={escaped}")).unwrap();
             static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
-            let selector = selector.resolve(|_| Ok(&NAME)).unwrap();
+            let selector = selector.resolve(|_| Ok(NAME)).unwrap();
             let object = json!({"metadata": {"name": name}});
             prop_assert!(selector.matches(&object));
         }

@@ -5,6 +5,7 @@
 use super::nature::Nature;
 use crate::machinery::go;
 use crate::schema::{Field, Ownership, Type, ValueType};
+use crate::structural::Schema;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -12,9 +13,12 @@ use std::collections::HashSet;
 const FAULTS_MAX: usize = 100;
 
 /// Checks a document; the error reports all its faults.
-pub(super) fn check(of: &'static Type, document: &Value) -> Result<(), String> {
+pub(super) fn check(nature: Nature<'_>, document: &Value) -> Result<(), String> {
     let mut faults = Faults::default();
-    faults.members(of, document);
+    match nature {
+        Nature::Struct(of) => faults.members(of, document),
+        nature => faults.by_nature(nature, "object", document),
+    }
     match faults.found.as_slice() {
         [] => Ok(()),
         [one] => Err(one.clone()),
@@ -56,17 +60,88 @@ impl Faults {
         }
     }
 
+    /// A value that follows a schema, which may be of that type.
+    fn by_nature(&mut self, nature: Nature<'_>, of: &str, value: &Value) {
+        match (nature, value) {
+            (_, Value::Null) => {}
+            (Nature::Struct(of), _) => self.members(of, value),
+            (Nature::Schema(_), Value::Object(members)) => {
+                for (name, member) in members {
+                    let Some(inner) = nature.member(name) else {
+                        return self.below(&format!(".{name}"), |at| at.tell("field not declared in schema"));
+                    };
+                    let schema = nature.schema_of(name);
+                    self.below(&format!(".{name}"), |at| at.by_schema(inner, schema, member));
+                }
+            }
+            (Nature::Entries(list), Value::Array(items)) => self.entries(nature, items, |at, item| {
+                at.by_schema(nature.entry(), list.items.as_deref(), item);
+            }),
+            (Nature::Set, Value::Array(items)) => self.entries(nature, items, |_, _| {}),
+            (Nature::Free, _) => {}
+            _ => self.tell_type(of, value),
+        }
+    }
+
+    fn by_schema(&mut self, nature: Nature<'_>, schema: Option<&Schema>, value: &Value) {
+        let of = schema.map_or("", |schema| schema.of);
+        let inner = schema.and_then(|schema| schema.items.as_deref());
+        match (nature, value, inner) {
+            (Nature::Leaf, Value::Array(items), Some(inner)) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.below(&format!("[{at}]"), |place| {
+                        place.by_schema(Nature::of_schema(inner), Some(inner), item);
+                    });
+                }
+            }
+            (Nature::Leaf, ..) => self.tell_type(of, value),
+            _ => self.by_nature(nature, of, value),
+        }
+    }
+
+    /// Tells that a value is not of a type, if it is not.
+    fn tell_type(&mut self, of: &str, value: &Value) {
+        let shown = || format!("&{{{}}}", go::map(value));
+        match (of, value) {
+            (_, Value::Null)
+            | ("string", Value::String(_))
+            | ("boolean", Value::Bool(_))
+            | ("integer" | "number", Value::Number(_))
+            | ("object", Value::Object(_))
+            | ("array", Value::Array(_))
+            | ("", _) => {}
+            ("string", _) => {
+                let got = format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value));
+                self.tell(&format!("expected string, got {got}"));
+            }
+            ("integer" | "number", _) => {
+                self.tell(&format!(
+                    "expected numeric (int or float), got {}",
+                    go_type(value)
+                ));
+            }
+            ("object", _) => self.tell(&format!("expected map, got {}", shown())),
+            ("array", _) => self.tell(&format!("expected list, got {}", shown())),
+            (of, _) => self.tell(&format!("expected {of}, got {}", shown())),
+        }
+    }
+
     fn field(&mut self, field: &'static Field, value: &Value) {
         match (&field.form, value, &field.ownership) {
             (ValueType::List(_), Value::Array(items), Ownership::Keyed(_) | Ownership::Set) => {
-                self.entries(Nature::of(&field.form, &field.ownership), &field.form, items);
+                let element = field.form.element();
+                self.entries(Nature::of(&field.form, &field.ownership), items, |at, item| {
+                    if let Some(element) = element {
+                        at.value(element, item);
+                    }
+                });
             }
             _ => self.value(&field.form, value),
         }
     }
 
     /// Entries that have names, each of which may come once.
-    fn entries(&mut self, nature: Nature, form: &'static ValueType, items: &[Value]) {
+    fn entries(&mut self, nature: Nature<'_>, items: &[Value], look: impl Fn(&mut Self, &Value)) {
         let mut seen = HashSet::new();
         for (at, item) in items.iter().enumerate() {
             let name = match nature.name(item) {
@@ -77,9 +152,7 @@ impl Faults {
             if !seen.insert(name) {
                 self.tell(&format!("duplicate entries for key {shown}"));
             }
-            if let Some(element) = form.element() {
-                self.below(&shown, |at| at.value(element, item));
-            }
+            self.below(&shown, |at| look(at, item));
         }
     }
 
@@ -90,7 +163,7 @@ impl Faults {
         let shown = || format!("&{{{}}}", go::map(value));
         match (form, value) {
             (ValueType::Raw, _) | (ValueType::Bool, Value::Bool(_)) => {}
-            (ValueType::Int32 | ValueType::Int64, Value::Number(_)) => {}
+            (ValueType::Int32 | ValueType::Int64 | ValueType::Double, Value::Number(_)) => {}
             (
                 ValueType::Text(_) | ValueType::Bytes | ValueType::Time | ValueType::MicroTime,
                 Value::String(_),
@@ -101,6 +174,8 @@ impl Faults {
             ) => {}
             // Times are found wanting when they are read.
             (ValueType::Time | ValueType::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
+            // Decoding tells what fits.
+            (ValueType::Struct(id), _) if id.get().either => {}
             (ValueType::Struct(id), _) => self.members(id.get(), value),
             (ValueType::List(inner), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {
@@ -113,7 +188,7 @@ impl Faults {
                 }
             }
             (ValueType::Bool, _) => self.tell(&format!("expected boolean, got {}", shown())),
-            (ValueType::Int32 | ValueType::Int64, _) => {
+            (ValueType::Int32 | ValueType::Int64 | ValueType::Double, _) => {
                 self.tell(&format!(
                     "expected numeric (int or float), got {}",
                     go_type(value)

@@ -13,15 +13,15 @@ pub(super) struct Changes<'a> {
 }
 
 /// The fields that a value has.
-pub(super) fn fields(nature: Nature, value: &Value) -> Set<'_> {
-    let node = |element, inner: Nature, value, named| Node {
+pub(super) fn fields<'a>(nature: Nature<'_>, value: &'a Value) -> Set<'a> {
+    let node = |element, inner: Nature<'_>, value, named| Node {
         element,
         // Structs are there because their fields are; what is in a map or a list is there by itself.
-        member: named || matches!(inner, Nature::Leaf) || is_nothing(value),
+        member: named || matches!(inner.of_value(value), Nature::Leaf) || is_nothing(value),
         inner: fields(inner, value),
     };
-    let nodes = match (nature, value) {
-        (Nature::Struct(_) | Nature::Map(_), Value::Object(members)) => members
+    let nodes = match value {
+        Value::Object(members) if nature.has_members() => members
             .iter()
             .filter_map(|(name, value)| {
                 let inner = nature.member(name)?;
@@ -29,11 +29,11 @@ pub(super) fn fields(nature: Nature, value: &Value) -> Set<'_> {
                     Element::Field(name.into()),
                     inner,
                     value,
-                    matches!(nature, Nature::Map(_)),
+                    !nature.declares(name),
                 ))
             })
             .collect(),
-        (Nature::Keyed(..) | Nature::Set, Value::Array(items)) => group(nature, Some(value))
+        Value::Array(items) if nature.has_entries() => group(nature, Some(value))
             .into_iter()
             .map(|(element, entries)| match entries.as_slice() {
                 [one] => node(element, nature.entry(), one, true),
@@ -55,7 +55,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// What differs between two values of a kind.
-pub(super) fn compare<'a>(nature: Nature, old: &'a Value, new: &'a Value) -> Changes<'a> {
+pub(super) fn compare<'a>(nature: Nature<'_>, old: &'a Value, new: &'a Value) -> Changes<'a> {
     let difference = between(nature, Some(old), Some(new));
     Changes {
         added: difference.added.1,
@@ -72,8 +72,10 @@ struct Difference<'a> {
     removed: (bool, Set<'a>),
 }
 
-fn between<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
+fn between<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
     let mut out = Difference::default();
+    // What is free is divided as soon as both values can be.
+    let nature = old.into_iter().chain(new).fold(nature, Nature::of_value);
     let leaf = matches!(nature, Nature::Leaf) || (is_hollow(old) && is_hollow(new));
     match (old, new) {
         (None, _) => out.added.0 = true,
@@ -82,9 +84,9 @@ fn between<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>) -
     }
     if !leaf {
         let mut level = Level::default();
-        match nature {
-            Nature::Keyed(..) | Nature::Set => entries(nature, old, new, &mut level),
-            _ => members(nature, old, new, &mut level),
+        match nature.has_entries() {
+            true => entries(nature, old, new, &mut level),
+            false => members(nature, old, new, &mut level),
         }
         out.added.1 = Set::new(level.added);
         out.modified.1 = Set::new(level.modified);
@@ -127,7 +129,7 @@ impl<'a> Level<'a> {
     }
 }
 
-fn members<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
+fn members<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
     let (before, after) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
     for (name, value) in after.into_iter().flatten() {
         let was = before.and_then(|before| before.get(name));
@@ -144,7 +146,7 @@ fn members<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>, l
 }
 
 /// Entries that have the same name are one field, and change together.
-fn entries<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
+fn entries<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
     let (mut before, after) = (group(nature, old), group(nature, new));
     let inner = nature.entry();
     for (element, is) in after {
@@ -158,7 +160,7 @@ fn entries<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>, l
 }
 
 impl<'a> Level<'a> {
-    fn entry(&mut self, inner: Nature, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
+    fn entry(&mut self, inner: Nature<'_>, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
         match (was, is) {
             ([] | [_], [] | [_]) => {
                 let difference = between(inner, was.first().copied(), is.first().copied());
@@ -183,7 +185,7 @@ impl<'a> Level<'a> {
 }
 
 /// The entries of a list by name, sorted; what has no name is passed over.
-fn group(nature: Nature, list: Option<&Value>) -> Vec<(Element<'static>, Vec<&Value>)> {
+fn group<'a>(nature: Nature<'_>, list: Option<&'a Value>) -> Vec<(Element<'static>, Vec<&'a Value>)> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     let mut named: Vec<(Element<'static>, Vec<&Value>)> = items
         .filter_map(|item| Some((nature.name(item).ok()?, vec![item])))

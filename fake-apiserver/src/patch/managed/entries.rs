@@ -293,7 +293,11 @@ impl<'a> Entries<'a> {
     }
 
     fn version(&self, api_version: &str) -> Option<Kind> {
-        if self.kind.has_version(api_version) {
+        let is_version = match self.kind.defined() {
+            Some(defined) => defined.knows(api_version),
+            None => self.kind.has_version(api_version),
+        };
+        if is_version {
             return Some(self.kind.clone());
         }
         let found = Catalogue::built_in().find_kind(api_version, self.kind.kind)?;

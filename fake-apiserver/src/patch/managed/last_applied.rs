@@ -7,7 +7,6 @@ use super::nature::Nature;
 use super::set::Set;
 use crate::kinds::Kind;
 use crate::machinery::{json, metadata};
-use crate::schema::Type;
 use serde_json::Value;
 
 /// The manager of `kubectl apply --server-side`.
@@ -22,7 +21,8 @@ pub(super) fn reduce(
     conflicts: Vec<(String, Set<'_>)>,
 ) -> Vec<(String, Vec<String>)> {
     let document = last_applied(kind, live);
-    let nature = Nature::Struct(Type::of(&kind.stored()));
+    let judged = kind.judged();
+    let nature = Nature::of_kind(&judged);
     let allowed = document.as_ref().map(|document| {
         let changes = compare(nature, document, live);
         let changed = changes.modified.union(changes.added).union(changes.removed);
@@ -50,7 +50,7 @@ fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     for name in ["apiVersion", "kind"] {
         json::assign(&mut document, name, Value::Null);
     }
-    check(Type::of(kind), &document).ok()?;
+    check(Nature::of_kind(kind), &document).ok()?;
     Some(kind.to_stored(document))
 }
 

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Applies a document, which is known to fit its type, to a value.
-pub(super) fn merge(nature: Nature, live: &mut Value, applied: &Value) {
+pub(super) fn merge(nature: Nature<'_>, live: &mut Value, applied: &Value) {
     // Where there is something, nothing takes nothing away.
     let keeps = !matches!(nature, Nature::Leaf) && is_hollow(Some(applied)) && !is_hollow(Some(live));
     if keeps {
         return;
     }
-    match (nature, &mut *live, applied) {
-        (Nature::Struct(_) | Nature::Map(_), Value::Object(members), Value::Object(applied)) => {
+    match (&mut *live, applied) {
+        (Value::Object(members), Value::Object(applied)) if nature.has_members() => {
             for (name, value) in applied {
                 match (members.get_mut(name), nature.member(name)) {
                     (Some(member), Some(inner)) => merge(inner, member, value),
@@ -24,7 +24,7 @@ pub(super) fn merge(nature: Nature, live: &mut Value, applied: &Value) {
                 }
             }
         }
-        (Nature::Keyed(..) | Nature::Set, Value::Array(items), Value::Array(applied)) => {
+        (Value::Array(items), Value::Array(applied)) if nature.has_entries() => {
             *items = list(nature, std::mem::take(items), applied);
         }
         _ => *live = applied.clone(),
@@ -35,7 +35,7 @@ pub(super) fn merge(nature: Nature, live: &mut Value, applied: &Value) {
 ///
 /// What the applied list names comes in its order; of the rest, each entry stays before the next one that both have.
 /// Strategic merge patches have another rule: they put new entries first.
-fn list(nature: Nature, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let name = |item: &Value| nature.name(item).ok();
     let wanted: Vec<Option<Element<'_>>> = applied.iter().map(name).collect();
     let places: HashMap<&Element<'_>, usize> = (0..)
@@ -93,7 +93,7 @@ fn list(nature: Nature, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
 }
 
 /// Takes out what a manager no longer applies: what it applied `last`, unless somebody manages it still.
-pub(super) fn prune(nature: Nature, merged: &Value, last: &Set<'_>, managed: &Set<'_>) -> Value {
+pub(super) fn prune(nature: Nature<'_>, merged: &Value, last: &Set<'_>, managed: &Set<'_>) -> Value {
     let last = with_structs(nature, last);
     let everything = fields(nature, merged);
     let everything = with_structs(nature, &everything);
@@ -116,14 +116,14 @@ pub(super) fn prune(nature: Nature, merged: &Value, last: &Set<'_>, managed: &Se
 }
 
 /// A set with the structs that its fields are in: those have no mark of their own.
-fn with_structs<'a>(nature: Nature, set: &Set<'a>) -> Set<'a> {
+fn with_structs<'a>(nature: Nature<'_>, set: &Set<'a>) -> Set<'a> {
     let nodes = set.nodes().iter().map(|node| {
-        let (inner, named) = match (&node.element, nature) {
-            (Element::Field(name), Nature::Struct(_)) => {
+        let (inner, named) = match &node.element {
+            Element::Field(name) => {
                 let inner = nature.member(name);
-                (inner.unwrap_or(Nature::Leaf), inner.is_some())
+                let is_declared = inner.is_some() && nature.declares(name);
+                (inner.unwrap_or(Nature::Leaf), is_declared)
             }
-            (Element::Field(name), _) => (nature.member(name).unwrap_or(Nature::Leaf), false),
             _ => (nature.entry(), false),
         };
         Node {
@@ -136,12 +136,12 @@ fn with_structs<'a>(nature: Nature, set: &Set<'a>) -> Set<'a> {
 }
 
 /// Takes fields out of a value. What becomes empty stays, unless it is to go as well.
-fn remove(nature: Nature, value: &mut Value, set: &Set<'_>) {
+fn remove(nature: Nature<'_>, value: &mut Value, set: &Set<'_>) {
     if set.is_empty() {
         return;
     }
-    match (nature, value) {
-        (Nature::Struct(_) | Nature::Map(_), Value::Object(members)) => {
+    match value {
+        Value::Object(members) if nature.has_members() => {
             let mut kept = Map::new();
             for (name, mut member) in std::mem::take(members) {
                 let node = set.node(&Element::Field(name.as_str().into()));
@@ -157,7 +157,7 @@ fn remove(nature: Nature, value: &mut Value, set: &Set<'_>) {
             }
             *members = kept;
         }
-        (Nature::Keyed(..) | Nature::Set, Value::Array(items)) => items.retain_mut(|item| {
+        Value::Array(items) if nature.has_entries() => items.retain_mut(|item| {
             let name = nature.name(item).ok();
             match name.and_then(|name| set.node(&name)) {
                 Some(node) if node.member => false,

@@ -22,7 +22,6 @@ use crate::machinery::faults::Cause;
 use crate::machinery::status::{Details, Status};
 use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::schema::Type;
 use compare::{compare, fields};
 use entries::{Entries, Id, ManagerOperation};
 use nature::Nature;
@@ -76,7 +75,8 @@ impl FieldManager<'_> {
             // An object without owners gets none before it is first applied to.
             return mark(new, String::new());
         }
-        let old = old.map_or_else(|| self.of().nothing(), |old| &*old.value);
+        let nothing = self.kind.judged().nothing();
+        let old = old.map_or(&nothing, |old| &*old.value);
         let written = self.update(now, entries, old, new, self.manager);
         mark(new, written);
     }
@@ -100,7 +100,8 @@ impl FieldManager<'_> {
         new: &'e Value,
         manager: &'e str,
     ) -> String {
-        let mut changes = compare(self.nature(), old, new);
+        let judged = self.kind.judged();
+        let mut changes = compare(Nature::of_kind(&judged), old, new);
         self.reset(&mut changes.added);
         self.reset(&mut changes.modified);
         self.reset(&mut changes.removed);
@@ -126,12 +127,13 @@ impl FieldManager<'_> {
         force: bool,
     ) -> Result<(Value, String), Status> {
         let document = self.document(applied)?;
-        let live_value = live.map_or_else(|| self.of().nothing(), |live| &*live.value);
+        let nothing = self.kind.judged().nothing();
+        let live_value = live.map_or(&nothing, |live| &*live.value);
         let first;
         let mut before = live.map(Object::managed).unwrap_or_default();
         if before.is_empty() && live.is_some() {
             let none = Entries::none(self.kind);
-            first = self.update(now, none, self.of().nothing(), live_value, BEFORE_FIRST_APPLY);
+            first = self.update(now, none, &nothing, live_value, BEFORE_FIRST_APPLY);
             before = &first;
         }
         let (object, mut written) = self.merge(now, live_value, before, &document, force)?;
@@ -139,9 +141,9 @@ impl FieldManager<'_> {
         if self.manager == last_applied::KUBECTL {
             last_applied::refresh(&mut object, applied);
         }
-        let stored = self.kind.stored();
-        object["apiVersion"] = stored.api_version().into();
-        object["kind"] = stored.kind.into();
+        let judged = self.kind.judged();
+        object["apiVersion"] = judged.api_version().into();
+        object["kind"] = judged.kind.into();
         written.shrink_to_fit();
         Ok((object, written))
     }
@@ -157,16 +159,18 @@ impl FieldManager<'_> {
     ) -> Result<(Option<Value>, String), Status> {
         let api_version = self.kind.api_version();
         let id = self.id(self.manager, ManagerOperation::Apply, &api_version);
+        let judged = self.kind.judged();
+        let nature = Nature::of_kind(&judged);
         let mut entries = Entries::read(self.kind, before).unwrap_or_else(|| Entries::none(self.kind));
-        let mut set = fields(self.nature(), document);
+        let mut set = fields(nature, document);
         self.reset(&mut set);
         let last = entries.replace(id.clone(), set);
         let mut object = live.clone();
-        merge::merge(self.nature(), &mut object, document);
+        merge::merge(nature, &mut object, document);
         if !last.is_empty() {
-            object = merge::prune(self.nature(), &object, &last, &entries.all());
+            object = merge::prune(nature, &object, &last, &entries.all());
         }
-        let mut changes = compare(self.nature(), live, &object);
+        let mut changes = compare(nature, live, &object);
         self.reset(&mut changes.added);
         self.reset(&mut changes.modified);
         self.reset(&mut changes.removed);
@@ -201,7 +205,7 @@ impl FieldManager<'_> {
         for name in ["apiVersion", "kind"] {
             json::assign(&mut document, name, Value::Null);
         }
-        check::check(Type::of(self.kind), &document).map_err(|why| {
+        check::check(Nature::of_kind(self.kind), &document).map_err(|why| {
             let subject = self.subject(applied);
             Status::internal(format!("failed to create typed patch object ({subject}): {why}"))
         })?;
@@ -240,14 +244,6 @@ impl FieldManager<'_> {
         Err(conflict(&conflicts))
     }
 
-    fn of(self) -> &'static Type {
-        Type::of(&self.kind.stored())
-    }
-
-    fn nature(self) -> Nature {
-        Nature::Struct(self.of())
-    }
-
     fn id<'e>(self, manager: &'e str, operation: ManagerOperation, api_version: &'e str) -> Id<'e> {
         Id {
             manager: if manager.is_empty() { UNKNOWN } else { manager }.into(),
@@ -259,7 +255,7 @@ impl FieldManager<'_> {
 
     /// Takes out the fields that this path leaves alone, as `GetResetFields` of the kind's strategy has them.
     fn reset(self, set: &mut Set<'_>) {
-        for path in untouched(&self.kind.stored(), self.part) {
+        for path in untouched(&self.kind.judged(), self.part) {
             set.drop_all(path);
         }
     }
@@ -280,7 +276,9 @@ fn strip(set: &mut Set<'_>) {
     for name in UNOWNED {
         set.drop_member(&["metadata", name]);
     }
-    set.drop_member(&["metadata"]);
+    for name in ["apiVersion", "kind", "metadata"] {
+        set.drop_member(&[name]);
+    }
 }
 
 /// A client takes all entries away by sending an empty one.

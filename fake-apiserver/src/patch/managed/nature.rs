@@ -1,15 +1,17 @@
-//! How values are divided into fields: the schema as field managers see it.
+//! How values are divided into fields: types and schemas as field managers see them.
 //!
 //! Structs and maps are divided by member, lists by key or value where the schema says so, and everything else is one
 //! field. Does not know sets.
 
 use super::set::Element;
+use crate::kinds::{Kind, Shape};
 use crate::schema::{Ownership, Presence, Type, ValueType, zero};
+use crate::structural::{Additional, ListType, Schema};
 use serde_json::{Map, Value};
 
 /// How a value is divided into fields.
 #[derive(Clone, Copy)]
-pub(super) enum Nature {
+pub(super) enum Nature<'t> {
     /// Not at all.
     Leaf,
     Struct(&'static Type),
@@ -18,9 +20,34 @@ pub(super) enum Nature {
     Keyed(&'static [&'static str], &'static ValueType),
     /// A list of scalars.
     Set,
+    /// An object that follows a schema.
+    Schema(SchemaPlace<'t>),
+    /// A list of objects that follow a schema, which says what identifies them.
+    Entries(&'t Schema),
+    /// As its JSON suggests: objects by member, everything else as a whole.
+    Free,
 }
 
-impl Nature {
+/// What is known of an object that follows a schema.
+#[derive(Clone, Copy)]
+pub(super) struct SchemaPlace<'t> {
+    schema: &'t Schema,
+    /// It has type and metadata, whether the schema names them or not.
+    is_object: bool,
+}
+
+impl<'t> Nature<'t> {
+    /// How the objects of a kind are divided.
+    pub(super) fn of_kind(kind: &'t Kind) -> Self {
+        match kind.shape() {
+            Shape::Typed(of) => Self::Struct(of),
+            Shape::Defined(defined) => Self::Schema(SchemaPlace {
+                schema: &defined.schema,
+                is_object: true,
+            }),
+        }
+    }
+
     pub(super) fn of(form: &'static ValueType, ownership: &'static Ownership) -> Self {
         match (form, ownership) {
             (_, Ownership::Atomic) => Self::Leaf,
@@ -33,14 +60,71 @@ impl Nature {
         }
     }
 
-    /// What a member of a struct or map is; `None` for a field that the struct does not have.
+    /// How values that follow a schema are divided.
+    pub(super) fn of_schema(schema: &'t Schema) -> Self {
+        match (schema.of, &schema.list) {
+            _ if schema.atomic => Self::Leaf,
+            ("object", _) => Self::Schema(SchemaPlace {
+                schema,
+                is_object: schema.embedded,
+            }),
+            ("array", ListType::Set) => Self::Set,
+            ("array", ListType::Map(_)) => Self::Entries(schema),
+            ("", _) if !schema.int_or_string => Self::Free,
+            _ => Self::Leaf,
+        }
+    }
+
+    /// The nature of a value, where that depends on it.
+    pub(super) fn of_value(self, value: &Value) -> Self {
+        match self {
+            Self::Free if !value.is_object() => Self::Leaf,
+            other => other,
+        }
+    }
+
+    /// Whether values are divided by member.
+    pub(super) fn has_members(self) -> bool {
+        matches!(
+            self,
+            Self::Struct(_) | Self::Map(_) | Self::Schema(_) | Self::Free
+        )
+    }
+
+    /// Whether values are divided by entry.
+    pub(super) fn has_entries(self) -> bool {
+        matches!(self, Self::Keyed(..) | Self::Set | Self::Entries(_))
+    }
+
+    /// What a member of an object is; `None` for a field that is not known.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         match self {
             Self::Struct(of) => of
                 .field(name)
                 .map(|field| Self::of(&field.form, &field.ownership)),
             Self::Map(form) => Some(Self::of(form, &Ownership::Natural)),
-            Self::Leaf | Self::Keyed(..) | Self::Set => None,
+            Self::Schema(place) => place.member(name),
+            Self::Free => Some(Self::Free),
+            Self::Leaf | Self::Keyed(..) | Self::Set | Self::Entries(_) => None,
+        }
+    }
+
+    /// The schema of a member, where the object follows one.
+    pub(super) fn schema_of(self, name: &str) -> Option<&'t Schema> {
+        match self {
+            Self::Schema(place) => place.schema.member(name),
+            _ => None,
+        }
+    }
+
+    /// Whether a member is there because its fields are: what is in a map is there by itself.
+    pub(super) fn declares(self, name: &str) -> bool {
+        match self {
+            Self::Struct(_) => true,
+            Self::Schema(SchemaPlace { schema, is_object }) => {
+                schema.properties.contains_key(name) || (is_object && META.contains(&name))
+            }
+            _ => false,
         }
     }
 
@@ -48,6 +132,7 @@ impl Nature {
     pub(super) fn entry(self) -> Self {
         match self {
             Self::Keyed(_, form) => Self::of(form, &Ownership::Natural),
+            Self::Entries(schema) => schema.items.as_deref().map_or(Self::Leaf, Self::of_schema),
             _ => Self::Leaf,
         }
     }
@@ -55,11 +140,18 @@ impl Nature {
     /// How paths name an entry of a list. Why they can't, otherwise.
     pub(super) fn name(self, item: &Value) -> Result<Element<'static>, String> {
         match (self, item) {
-            (Self::Keyed(keys, form), Value::Object(members)) => key(keys, form, members),
-            (Self::Keyed(..), Value::Null) => {
+            (Self::Keyed(keys, form), Value::Object(members)) => {
+                key(keys.iter().copied(), members, |name| default(name, form))
+            }
+            (Self::Entries(schema), Value::Object(members)) => {
+                let keys = schema.keys().unwrap_or_default().iter().map(String::as_str);
+                let items = schema.items.as_deref();
+                key(keys, members, |name| items?.properties.get(name)?.default.clone())
+            }
+            (Self::Keyed(..) | Self::Entries(_), Value::Null) => {
                 Err("associative list with keys may not have a null element".to_owned())
             }
-            (Self::Keyed(..), _) => {
+            (Self::Keyed(..) | Self::Entries(_), _) => {
                 Err("associative list with keys may not have non-map elements".to_owned())
             }
             (_, Value::Object(_)) => {
@@ -74,26 +166,55 @@ impl Nature {
     }
 }
 
-/// The key of an entry. Ports are those of TCP unless they say otherwise, and what is always written is there; other
-/// members that are not there are no part of the key.
-fn key(keys: &[&str], form: &ValueType, members: &Map<String, Value>) -> Result<Element<'static>, String> {
-    let default = |name: &str| match form {
+/// Members that every object has.
+const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+impl<'t> SchemaPlace<'t> {
+    fn member(self, name: &str) -> Option<Nature<'t>> {
+        let Self { schema, is_object } = self;
+        if is_object && name == "metadata" {
+            return Some(Nature::Struct(Type::object_meta()));
+        }
+        if is_object && META.contains(&name) {
+            return Some(Nature::Leaf);
+        }
+        match (schema.properties.get(name), &schema.additional) {
+            (Some(property), _) => Some(Nature::of_schema(property)),
+            (None, Some(Additional::Schema(schema))) => Some(Nature::of_schema(schema)),
+            (None, Some(Additional::Any(true))) => Some(Nature::Free),
+            (None, _) => schema.preserve.then_some(Nature::Free),
+        }
+    }
+}
+
+/// What a key is that is not there. Ports are those of TCP unless they say otherwise, and what is always written is
+/// there; other members that are not there are no part of the key.
+fn default(name: &str, form: &ValueType) -> Option<Value> {
+    match form {
         _ if name == "protocol" => Some(Value::from("TCP")),
         ValueType::Struct(id) => {
             let field = id.get().field(name)?;
             (field.presence == Presence::Always).then(|| zero(&field.form))
         }
         _ => None,
-    };
+    }
+}
+
+/// The key of an entry.
+fn key<'k>(
+    keys: impl Iterator<Item = &'k str> + Clone,
+    members: &Map<String, Value>,
+    default: impl Fn(&str) -> Option<Value>,
+) -> Result<Element<'static>, String> {
     let found: Map<String, Value> = keys
-        .iter()
+        .clone()
         .filter_map(|name| {
-            let value = members.get(*name).cloned().or_else(|| default(name))?;
-            Some(((*name).to_owned(), value))
+            let value = members.get(name).cloned().or_else(|| default(name))?;
+            Some((name.to_owned(), value))
         })
         .collect();
     if found.is_empty() {
-        let keys: Vec<String> = keys.iter().map(|key| format!("{key:?}")).collect();
+        let keys: Vec<String> = keys.map(|key| format!("{key:?}")).collect();
         return Err(format!(
             "associative list with keys has an element that omits all key fields [{}] (and doesn't have default \
              values for any key fields)",

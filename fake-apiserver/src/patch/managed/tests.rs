@@ -9,7 +9,6 @@ use super::{FieldManager, fields_v1, is_reset};
 use crate::kinds::{Catalogue, POD, Part};
 use crate::machinery::json;
 use crate::object::Object;
-use crate::schema::Type;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -161,7 +160,7 @@ fn a_list_keeps_entries_that_are_not_applied_before_the_next_shared_one() {
     ] {
         let of = |names: &[&str]| finalizers(&names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
         let mut object = of(&live);
-        merge(Nature::Struct(Type::of(&POD)), &mut object, &of(&apply));
+        merge(Nature::of_kind(&POD), &mut object, &of(&apply));
         assert_eq!(object, of(&after), "{live:?} and {apply:?}");
     }
 }
@@ -170,7 +169,7 @@ fn a_list_keeps_entries_that_are_not_applied_before_the_next_shared_one() {
 fn ports_are_told_apart_by_number_and_protocol() {
     let container = |ports: Value| json!({"spec": {"containers": [{"name": "a", "ports": ports}]}});
     let document = container(json!([{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]));
-    let set = fields(Nature::Struct(Type::of(&POD)), &document);
+    let set = fields(Nature::of_kind(&POD), &document);
     assert_eq!(
         set.paths()[1..3],
         [
@@ -185,7 +184,7 @@ fn entries_that_come_twice_are_one_field() {
     let pod = |env: Value| json!({"spec": {"containers": [{"name": "a", "env": env}]}});
     let twice = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "2"}]));
     let other = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "3"}]));
-    let nature = Nature::Struct(Type::of(&POD));
+    let nature = Nature::of_kind(&POD);
     let path = ".spec.containers[name=\"a\"].env[name=\"x\"]";
     assert_eq!(compare(nature, &twice, &other).modified.paths(), [path]);
     assert!(compare(nature, &twice, &twice).modified.is_empty());
@@ -318,7 +317,7 @@ proptest! {
     #[test]
     fn merged_lists_keep_both_orders(live in names(), apply in names()) {
         let mut object = finalizers(&live);
-        merge(Nature::Struct(Type::of(&POD)), &mut object, &finalizers(&apply));
+        merge(Nature::of_kind(&POD), &mut object, &finalizers(&apply));
         let after: Vec<String> = serde_json::from_value(object["metadata"]["finalizers"].take()).expect("a list");
         let of = |list: &[String], among: bool| -> Vec<String> {
             list.iter().filter(|name| apply.contains(name) == among).cloned().collect()

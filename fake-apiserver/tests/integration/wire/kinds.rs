@@ -108,11 +108,7 @@ async fn whatever_is_listed_can_be_listed_and_watched_in_every_form() {
                 String::new(),
             )
             .await;
-        let media = if path.contains("apiextensions") {
-            "application/json"
-        } else {
-            "application/vnd.kubernetes.protobuf"
-        };
+        let media = "application/vnd.kubernetes.protobuf";
         assert_eq!(
             (binary.code, &binary.headers["content-type"]),
             (200, &media.parse().unwrap()),
@@ -399,29 +395,6 @@ async fn a_signing_request_is_approved_through_its_subresource() {
         approved.body["spec"]["signerName"], "example.com/s",
         "only the status is written"
     );
-}
-
-#[tokio::test]
-async fn what_is_only_stored_says_so() {
-    let wire = Wire::start().await;
-    let names = json!({"plural": "things", "kind": "Thing"});
-    let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "integer"}}}});
-    let definition = json!({
-        "metadata": {"name": "things.example.com"},
-        "spec": {"group": "example.com", "scope": "Cluster", "names": names,
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]},
-    });
-    let made = wire
-        .post(
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            definition,
-        )
-        .await;
-    assert_eq!(made.code, 201, "{}", made.text);
-    assert_eq!(made.body["spec"]["versions"][0]["schema"], schema);
-    let warning = made.headers["warning"].to_str().unwrap();
-    assert!(warning.contains("will not be established"), "{warning}");
-    assert_eq!(wire.get("/apis/example.com/v1/things").await.code, 404);
 }
 
 #[tokio::test]

@@ -1,0 +1,93 @@
+//! A resource that a definition has made, in one version.
+//!
+//! Owns what such a resource is beyond a row of the table: a schema, columns, and the paths of its scale. Does not know
+//! how definitions are read.
+
+use super::definition::is_true;
+use super::printer::PrinterColumn;
+use super::row::{NAME, NAMESPACE, Row, not_supported};
+use crate::machinery::selector::Selectable;
+use crate::structural::Schema;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A resource that a definition has made, in one version.
+pub(crate) struct Defined {
+    pub(super) row: Row,
+    /// The number of the resource, whatever the version.
+    pub(crate) shelf: usize,
+    /// The versions that the definition has, served or not.
+    pub(crate) versions: Arc<[&'static str]>,
+    pub(crate) list_kind: String,
+    /// What objects consist of.
+    pub(crate) schema: Schema,
+    /// The schema as the definition has it.
+    pub(crate) text: Arc<Value>,
+    pub(super) columns: Vec<PrinterColumn>,
+    pub(crate) selectable: Vec<Selectable>,
+    pub(crate) scale: Option<ScalePaths>,
+    /// A warning to those who use a version that should not be used any more.
+    pub(crate) deprecation: Option<String>,
+    /// What of the definition says what it makes.
+    pub(super) origin: Arc<Origin>,
+    /// The definition is being deleted: no objects are made any more.
+    pub(crate) is_ending: bool,
+}
+
+/// Where the parts of a `Scale` are in an object, as names of members.
+#[derive(Debug)]
+pub(crate) struct ScalePaths {
+    pub(crate) replicas: Vec<String>,
+    pub(crate) observed: Vec<String>,
+    pub(crate) selector: Option<Vec<String>>,
+}
+
+/// What of a definition says what it makes.
+pub(super) struct Origin {
+    uid: Value,
+    spec: Value,
+    names: Value,
+    is_ending: bool,
+}
+
+impl Origin {
+    pub(super) fn of(definition: &Value) -> Self {
+        Self {
+            uid: definition["metadata"]["uid"].clone(),
+            spec: definition["spec"].clone(),
+            names: definition["status"]["acceptedNames"].clone(),
+            is_ending: is_true(definition, "Terminating"),
+        }
+    }
+}
+
+impl Defined {
+    /// Whether the definition makes what it made before.
+    pub(crate) fn is_made_of(&self, definition: &Value) -> bool {
+        let origin = &self.origin;
+        origin.uid == definition["metadata"]["uid"]
+            && origin.spec == definition["spec"]
+            && origin.names == definition["status"]["acceptedNames"]
+            && origin.is_ending == is_true(definition, "Terminating")
+    }
+
+    /// The field of a label by which objects can be selected, or the refusal to select by it.
+    pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
+        match label {
+            "metadata.name" => Ok(NAME),
+            "metadata.namespace" if self.row.namespaced => Ok(NAMESPACE),
+            label => {
+                let found = self.selectable.iter().find(|field| field.label == label);
+                found.copied().ok_or_else(|| not_supported(label))
+            }
+        }
+    }
+
+    /// Whether objects of that version are of this resource.
+    pub(crate) fn knows(&self, api_version: &str) -> bool {
+        let version = api_version
+            .split_once('/')
+            .filter(|(group, _)| *group == self.row.group);
+        version.is_some_and(|(_, version)| self.versions.contains(&version))
+    }
+}

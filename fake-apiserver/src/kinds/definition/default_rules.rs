@@ -1,0 +1,33 @@
+//! Whether the defaults of a schema fit the schema.
+
+use crate::machinery::faults::Faults;
+use crate::structural::{Schema, prune, validate as judge, validate_lists};
+use serde_json::Value;
+
+/// The rules for the defaults of a schema that is structural.
+pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
+    if schema.get("default").is_some_and(|default| !default.is_null()) {
+        fits(schema, at, faults);
+    }
+    if schema["items"].is_object() {
+        validate(&schema["items"], &format!("{at}.items"), faults);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        validate(property, &format!("{at}.properties[{name}]"), faults);
+    }
+}
+
+fn fits(text: &Value, at: &str, faults: &mut Faults) {
+    let schema = Schema::read(text);
+    let (default, place) = (&text["default"], format!("{at}.default"));
+    let mut pruned = default.clone();
+    if !prune(&mut pruned, &schema, schema.embedded).is_empty() {
+        faults.invalid(place.as_str(), default.clone(), "must not have unknown fields");
+    }
+    for failure in judge(default, &schema, None) {
+        failure.report(Some(&place), faults);
+    }
+    let mut found = Faults::default();
+    validate_lists(default, &schema, &mut found);
+    faults.below(&place, found);
+}

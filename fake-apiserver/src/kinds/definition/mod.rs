@@ -1,0 +1,16 @@
+//! Definitions of custom resources: their rules, the resources that they make, and their status.
+
+mod default_rules;
+mod defaults;
+mod read;
+mod rules;
+mod schema_rules;
+mod status;
+mod structure_rules;
+mod warnings;
+
+pub(super) use defaults::{default, store};
+pub(crate) use read::kinds;
+pub(super) use rules::{validate, validate_create, validate_update};
+pub(crate) use status::{CLEANUP, Names, accepted, condition, conflicts, end, is_true, set_condition};
+pub(super) use warnings::warn;

@@ -1,0 +1,185 @@
+//! From a definition to the resources that it makes, one for each version.
+//!
+//! Everything was checked when the definition was written; what is missing all the same is empty.
+
+use super::super::columns::NAME_AND_AGE;
+use super::super::defined::{Defined, Origin, ScalePaths};
+use super::super::hooks::NO_HOOKS;
+use super::super::kind::Kind;
+use super::super::part::Subresource;
+use super::super::printer::PrinterColumn;
+use super::super::row::{Generation, PLAIN, Row, not_supported};
+use super::status::is_true;
+use crate::config::release::Life;
+use crate::machinery::json_path::JsonPath;
+use crate::machinery::selector::{Selectable, selectable};
+use crate::machinery::{intern, json, versions};
+use crate::structural::Schema;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The resources that a definition makes, the preferred version first. `shelf` is the number that they get.
+pub(crate) fn kinds(definition: &Value, shelf: usize) -> Vec<Kind> {
+    let spec = &definition["spec"];
+    let mut all: Vec<&Value> = json::list(&spec["versions"]).iter().collect();
+    all.sort_by(|a, b| versions::compare(json::string(a, "name"), json::string(b, "name")));
+    let names = all
+        .iter()
+        .map(|version| intern::name(json::string(version, "name")));
+    let names: Arc<[&'static str]> = names.collect();
+    let Some(storage) = all.iter().find(|version| version["storage"] == true) else {
+        return Vec::new();
+    };
+    let origin = Arc::new(Origin::of(definition));
+    let make = |version: &Value| {
+        let (names, origin) = (names.clone(), origin.clone());
+        Arc::new(defined(definition, version, shelf, names, origin))
+    };
+    let stored = make(storage);
+    let kinds = all.iter().map(|version| match std::ptr::eq(version, storage) {
+        true => Kind::of(stored.clone(), None),
+        false => Kind::of(make(version), Some(stored.clone())),
+    });
+    kinds.collect()
+}
+
+fn defined(
+    definition: &Value,
+    version: &Value,
+    shelf: usize,
+    versions: Arc<[&'static str]>,
+    origin: Arc<Origin>,
+) -> Defined {
+    let text = &version["schema"]["openAPIV3Schema"];
+    let mut schema = Schema::read(text);
+    schema.preserve |= definition["spec"]["preserveUnknownFields"] == true;
+    Defined {
+        row: row(definition, version),
+        shelf,
+        versions,
+        list_kind: json::string(&definition["status"]["acceptedNames"], "listKind").to_owned(),
+        schema,
+        text: Arc::new(text.clone()),
+        columns: columns(version),
+        selectable: json::list(&version["selectableFields"])
+            .iter()
+            .map(selected)
+            .collect(),
+        scale: scale(&version["subresources"]["scale"]),
+        deprecation: deprecation(definition, version),
+        origin,
+        is_ending: is_true(definition, "Terminating"),
+    }
+}
+
+fn row(definition: &Value, version: &Value) -> Row {
+    let names = &definition["status"]["acceptedNames"];
+    let name = |field: &str| intern::name(json::string(names, field));
+    let is_served = version["served"] == true;
+    Row {
+        group: intern::name(json::string(&definition["spec"], "group")),
+        version: intern::name(json::string(version, "name")),
+        kind: name("kind"),
+        plural: name("plural"),
+        singular: name("singular"),
+        short_names: intern::names(&json::texts(&names["shortNames"])),
+        categories: intern::names(&json::texts(&names["categories"])),
+        namespaced: definition["spec"]["scope"] == "Namespaced",
+        status: version["subresources"]["status"].is_object(),
+        subresources: match version["subresources"]["scale"].is_object() {
+            true => &[Subresource::Scale],
+            false => &[],
+        },
+        generation: Generation::FromCreation,
+        status_keeps_metadata: true,
+        status_resets: &[&["metadata"], &["spec"]],
+        unconditional_update: false,
+        hooks: NO_HOOKS,
+        unknown_label: not_supported,
+        columns: NAME_AND_AGE,
+        life: if is_served { Life::ALWAYS } else { Life::NEVER },
+        ..PLAIN
+    }
+}
+
+/// The columns that the definition names, or the age where it names none. One that cannot be understood leaves none.
+fn columns(version: &Value) -> Vec<PrinterColumn> {
+    let wanted = json::list(&version["additionalPrinterColumns"]);
+    let age = json!([{
+        "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
+        "description": "How long ago the object was made.",
+    }]);
+    let wanted = if wanted.is_empty() {
+        json::list(&age)
+    } else {
+        wanted
+    };
+    let columns = wanted.iter().map(|column| {
+        let text = |field: &str| json::string(column, field).to_owned();
+        let description = match json::string(column, "description") {
+            "" => format!(
+                "Custom resource definition column (in JSONPath format): {}",
+                text("jsonPath")
+            ),
+            description => description.to_owned(),
+        };
+        Some(PrinterColumn {
+            name: text("name"),
+            of: text("type"),
+            format: text("format"),
+            description,
+            priority: column["priority"].as_i64().unwrap_or_default(),
+            path: JsonPath::parse(json::string(column, "jsonPath"))?,
+        })
+    });
+    columns.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The names of members on a path of points.
+fn members(path: &str) -> Vec<String> {
+    path.trim_start_matches('.')
+        .split('.')
+        .map(str::to_owned)
+        .collect()
+}
+
+fn selected(field: &Value) -> Selectable {
+    let path = json::string(field, "jsonPath");
+    let pointer = intern::name(&format!("/{}", members(path).join("/")));
+    selectable(
+        intern::name(path.trim_start_matches('.')),
+        intern::names(&[pointer]),
+    )
+}
+
+fn scale(scale: &Value) -> Option<ScalePaths> {
+    let path = |field: &str| Some(json::string(scale, field)).filter(|path| !path.is_empty());
+    Some(ScalePaths {
+        replicas: members(path("specReplicasPath")?),
+        observed: members(path("statusReplicasPath")?),
+        selector: path("labelSelectorPath").map(members),
+    })
+}
+
+/// What is said to those who use a version that should not be used any more.
+fn deprecation(definition: &Value, version: &Value) -> Option<String> {
+    if version["deprecated"] != true {
+        return None;
+    }
+    if let Some(text) = version["deprecationWarning"].as_str() {
+        return Some(text.to_owned());
+    }
+    let (group, kind) = (
+        json::string(&definition["spec"], "group"),
+        json::string(&definition["spec"]["names"], "kind"),
+    );
+    let name = json::string(version, "name");
+    let text = format!("{group}/{name} {kind} is deprecated");
+    let all = json::list(&definition["spec"]["versions"]).iter();
+    let better = all
+        .filter(|other| other["served"] == true && other["deprecated"] != true)
+        .map(|other| json::string(other, "name"))
+        .filter(|other| versions::compare(other, name).is_lt());
+    let best = better.min_by(|a, b| versions::compare(a, b));
+    Some(best.map_or(text.clone(), |best| format!("{text}; use {group}/{best} {kind}")))
+}

@@ -1,0 +1,405 @@
+//! The rules for definitions as such: names, versions, columns, conversion. Those for schemas are beside this file.
+//!
+//! Fields are named as the real server names them, which moves what all versions share to the top of the spec.
+
+use super::schema_rules;
+use super::status::is_true;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::names;
+use serde_json::Value;
+
+const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+const COLUMN_FORMATS: [&str; 8] = [
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
+/// Fields by which the objects of a version can be selected.
+const SELECTABLE_MAX: usize = 8;
+/// Marks definitions of groups that are the community's.
+const APPROVAL: &str = "api-approved.kubernetes.io";
+
+/// The rules for a definition.
+pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
+    let spec = &definition["spec"];
+    let name = format!("{}.{}", string(&spec["names"], "plural"), string(spec, "group"));
+    let own = string(&definition["metadata"], "name");
+    if own != name {
+        faults.invalid("metadata.name", own, "must be spec.names.plural+\".\"+spec.group");
+    }
+    group(spec, faults);
+    match string(spec, "scope") {
+        "" => faults.required("spec.scope", ""),
+        scope => faults.one_of("spec.scope", scope, &["Cluster", "Namespaced"]),
+    }
+    versions(spec, faults);
+    for field in ["plural", "singular", "kind", "listKind"] {
+        if string(&spec["names"], field).is_empty() {
+            faults.required(format!("spec.names.{field}"), "");
+        }
+    }
+    names_of(&spec["names"], "spec.names", faults);
+    conversion(&spec["conversion"], faults);
+    stored_versions(definition, faults);
+    if spec["preserveUnknownFields"] == true {
+        let text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                    spec.versions[*].schema instead";
+        faults.invalid("spec.preserveUnknownFields", true, text);
+    }
+}
+
+/// The rules for a new definition.
+pub(crate) fn validate_create(definition: &Value, faults: &mut Faults) {
+    approval(definition, faults);
+}
+
+/// The rules for a change of a definition: what decides where objects are stored stays as it is.
+pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let mut fixed = vec!["/group", "/names/plural"];
+    if is_true(old, "Established") {
+        fixed.splice(0..0, ["/scope", "/names/kind"]);
+    }
+    for pointer in fixed {
+        let at = |definition: &Value| definition["spec"].pointer(pointer).cloned().unwrap_or_default();
+        faults.unchanged(&format!("spec{}", pointer.replace('/', ".")), &at(new), &at(old));
+    }
+}
+
+fn group(spec: &Value, faults: &mut Faults) {
+    let group = string(spec, "group");
+    let complaints = names::subdomain(group);
+    if group.is_empty() {
+        faults.required("spec.group", "");
+    } else if !complaints.is_empty() {
+        faults.invalid("spec.group", group, &complaints.join(","));
+    } else if !group.contains('.') {
+        faults.invalid("spec.group", group, "should be a domain with at least one dot");
+    }
+}
+
+/// Where a part of the versions is told about: at the top where all versions have the same.
+fn place(spec: &Value, part: &str, top: &str, index: usize) -> Option<String> {
+    let versions = list(&spec["versions"]);
+    let first = versions.first().map(|version| &version[part]);
+    if !versions.iter().all(|version| Some(&version[part]) == first) {
+        return Some(format!("spec.versions[{index}].{part}"));
+    }
+    // What is told once is not told again.
+    (index == 0).then(|| format!("spec.{top}"))
+}
+
+fn versions(spec: &Value, faults: &mut Faults) {
+    let versions = list(&spec["versions"]);
+    for (index, version) in versions.iter().enumerate() {
+        self::version(spec, version, index, faults);
+    }
+    let names: Vec<&str> = versions.iter().map(|version| string(version, "name")).collect();
+    let comes_twice = (0..names.len()).any(|at| names[..at].contains(&names[at]));
+    if comes_twice {
+        faults.invalid(
+            "spec.versions",
+            spec["versions"].clone(),
+            "must contain unique version names",
+        );
+    }
+    if versions
+        .iter()
+        .filter(|version| version["storage"] == true)
+        .count()
+        != 1
+    {
+        let text = "must have exactly one version marked as storage version";
+        faults.invalid("spec.versions", spec["versions"].clone(), text);
+    }
+}
+
+fn version(spec: &Value, version: &Value, index: usize, faults: &mut Faults) {
+    let at = format!("spec.versions[{index}]");
+    let name = string(version, "name");
+    let complaints = names::label_1035(name);
+    if !complaints.is_empty() {
+        faults.invalid(format!("{at}.name"), name, &complaints.join(","));
+    }
+    deprecation(version, &at, faults);
+    let schema = &version["schema"]["openAPIV3Schema"];
+    if schema.is_null() {
+        faults.required(format!("{at}.schema.openAPIV3Schema"), "");
+    } else if let Some(place) = place(spec, "schema", "validation", index) {
+        let has_status = version["subresources"]["status"].is_object();
+        schema_rules::validate(schema, &format!("{place}.openAPIV3Schema"), has_status, faults);
+    }
+    if let Some(place) = place(spec, "subresources", "subresources", index) {
+        scale(&version["subresources"]["scale"], &place, faults);
+    }
+    if let Some(place) = place(
+        spec,
+        "additionalPrinterColumns",
+        "additionalPrinterColumns",
+        index,
+    ) {
+        for (number, column) in list(&version["additionalPrinterColumns"]).iter().enumerate() {
+            self::column(column, &format!("{place}[{number}]"), faults);
+        }
+    }
+    if let Some(place) = place(spec, "selectableFields", "selectableFields", index) {
+        selectable(version, &place, faults);
+    }
+}
+
+fn deprecation(version: &Value, at: &str, faults: &mut Faults) {
+    let Some(warning) = version["deprecationWarning"].as_str() else {
+        return;
+    };
+    let mut complain = |text: &str| faults.invalid(format!("{at}.deprecationWarning"), warning, text);
+    if version["deprecated"] != true {
+        return complain("can only be set for deprecated versions");
+    }
+    if warning.len() > 256 {
+        complain("must be <= 256 characters long");
+    }
+    if warning.is_empty() {
+        complain("must not be an empty string");
+    }
+    if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
+        let what = "must only contain printable UTF-8 characters; non-printable character found at index";
+        complain(&format!("{what} {index}"));
+    }
+}
+
+fn scale(scale: &Value, at: &str, faults: &mut Faults) {
+    if !scale.is_object() {
+        return;
+    }
+    for (field, below) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
+        let (path, place) = (string(scale, field), format!("{at}.scale.{field}"));
+        if path.is_empty() {
+            faults.required(place, "");
+        } else if json_path(path, &place, faults) && !path.starts_with(below) {
+            let text = format!("should be a json path under {}", below.trim_end_matches('.'));
+            faults.invalid(place, path, &text);
+        }
+    }
+    let (path, place) = (
+        string(scale, "labelSelectorPath"),
+        format!("{at}.scale.labelSelectorPath"),
+    );
+    let is_below = path.starts_with(".spec.") || path.starts_with(".status.");
+    if !path.is_empty() && json_path(path, &place, faults) && !is_below {
+        faults.invalid(place, path, "should be a json path under either .spec or .status");
+    }
+}
+
+/// Whether a path begins as one; it is reported otherwise.
+fn json_path(path: &str, at: &str, faults: &mut Faults) -> bool {
+    let is_path = path.starts_with('.');
+    if !is_path {
+        faults.invalid(at, path, "must be a simple json path starting with .");
+    }
+    is_path
+}
+
+fn column(column: &Value, at: &str, faults: &mut Faults) {
+    if string(column, "name").is_empty() {
+        faults.required(format!("{at}.name"), "");
+    }
+    let one_of = |words: &[&str]| format!("must be one of {}", words.join(","));
+    match string(column, "type") {
+        "" => faults.required(format!("{at}.type"), &one_of(&COLUMN_TYPES)),
+        of if !COLUMN_TYPES.contains(&of) => {
+            faults.invalid(format!("{at}.type"), of, &one_of(&COLUMN_TYPES));
+        }
+        _ => {}
+    }
+    let format = string(column, "format");
+    if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+        faults.invalid(format!("{at}.format"), format, &one_of(&COLUMN_FORMATS));
+    }
+    match string(column, "jsonPath") {
+        "" => faults.required(format!("{at}.JSONPath"), ""),
+        path => drop(json_path(path, &format!("{at}.JSONPath"), faults)),
+    }
+}
+
+fn selectable(version: &Value, at: &str, faults: &mut Faults) {
+    let fields = list(&version["selectableFields"]);
+    let mut seen: Vec<&str> = Vec::new();
+    for (number, field) in fields.iter().enumerate() {
+        let (path, place) = (string(field, "jsonPath"), format!("{at}[{number}].jsonPath"));
+        if path.is_empty() {
+            faults.required(place, "");
+            continue;
+        }
+        let mut names = path.trim_start_matches('.').split('.');
+        let root = &version["schema"]["openAPIV3Schema"];
+        let found = names.try_fold(root, |schema, name| schema["properties"].get(name));
+        let Some(found) = found.filter(|_| path.starts_with('.')) else {
+            faults.invalid(place, path, "is an invalid path: does not refer to a valid field");
+            continue;
+        };
+        if path.starts_with(".metadata") {
+            faults.invalid(place.as_str(), path, "must not point to fields in metadata");
+        }
+        if !["string", "boolean", "integer"].contains(&string(found, "type")) {
+            let text = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
+                        formats are allowed.";
+            faults.invalid(place.as_str(), path, text);
+        }
+        if seen.contains(&path) {
+            faults.duplicate(place, path);
+        } else {
+            seen.push(path);
+        }
+    }
+    if seen.len() > SELECTABLE_MAX {
+        faults.too_many(at, seen.len(), SELECTABLE_MAX);
+    }
+}
+
+fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
+    let mut check = |field: String, name: &str, shown: &str| {
+        let complaints = names::label_1035(name);
+        if !name.is_empty() && !complaints.is_empty() {
+            let mixed = if name == shown {
+                ""
+            } else {
+                "may have mixed case, but should otherwise match: "
+            };
+            faults.invalid(field, shown, &format!("{mixed}{}", complaints.join(",")));
+        }
+    };
+    for field in ["plural", "singular"] {
+        check(
+            format!("{at}.{field}"),
+            string(wanted, field),
+            string(wanted, field),
+        );
+    }
+    for field in ["kind", "listKind"] {
+        let name = string(wanted, field);
+        check(format!("{at}.{field}"), &name.to_lowercase(), name);
+    }
+    for field in ["shortNames", "categories"] {
+        for (index, name) in json::texts(&wanted[field]).into_iter().enumerate() {
+            check(format!("{at}.{field}[{index}]"), name, name);
+        }
+    }
+    let (kind, of_list) = (string(wanted, "kind"), string(wanted, "listKind"));
+    if !kind.is_empty() && kind == of_list {
+        faults.invalid(
+            format!("{at}.listKind"),
+            of_list,
+            "kind and listKind may not be the same",
+        );
+    }
+}
+
+fn conversion(conversion: &Value, faults: &mut Faults) {
+    let at = "spec.conversion";
+    let (client, reviews) = (
+        &conversion["webhook"]["clientConfig"],
+        &conversion["webhook"]["conversionReviewVersions"],
+    );
+    match string(conversion, "strategy") {
+        "" if conversion.is_null() => {}
+        "" => faults.required(format!("{at}.strategy"), ""),
+        "Webhook" => {
+            match (
+                client.is_null(),
+                client["url"].is_null() == client["service"].is_null(),
+            ) {
+                (true, _) => {
+                    let text = "required when strategy is set to Webhook";
+                    faults.required(format!("{at}.webhookClientConfig"), text);
+                }
+                (false, true) => {
+                    let text = "exactly one of url or service is required";
+                    faults.required(format!("{at}.webhookClientConfig"), text);
+                }
+                (false, false) => {}
+            }
+            review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
+        }
+        "None" => {
+            let text = "should not be set when strategy is not set to Webhook";
+            if !client.is_null() {
+                faults.forbidden(format!("{at}.webhookClientConfig"), text);
+            }
+            if !list(reviews).is_empty() {
+                faults.forbidden(format!("{at}.conversionReviewVersions"), text);
+            }
+        }
+        other => faults.not_supported(format!("{at}.strategy"), other, &["None", "Webhook"]),
+    }
+}
+
+fn review_versions(versions: &Value, at: &str, faults: &mut Faults) {
+    let known = json::texts(versions);
+    if known.is_empty() {
+        return faults.required(at, "");
+    }
+    for (index, version) in known.iter().enumerate() {
+        if known[..index].contains(version) {
+            faults.invalid(format!("{at}[{index}]"), *version, "duplicate version");
+            continue;
+        }
+        faults.complain(&format!("{at}[{index}]"), version, names::label_1035(version));
+    }
+    if !known.iter().any(|version| ["v1", "v1beta1"].contains(version)) {
+        faults.invalid(at, versions.clone(), "must include at least one of v1, v1beta1");
+    }
+}
+
+fn stored_versions(definition: &Value, faults: &mut Faults) {
+    let at = "status.storedVersions";
+    let stored = json::texts(&definition["status"]["storedVersions"]);
+    if stored.is_empty() {
+        return faults.invalid(at, Value::Null, "must have at least one stored version");
+    }
+    let versions = list(&definition["spec"]["versions"]);
+    let is_known = |name: &str| versions.iter().any(|version| version["name"] == name);
+    for version in versions.iter().filter(|version| version["storage"] == true) {
+        let name = string(version, "name");
+        if !stored.contains(&name) {
+            let text = format!("must have the storage version {name}");
+            faults.invalid(at, definition["status"]["storedVersions"].clone(), &text);
+        }
+    }
+    for (index, name) in stored.iter().enumerate().filter(|(_, name)| !is_known(name)) {
+        let text = format!(
+            "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until \
+             a storage migration ensures no data remains persisted in {name} and removes {name} from \
+             status.storedVersions"
+        );
+        faults.invalid(format!("{at}[{index}]"), *name, &text);
+    }
+}
+
+/// Groups of the community need a sign that it has agreed.
+fn approval(definition: &Value, faults: &mut Faults) {
+    let group = string(&definition["spec"], "group");
+    let is_protected = ["k8s.io", "kubernetes.io"]
+        .iter()
+        .any(|domain| group == *domain || group.ends_with(&format!(".{domain}")));
+    let sign = string(&definition["metadata"]["annotations"], APPROVAL);
+    let is_url = sign
+        .split_once("://")
+        .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty());
+    if !is_protected || is_url || sign.starts_with("unapproved") {
+        return;
+    }
+    let at = format!("metadata.annotations[{APPROVAL}]");
+    let text = format!("protected groups must have approval annotation {APPROVAL:?}");
+    let more = "see https://github.com/kubernetes/enhancements/pull/1111";
+    if sign.is_empty() {
+        faults.required(at, &format!("{text}, {more}"));
+    } else {
+        let either = "with either a URL or a reason starting with \"unapproved\"";
+        faults.invalid(at, sign, &format!("{text} {either}, {more}"));
+    }
+}

@@ -1,0 +1,288 @@
+//! Whether a schema is structural: types are told outside of what combines schemas, and everywhere.
+
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string};
+use regex::Regex;
+use serde_json::{Value, json};
+
+/// Where a schema is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Entry,
+    Member,
+}
+
+/// Words that are not for schemas that are combined, with what they must be there.
+const NOT_NESTED: [(&str, &str); 12] = [
+    ("type", "must be empty to be structural"),
+    ("additionalProperties", "must be undefined to be structural"),
+    ("default", "must be undefined to be structural"),
+    ("title", "must be empty to be structural"),
+    ("description", "must be empty to be structural"),
+    ("nullable", "must be false to be structural"),
+    (
+        "x-kubernetes-preserve-unknown-fields",
+        "must be false to be structural",
+    ),
+    ("x-kubernetes-embedded-resource", "must be false to be structural"),
+    ("x-kubernetes-int-or-string", "must be false to be structural"),
+    ("x-kubernetes-list-map-keys", "must be empty to be structural"),
+    ("x-kubernetes-list-type", "must be undefined to be structural"),
+    ("x-kubernetes-validations", "must be empty to be structural"),
+];
+
+/// The rules for a structural schema; what is wrong is told in the order of its texts.
+pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
+    let mut found = Faults::default();
+    visit(schema, at, Level::Root, &mut found);
+    complete(schema, schema, at, &mut found);
+    faults.extend_sorted(found);
+}
+
+fn visit(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
+    let of = string(schema, "type");
+    if of == "array" && schema["items"].is_null() {
+        faults.required(format!("{at}.items"), "must be specified");
+    }
+    if schema["items"].is_object() {
+        visit(&schema["items"], &format!("{at}.items"), Level::Entry, faults);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        visit(
+            property,
+            &format!("{at}.properties[{name}]"),
+            Level::Member,
+            faults,
+        );
+    }
+    let additional = &schema["additionalProperties"];
+    if !additional.is_null() && level == Level::Root {
+        faults.forbidden(
+            format!("{at}.additionalProperties"),
+            "must not be used at the root",
+        );
+    }
+    if additional.is_object() {
+        visit(
+            additional,
+            &format!("{at}.additionalProperties"),
+            Level::Member,
+            faults,
+        );
+    }
+    extensions(schema, at, faults);
+    combined(schema, at, is_int_or_string(schema), faults);
+    types(schema, at, level, faults);
+    if level == Level::Root || schema["x-kubernetes-embedded-resource"] == true {
+        object(schema, at, level, faults);
+    }
+}
+
+fn extensions(schema: &Value, at: &str, faults: &mut Faults) {
+    if schema["x-kubernetes-int-or-string"] == true {
+        for word in [
+            "x-kubernetes-preserve-unknown-fields",
+            "x-kubernetes-embedded-resource",
+        ] {
+            if schema[word] == true {
+                let text = "must be false if x-kubernetes-int-or-string is true";
+                faults.invalid(format!("{at}.{word}"), true, text);
+            }
+        }
+    }
+}
+
+fn types(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
+    let of = string(schema, "type");
+    let is_embedded = schema["x-kubernetes-embedded-resource"] == true;
+    let is_free = schema["x-kubernetes-int-or-string"] == true
+        || schema["x-kubernetes-preserve-unknown-fields"] == true;
+    if is_embedded && of != "object" {
+        let text = "must be object if x-kubernetes-embedded-resource is true";
+        match of {
+            "" => faults.required(format!("{at}.type"), text),
+            of => faults.invalid(format!("{at}.type"), of, text),
+        }
+    } else if of.is_empty() && !is_free {
+        let text = match level {
+            Level::Root => "must not be empty at the root",
+            Level::Entry => "must not be empty for specified array items",
+            Level::Member => "must not be empty for specified object fields",
+        };
+        faults.required(format!("{at}.type"), text);
+    }
+    if is_embedded && !schema["additionalProperties"].is_null() {
+        let text = "must not be used if x-kubernetes-embedded-resource is set";
+        faults.forbidden(format!("{at}.additionalProperties"), text);
+    }
+    if level == Level::Root && !of.is_empty() && of != "object" {
+        faults.invalid(format!("{at}.type"), of, "must be object at the root");
+    }
+}
+
+/// An object with type and metadata, of which little need be said.
+fn object(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
+    let properties = &schema["properties"];
+    for name in ["kind", "apiVersion"] {
+        let property = &properties[name];
+        if !property.is_null() && property["type"] != "string" {
+            let place = format!("{at}.properties[{name}].type");
+            faults.invalid(place, string(property, "type"), "must be string");
+        }
+    }
+    let metadata = &properties["metadata"];
+    if !metadata.is_null() {
+        let place = format!("{at}.properties[metadata]");
+        if metadata["type"] != "object" {
+            faults.invalid(
+                format!("{place}.type"),
+                string(metadata, "type"),
+                "must be object",
+            );
+        }
+        if level == Level::Root && says_more_than_names(metadata) {
+            let text = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+            faults.forbidden(place, text);
+        }
+    }
+    let is_kept = schema["x-kubernetes-preserve-unknown-fields"] == true;
+    let is_empty = properties.as_object().is_none_or(serde_json::Map::is_empty);
+    if level != Level::Root && !is_kept && is_empty {
+        let text = "must not be empty if x-kubernetes-embedded-resource is true without \
+                    x-kubernetes-preserve-unknown-fields";
+        faults.required(format!("{at}.properties"), text);
+    }
+}
+
+fn says_more_than_names(metadata: &Value) -> bool {
+    let mut words = metadata.as_object().into_iter().flatten();
+    words.any(|(word, value)| match word.as_str() {
+        "type" | "default" => false,
+        "properties" => {
+            let mut names = value.as_object().into_iter().flatten();
+            names.any(|(name, _)| !["name", "generateName"].contains(&name.as_str()))
+        }
+        _ => true,
+    })
+}
+
+/// The one way to say that a value is a whole number or a string by combining schemas.
+fn int_or_string() -> Value {
+    json!([{"type": "integer"}, {"type": "string"}])
+}
+
+fn is_int_or_string(schema: &Value) -> bool {
+    schema["x-kubernetes-int-or-string"] == true
+}
+
+/// The rules for schemas that are combined.
+fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut Faults) {
+    let is_either = |inner: &Value| may_be_either && *inner == int_or_string();
+    if !is_either(&schema["anyOf"]) {
+        each(schema, "anyOf", at, faults);
+    }
+    for (index, inner) in list(&schema["allOf"]).iter().enumerate() {
+        let place = format!("{at}.allOf[{index}]");
+        let mut inner = inner.clone();
+        if index == 0 && is_either(&inner["anyOf"]) {
+            inner["anyOf"] = Value::Null;
+        }
+        nested(&inner, &place, faults);
+    }
+    each(schema, "oneOf", at, faults);
+    if schema["not"].is_object() {
+        nested(&schema["not"], &format!("{at}.not"), faults);
+    }
+    let pattern = string(schema, "pattern");
+    if let Err(error) = Regex::new(pattern) {
+        let text = format!("must be a valid regular expression, but isn't: {error}");
+        faults.invalid(format!("{at}.pattern"), pattern, &text);
+    }
+}
+
+fn each(schema: &Value, word: &str, at: &str, faults: &mut Faults) {
+    for (index, inner) in list(&schema[word]).iter().enumerate() {
+        nested(inner, &format!("{at}.{word}[{index}]"), faults);
+    }
+}
+
+fn nested(schema: &Value, at: &str, faults: &mut Faults) {
+    combined(schema, at, false, faults);
+    if schema["items"].is_object() {
+        nested(&schema["items"], &format!("{at}.items"), faults);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        nested(property, &format!("{at}.properties[{name}]"), faults);
+    }
+    for (word, text) in NOT_NESTED {
+        let is_set = schema
+            .get(word)
+            .is_some_and(|value| !value.is_null() && *value != false);
+        if is_set {
+            faults.forbidden(format!("{at}.{word}"), text);
+        }
+    }
+    if schema["properties"].get("metadata").is_some() {
+        let place = format!("{at}.properties[metadata]");
+        faults.forbidden(place, "must not be specified in a nested context");
+    }
+}
+
+/// What is said inside of combined schemas is about members that are told of outside.
+fn complete(schema: &Value, whole: &Value, at: &str, faults: &mut Faults) {
+    for word in ["allOf", "anyOf", "oneOf"] {
+        for (index, inner) in list(&whole[word]).iter().enumerate() {
+            covered(inner, schema, &format!("{at}.{word}[{index}]"), at, faults);
+        }
+    }
+    if whole["not"].is_object() {
+        covered(&whole["not"], schema, &format!("{at}.not"), at, faults);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        complete(property, property, &format!("{at}.properties[{name}]"), faults);
+    }
+    if schema["items"].is_object() {
+        complete(&schema["items"], &schema["items"], &format!("{at}.items"), faults);
+    }
+    if schema["additionalProperties"].is_object() {
+        let inner = &schema["additionalProperties"];
+        complete(inner, inner, &format!("{at}.additionalProperties"), faults);
+    }
+}
+
+fn covered(inner: &Value, outer: &Value, at: &str, outside: &str, faults: &mut Faults) {
+    let missing = |place: String, from: &str, faults: &mut Faults| {
+        faults.required(place, &format!("because it is defined in {from}"));
+    };
+    if inner["items"].is_object() {
+        match outer["items"].is_object() {
+            true => covered(
+                &inner["items"],
+                &outer["items"],
+                &format!("{at}.items"),
+                &format!("{outside}.items"),
+                faults,
+            ),
+            false => missing(format!("{outside}.items"), &format!("{at}.items"), faults),
+        }
+    }
+    for (name, property) in inner["properties"].as_object().into_iter().flatten() {
+        let (from, place) = (
+            format!("{at}.properties[{name}]"),
+            format!("{outside}.properties[{name}]"),
+        );
+        match outer["properties"].get(name) {
+            Some(outer) => covered(property, outer, &from, &place, faults),
+            None => missing(place, &from, faults),
+        }
+    }
+    for word in ["allOf", "anyOf", "oneOf"] {
+        for (index, inner) in list(&inner[word]).iter().enumerate() {
+            covered(inner, outer, &format!("{at}.{word}[{index}]"), outside, faults);
+        }
+    }
+    if inner["not"].is_object() {
+        covered(&inner["not"], outer, &format!("{at}.not"), outside, faults);
+    }
+}

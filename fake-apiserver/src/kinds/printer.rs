@@ -1,0 +1,61 @@
+//! Columns as definitions have them (`additionalPrinterColumns`).
+//!
+//! Owns how values become cells. Does not know where columns come from.
+
+use super::ages::since;
+use crate::machinery::json_path::JsonPath;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// A column of a definition.
+#[derive(Debug)]
+pub(crate) struct PrinterColumn {
+    pub(crate) name: String,
+    /// The type of its cells.
+    pub(crate) of: String,
+    pub(crate) format: String,
+    pub(crate) description: String,
+    /// More than 0 for what is shown with `-o wide` only.
+    pub(crate) priority: i64,
+    pub(crate) path: JsonPath,
+}
+
+impl PrinterColumn {
+    pub(super) fn definition(&self) -> Value {
+        json!({
+            "name": self.name,
+            "type": self.of,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        })
+    }
+
+    /// The cell of an object; `null` where there is nothing, or something of another type.
+    pub(super) fn cell(&self, object: &Value, now: Timestamp) -> Value {
+        let Some(found) = self.path.find(object).filter(|found| !found.is_null()) else {
+            return Value::Null;
+        };
+        let number = found.as_f64();
+        match self.of.as_str() {
+            "string" => found
+                .as_str()
+                .map_or_else(|| found.to_string(), str::to_owned)
+                .into(),
+            "integer" => number.map_or(Value::Null, |number| (number as i64).into()),
+            "number" => number.map_or(Value::Null, |_| found.clone()),
+            "boolean" if found.is_boolean() => found.clone(),
+            "date" => found.as_str().map_or(Value::Null, |text| date(text, now)),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// How long ago a date is.
+fn date(text: &str, now: Timestamp) -> Value {
+    match (text, text.parse::<Timestamp>()) {
+        ("", _) => "<unknown>".into(),
+        (_, Ok(_)) => since(text, now).into(),
+        (_, Err(_)) => "<invalid>".into(),
+    }
+}

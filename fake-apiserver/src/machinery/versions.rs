@@ -1,0 +1,73 @@
+//! The order of versions of an API: stable ones before betas before alphas, newer ones first.
+
+use std::cmp::Ordering;
+
+/// How stable a version is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Alpha,
+    Beta,
+    Stable,
+}
+
+/// Compares two versions as discovery orders them: what comes first is less. Names that are no versions come last.
+pub(crate) fn compare(one: &str, other: &str) -> Ordering {
+    match (parse(one), parse(other)) {
+        (Some(one), Some(other)) => other.cmp(&one),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => one.cmp(other),
+    }
+}
+
+/// `v1`, `v2beta3`: stage, number, and number within the stage.
+fn parse(version: &str) -> Option<(Stage, u64, u64)> {
+    let rest = version.strip_prefix('v')?;
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (major, rest) = rest.split_at(digits(rest));
+    let major = major.parse().ok()?;
+    let (stage, minor) = match (rest.strip_prefix("alpha"), rest.strip_prefix("beta")) {
+        (Some(minor), _) => (Stage::Alpha, minor),
+        (_, Some(minor)) => (Stage::Beta, minor),
+        _ if rest.is_empty() => return Some((Stage::Stable, major, 0)),
+        _ => return None,
+    };
+    Some((stage, major, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stable_versions_come_first_and_names_last() {
+        let mut versions = [
+            "foo1",
+            "v1alpha1",
+            "v11alpha2",
+            "v2",
+            "v3beta1",
+            "v10",
+            "v12alpha1",
+            "v10beta3",
+            "v11beta2",
+            "foo10",
+            "v1",
+        ];
+        versions.sort_by(|a, b| compare(a, b));
+        let expected = [
+            "v10",
+            "v2",
+            "v1",
+            "v11beta2",
+            "v10beta3",
+            "v3beta1",
+            "v12alpha1",
+            "v11alpha2",
+            "v1alpha1",
+            "foo1",
+            "foo10",
+        ];
+        assert_eq!(versions, expected);
+    }
+}

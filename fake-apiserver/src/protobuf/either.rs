@@ -1,0 +1,35 @@
+//! Messages whose JSON is that of the one field that is set: a schema or several, a schema or whether anything goes.
+//!
+//! Owns which field that is. Does not know bytes.
+
+use super::table::{Message, Shape, WireField, WireType};
+use serde_json::{Map, Value};
+
+/// The JSON of a message, by the members that its fields would be. The field of a struct says more than the others.
+pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value {
+    let structs = message.fields.iter().filter(|field| is_struct(field));
+    let others = message.fields.iter().filter(|field| !is_struct(field));
+    let found = structs
+        .chain(others)
+        .find_map(|field| members.remove(field.member?));
+    found.unwrap_or_default()
+}
+
+/// The members that the fields of a message are, by its JSON. Whoever says what goes says that something does.
+pub(super) fn members(message: &Message, value: &Value) -> Map<String, Value> {
+    let mut members = Map::new();
+    for field in &message.fields {
+        let set = match (value, field.shape) {
+            (Value::Object(_), _) if is_struct(field) => value.clone(),
+            (Value::Object(_), Shape::One) => true.into(),
+            (Value::Array(_), Shape::List) | (Value::Bool(_), Shape::One) => value.clone(),
+            _ => continue,
+        };
+        members.extend(field.member.map(|member| (member.to_owned(), set)));
+    }
+    members
+}
+
+fn is_struct(field: &WireField) -> bool {
+    matches!((field.of, field.shape), (WireType::Message(_), Shape::Pointer))
+}

@@ -1,0 +1,58 @@
+//! What definitions make of the state: resources that come and go.
+//!
+//! Owns their numbers, and what becomes of watches and of objects when a definition changes. Does not read definitions.
+
+use super::txn::Txn;
+use super::{Shelf, State};
+use crate::kinds::Kind;
+use crate::machinery::intern;
+use crate::observe::WatchEnd;
+use std::sync::Arc;
+
+impl State {
+    /// The number of a resource that a definition makes.
+    fn number(&mut self, group: &str, plural: &str) -> usize {
+        let place = (intern::name(group), intern::name(plural));
+        let next = self.shelves.len();
+        let number = *self.numbers.entry(place).or_insert(next);
+        if number == next {
+            self.shelves.push(Shelf::default());
+            self.history.grow();
+        }
+        number
+    }
+}
+
+impl Txn<'_> {
+    /// The number that a resource has, or gets now.
+    pub(crate) fn resource_number(&mut self, group: &str, plural: &str) -> usize {
+        self.state.number(group, plural)
+    }
+
+    /// Serves what a definition has made, in all its versions. Watches of what it had made before end.
+    pub(crate) fn define(&mut self, kinds: Vec<Kind>) {
+        let Some(shelf) = kinds.first().map(Kind::shelf) else {
+            return;
+        };
+        self.change(shelf, |api| api.catalogue = Arc::new(api.catalogue.with(kinds)));
+    }
+
+    /// Serves no longer what a definition had made. Watches of it end.
+    pub(crate) fn undefine(&mut self, group: &str, plural: &str) {
+        let shelf = self.api().catalogue.find_resource(group, plural).map(Kind::shelf);
+        if let Some(shelf) = shelf {
+            self.change(shelf, |api| {
+                api.catalogue = Arc::new(api.catalogue.without(group, plural))
+            });
+        }
+    }
+
+    fn change(&mut self, shelf: usize, change: impl FnOnce(&mut crate::kinds::Api)) {
+        change(&mut self.store.api.write());
+        let state = &mut *self.state;
+        state.owners.unpark();
+        for watcher in state.shelves[shelf].watchers.all() {
+            watcher.end(WatchEnd::Unserved, &self.store.activity);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Objects inside objects: their type and metadata have the form that those of all objects have.
+//!
+//! Owns where such objects are. The form of metadata comes from the table of types, its rules from `machinery`.
+
+use super::schema::Schema;
+use super::trail::Trail;
+use crate::machinery::faults::Faults;
+use crate::machinery::{json, metadata, names};
+use crate::schema::{FormError, Type, conform_part};
+use serde_json::{Map, Value};
+
+/// Why a value is no object with type and metadata.
+#[derive(Debug)]
+pub(crate) struct Unfit {
+    /// Where.
+    pub(crate) path: String,
+    pub(crate) value: Value,
+    /// The text of it.
+    pub(crate) why: String,
+}
+
+/// Brings the metadata of an object into its form; returns the paths of the unknown fields that were dropped.
+pub(crate) fn coerce_metadata(object: &mut Value) -> Result<Vec<String>, FormError> {
+    let Some(metadata) = object.get_mut("metadata") else {
+        return Ok(Vec::new());
+    };
+    let unknown = conform_part(Type::object_meta(), metadata)?;
+    Ok(unknown
+        .into_iter()
+        .map(|path| format!("metadata.{path}"))
+        .collect())
+}
+
+/// Brings all objects inside an object into their form; returns the paths of the unknown fields that were dropped,
+/// sorted.
+pub(crate) fn coerce(value: &mut Value, schema: &Schema) -> Result<Vec<String>, Unfit> {
+    let mut unknown = Vec::new();
+    visit(value, schema, &mut Trail::default(), &mut unknown)?;
+    unknown.sort();
+    Ok(unknown)
+}
+
+fn visit(
+    value: &mut Value,
+    schema: &Schema,
+    trail: &mut Trail,
+    unknown: &mut Vec<String>,
+) -> Result<(), Unfit> {
+    if schema.embedded {
+        fit(value, trail, unknown)?;
+    }
+    match value {
+        Value::Object(members) => members.iter_mut().try_for_each(|(name, member)| {
+            if let Some(inner) = schema.properties.get(name) {
+                return trail.member(name, |trail| visit(member, inner, trail, unknown));
+            }
+            schema.additional_schema().map_or(Ok(()), |inner| {
+                trail.key(name, |trail| visit(member, inner, trail, unknown))
+            })
+        }),
+        Value::Array(items) => schema.items.as_deref().map_or(Ok(()), |inner| {
+            items
+                .iter_mut()
+                .enumerate()
+                .try_for_each(|(index, item)| trail.entry(index, |trail| visit(item, inner, trail, unknown)))
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Brings one object into its form.
+fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), Unfit> {
+    let unfit = |name: &str, value: &Value, why: String| Unfit {
+        path: trail.to(name),
+        value: value.clone(),
+        why,
+    };
+    if !value.is_object() {
+        return Ok(());
+    }
+    for name in ["apiVersion", "kind"] {
+        if let Some(wrong) = value.get(name).filter(|value| !value.is_string()) {
+            return Err(unfit(name, wrong, "must be a string".to_owned()));
+        }
+    }
+    let dropped =
+        coerce_metadata(value).map_err(|why| unfit("metadata", &value["metadata"], why.to_string()))?;
+    unknown.extend(dropped.iter().map(|path| trail.to(path)));
+    if let Some(metadata) = value.get_mut("metadata")
+        && metadata["creationTimestamp"].is_null()
+    {
+        json::assign(metadata, "creationTimestamp", Value::Null);
+    }
+    Ok(())
+}
+
+/// The rules for all objects inside an object.
+pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut Faults) {
+    judge(value, schema, &mut Trail::default(), faults);
+}
+
+fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut Faults) {
+    match value {
+        Value::Object(members) => {
+            if schema.embedded {
+                object(members, value, trail, faults);
+            }
+            for (name, member) in members {
+                if let Some(inner) = schema.properties.get(name) {
+                    trail.member(name, |trail| judge(member, inner, trail, faults));
+                } else if let Some(inner) = schema.additional_schema() {
+                    trail.key(name, |trail| judge(member, inner, trail, faults));
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let Some(inner) = schema.items.as_deref() {
+                    trail.entry(index, |trail| judge(item, inner, trail, faults));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The rules for one object: it says what it is, and its metadata is that of some object.
+fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &mut Faults) {
+    for name in ["apiVersion", "kind"] {
+        match members.get(name) {
+            None => faults.required(trail.to(name), ""),
+            Some(Value::String(text)) if text.is_empty() => {
+                faults.invalid(trail.to(name), "", "must not be empty");
+            }
+            Some(Value::String(text)) if name == "kind" => kind(text, trail, faults),
+            Some(Value::String(text)) if text.matches('/').count() > 1 => {
+                let why = format!("unexpected GroupVersion string: {text}");
+                faults.invalid(trail.to(name), text.as_str(), &why);
+            }
+            Some(Value::String(_)) => {}
+            Some(other) => faults.invalid(trail.to(name), other.clone(), "must be a string"),
+        }
+    }
+    if members.contains_key("metadata") {
+        let mut named = value.clone();
+        if metadata::text(value, "name").is_empty() {
+            // Without a name they are fine, which no other object is.
+            metadata::set(&mut named, "name", Some("fakename".into()));
+        }
+        let mut found = Faults::default();
+        metadata::validate_common(&named, names::path_segment, &mut found);
+        faults.below(trail.as_str(), found);
+    }
+}
+
+fn kind(text: &str, trail: &Trail, faults: &mut Faults) {
+    let complaints = names::label_1035(&text.to_lowercase());
+    if !complaints.is_empty() {
+        let why = format!(
+            "may have mixed case, but should otherwise match: {}",
+            complaints.join(",")
+        );
+        faults.invalid(trail.to("kind"), text, &why);
+    }
+}

@@ -1,0 +1,253 @@
+//! Formats of texts and numbers that schemas may name.
+//!
+//! Owns which formats are known, and what fits them. Others are kept in a schema, and mean nothing.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use regex::Regex;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::LazyLock;
+
+/// Whether a text fits a format.
+type Fits = fn(&str) -> bool;
+
+/// The formats of texts, without dashes.
+const TEXTS: [(&str, Fits); 26] = [
+    ("bsonobjectid", |text| matches(&BSON, text)),
+    ("uri", is_uri),
+    ("email", is_email),
+    ("hostname", is_host),
+    ("ipv4", |text| ip(text).is_some_and(|_| text.contains('.'))),
+    ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
+    ("cidr", is_cidr),
+    ("mac", |text| matches(&MAC, text)),
+    ("uuid", |text| matches(&UUID, text)),
+    ("uuid3", |text| is_uuid(text, "3", "")),
+    ("uuid4", |text| is_uuid(text, "4", "89ab")),
+    ("uuid5", |text| is_uuid(text, "5", "89ab")),
+    ("isbn", |text| is_isbn10(text) || is_isbn13(text)),
+    ("isbn10", is_isbn10),
+    ("isbn13", is_isbn13),
+    ("creditcard", is_credit_card),
+    ("ssn", |text| matches(&SSN, text)),
+    ("hexcolor", |text| matches(&HEX_COLOR, text)),
+    ("rgbcolor", |text| matches(&RGB_COLOR, text)),
+    ("byte", |text| !text.is_empty() && BASE64.decode(text).is_ok()),
+    ("password", |_| true),
+    ("date", is_date),
+    ("duration", is_duration),
+    ("datetime", is_date_time),
+    ("k8sshortname", |text| {
+        text.len() <= 63 && matches(&SHORT_NAME, text)
+    }),
+    ("k8slongname", |text| {
+        text.len() <= 253 && text.split('.').all(|part| matches(&SHORT_NAME, part))
+    }),
+];
+
+/// The formats of numbers, with their types.
+const NUMBERS: [(&str, &str); 4] = [
+    ("integer", "int32"),
+    ("integer", "int64"),
+    ("number", "float"),
+    ("number", "double"),
+];
+
+/// Names of formats as schemas spell them, where that is not without dashes.
+const SPELLED: [&str; 3] = ["date-time", "k8s-short-name", "k8s-long-name"];
+
+macro_rules! pattern {
+    ($name:ident, $text:expr) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("it is a pattern"));
+    };
+}
+pattern!(BSON, "^[0-9a-fA-F]{24}$");
+pattern!(
+    MAC,
+    "^([0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5,7}|[0-9a-fA-F]{4}(\\.[0-9a-fA-F]{4}){2,3})$"
+);
+pattern!(
+    UUID,
+    "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
+);
+pattern!(SSN, "^\\d{3}[- ]?\\d{2}[- ]?\\d{4}$");
+pattern!(HEX_COLOR, "^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$");
+pattern!(
+    RGB_COLOR,
+    "^rgb\\(\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*\\)$"
+);
+pattern!(SHORT_NAME, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$");
+pattern!(
+    TIME_OF_DAY,
+    "^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$"
+);
+pattern!(
+    HOST_LABEL,
+    "^[a-zA-Z0-9\\p{S}\\p{L}]([a-zA-Z0-9\\-\\p{S}\\p{L}]{0,61}[a-zA-Z0-9\\p{S}\\p{L}])?$"
+);
+pattern!(AMOUNT, "^((\\d+)\\s*(ns|us|µs|ms|s|m|h|d|w|[a-z]+)\\s*)+$");
+
+fn matches(pattern: &LazyLock<Regex>, text: &str) -> bool {
+    pattern.is_match(text)
+}
+
+/// A format as it is known for a type; empty where it is not.
+pub(super) fn of(of: &str, format: &str) -> &'static str {
+    let number = NUMBERS.iter().find(|known| **known == (of, format));
+    if let Some((_, format)) = number {
+        return format;
+    }
+    if !["", "string"].contains(&of) {
+        return "";
+    }
+    let plain = format.replace('-', "");
+    let spelled = SPELLED.iter().find(|known| **known == format);
+    let known = TEXTS.iter().find(|(known, _)| *known == plain);
+    known.map_or("", |(known, _)| spelled.unwrap_or(known))
+}
+
+/// Whether a format is known for a type.
+pub(crate) fn is_known(of: &str, format: &str) -> bool {
+    !self::of(of, format).is_empty()
+}
+
+/// Whether a text fits a format; all fit none.
+pub(super) fn fits(format: &str, text: &str) -> bool {
+    let plain = format.replace('-', "");
+    let known = TEXTS.iter().find(|(known, _)| *known == plain);
+    known.is_none_or(|(_, fits)| fits(text))
+}
+
+/// Something with a scheme, or a path.
+fn is_uri(text: &str) -> bool {
+    let is_clean = !text.is_empty() && !text.contains(|c: char| c.is_ascii_control() || c == ' ');
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    };
+    is_clean && (text.starts_with('/') || scheme.is_some_and(is_scheme))
+}
+
+/// An address, perhaps with the name of whom it is.
+fn is_email(text: &str) -> bool {
+    let address = match (text.rfind('<'), text.strip_suffix('>')) {
+        (Some(at), Some(whole)) => &whole[at + 1..],
+        _ => text.trim(),
+    };
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && !word.starts_with('.')
+            && !word.ends_with('.')
+            && !word.contains("..")
+            && !word.contains(|c: char| c.is_whitespace() || "()<>[]:;@\\,\"".contains(c))
+    };
+    address
+        .rsplit_once('@')
+        .is_some_and(|(local, domain)| is_word(local) && is_word(domain))
+}
+
+fn is_host(text: &str) -> bool {
+    text.len() <= 255 && !text.is_empty() && text.split('.').all(|label| matches(&HOST_LABEL, label))
+}
+
+fn ip(text: &str) -> Option<IpAddr> {
+    let strict = text.parse().ok();
+    strict.or_else(|| {
+        // Zeros may lead, as they once could.
+        let parts: Vec<&str> = text.split('.').map(|part| part.trim_start_matches('0')).collect();
+        let parts: Vec<&str> = parts
+            .iter()
+            .map(|part| if part.is_empty() { "0" } else { part })
+            .collect();
+        parts.join(".").parse().ok()
+    })
+}
+
+fn is_cidr(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else {
+        return false;
+    };
+    let most = match ip(address) {
+        Some(IpAddr::V4(_)) => 32,
+        Some(IpAddr::V6(_)) => 128,
+        None => return false,
+    };
+    bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+}
+
+fn is_uuid(text: &str, version: &str, variants: &str) -> bool {
+    let plain = text.replace('-', "").to_ascii_lowercase();
+    let at = |index: usize| plain.get(index..=index).unwrap_or_default();
+    let is_variant = variants.is_empty() || (!at(16).is_empty() && variants.contains(at(16)));
+    matches(&UUID, text) && at(12) == version && is_variant
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(|c| !" -".contains(*c)).collect()
+}
+
+fn is_isbn10(text: &str) -> bool {
+    let text = digits(text);
+    let value = |(at, c): (usize, char)| match c {
+        'X' if at == 9 => Some(10),
+        c => c.to_digit(10),
+    };
+    let values: Option<Vec<u32>> = text.chars().enumerate().map(value).collect();
+    let weighed = |values: Vec<u32>| {
+        (1..)
+            .zip(values)
+            .map(|(weight, value)| weight * value)
+            .sum::<u32>()
+    };
+    text.len() == 10 && values.is_some_and(|values| weighed(values) % 11 == 0)
+}
+
+fn is_isbn13(text: &str) -> bool {
+    let text = digits(text);
+    let values: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(10)).collect();
+    let weighed = |values: Vec<u32>| {
+        let weights = [1, 3].into_iter().cycle();
+        weights
+            .zip(values)
+            .map(|(weight, value)| weight * value)
+            .sum::<u32>()
+    };
+    let is_book = text.starts_with("978") || text.starts_with("979");
+    text.len() == 13 && is_book && values.is_some_and(|values| weighed(values) % 10 == 0)
+}
+
+fn is_credit_card(text: &str) -> bool {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
+    let doubled = |(at, digit): (usize, &u32)| match at % 2 {
+        0 => *digit,
+        _ if *digit > 4 => digit * 2 - 9,
+        _ => digit * 2,
+    };
+    let sum: u32 = digits.iter().rev().enumerate().map(doubled).sum();
+    (13..=19).contains(&digits.len()) && sum % 10 == 0
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10 && text.parse::<Date>().is_ok()
+}
+
+fn is_date_time(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let Some((date, time)) = text.split_once('t') else {
+        return false;
+    };
+    let Some(found) = TIME_OF_DAY.captures(time) else {
+        return false;
+    };
+    let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
+    is_date(date) && part(1) <= "23" && part(2) <= "59" && part(3) <= "59"
+}
+
+fn is_duration(text: &str) -> bool {
+    text.parse::<SignedDuration>().is_ok() || text == "0" || matches(&AMOUNT, &text.to_lowercase())
+}

@@ -1,0 +1,28 @@
+//! Structural schemas: what the objects of a custom resource consist of, and what becomes of them by that.
+//!
+//! Owns the model of a schema and all that follows from it for a value: pruning, defaults, validation with the texts of
+//! the real server. Does not know definitions, resources or requests.
+
+mod alternatives;
+mod correlated;
+mod defaults;
+mod embedded;
+mod failure;
+mod formats;
+mod lists;
+mod numbers;
+mod prune;
+mod read;
+mod schema;
+mod trail;
+mod validate;
+
+pub(crate) use correlated::Before;
+pub(crate) use defaults::{default, drop_nulls};
+pub(crate) use embedded::{Unfit, coerce, coerce_metadata, validate as validate_embedded};
+pub(crate) use formats::is_known as is_known_format;
+pub(crate) use lists::validate as validate_lists;
+pub(crate) use prune::prune;
+pub(crate) use read::TYPES;
+pub(crate) use schema::{Additional, ListType, Schema};
+pub(crate) use validate::validate;

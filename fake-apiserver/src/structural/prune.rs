@@ -1,0 +1,110 @@
+//! Pruning: members that no schema knows go.
+
+use super::schema::{Additional, Schema};
+use super::trail::Trail;
+use serde_json::Value;
+
+/// Members that every object has.
+const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// How many unknown members are reported: a peer can send millions.
+const UNKNOWN_MAX: usize = 100;
+
+/// Takes out of an object what its schema does not know; returns the paths of it, sorted.
+///
+/// `is_object`: type and metadata are there, whether the schema names them or not.
+pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let place = Place {
+        schema: Some(schema),
+        is_object,
+    };
+    visit(value, place, &mut Trail::default(), &mut unknown);
+    unknown.sort();
+    unknown
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// None: nothing is.
+    schema: Option<&'a Schema>,
+    is_object: bool,
+}
+
+impl<'a> Place<'a> {
+    fn of(schema: Option<&'a Schema>) -> Self {
+        let is_object = schema.is_some_and(|schema| schema.embedded);
+        Self { schema, is_object }
+    }
+
+    /// The place of a member; none for members that are not known.
+    fn member(self, name: &str) -> Option<Self> {
+        let schema = self.schema?;
+        match (schema.properties.get(name), &schema.additional) {
+            (Some(property), _) => Some(Self::of(Some(property))),
+            (None, Some(Additional::Schema(schema))) => Some(Self::of(Some(schema))),
+            (None, Some(Additional::Any(_))) => Some(Self::of(None)),
+            (None, None) => None,
+        }
+    }
+
+    fn entry(self) -> Self {
+        Self::of(self.schema.and_then(|schema| schema.items.as_deref()))
+    }
+
+    fn is_meta(self, name: &str) -> bool {
+        self.is_object && META.contains(&name)
+    }
+}
+
+fn visit(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
+    if at.schema.is_some_and(|schema| schema.preserve) {
+        return pass(value, at, trail, unknown);
+    }
+    match value {
+        Value::Object(members) => members.retain(|name, member| {
+            let known = at.member(name);
+            if at.is_meta(name) {
+                return true;
+            }
+            match known {
+                Some(inner) => trail.member(name, |trail| visit(member, inner, trail, unknown)),
+                None => report(name, trail, unknown),
+            }
+            known.is_some()
+        }),
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                trail.entry(index, |trail| visit(item, at.entry(), trail, unknown));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A value that is kept: only members that have a schema are looked into.
+fn pass(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut().filter(|(name, _)| !at.is_meta(name)) {
+                if let Some(inner) = at.member(name) {
+                    trail.member(name, |trail| visit(member, inner, trail, unknown));
+                }
+            }
+        }
+        Value::Array(items) if at.entry().schema.is_some() => {
+            for (index, item) in items.iter_mut().enumerate() {
+                trail.entry(index, |trail| pass(item, at.entry(), trail, unknown));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn report(name: &str, trail: &Trail, unknown: &mut Vec<String>) {
+    let is_type = trail.is_root() && META.contains(&name);
+    if !is_type && unknown.len() < UNKNOWN_MAX {
+        unknown.push(trail.to(name));
+    }
+}

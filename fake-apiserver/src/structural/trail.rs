@@ -1,0 +1,55 @@
+//! Where in a value a walk is, as one text that grows and shrinks with it.
+
+/// The path from the root of a value to where a walk is: `spec.ports[0].name`.
+#[derive(Debug, Default)]
+pub(crate) struct Trail(String);
+
+impl Trail {
+    /// Looks at a member.
+    pub(crate) fn member<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.below(look, |path| {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(name);
+        })
+    }
+
+    /// Looks at a member of a map, which people name it by in brackets.
+    pub(crate) fn key<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.below(look, |path| {
+            path.push('[');
+            path.push_str(name);
+            path.push(']');
+        })
+    }
+
+    /// Looks at an entry of a list.
+    pub(crate) fn entry<T>(&mut self, index: usize, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.below(look, |path| path.push_str(&format!("[{index}]")))
+    }
+
+    fn below<T>(&mut self, look: impl FnOnce(&mut Self) -> T, go: impl FnOnce(&mut String)) -> T {
+        let length = self.0.len();
+        go(&mut self.0);
+        let found = look(self);
+        self.0.truncate(length);
+        found
+    }
+
+    pub(crate) fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path of a member.
+    pub(crate) fn to(&self, name: &str) -> String {
+        match self.is_root() {
+            true => name.to_owned(),
+            false => format!("{}.{name}", self.0),
+        }
+    }
+}

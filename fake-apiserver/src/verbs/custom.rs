@@ -1,0 +1,223 @@
+//! Objects that a definition describes: what a body becomes, and what must hold of it.
+//!
+//! Owns the order of the steps and their texts. What a schema means is in `structural`.
+
+use super::decoded::{Decoded, Undecodable, said};
+use crate::kinds::{Defined, Kind, Part, ScalePaths};
+use crate::machinery::document::Document;
+use crate::machinery::faults::Faults;
+use crate::machinery::json_path::member_at;
+use crate::machinery::status::Status;
+use crate::machinery::{json, metadata, names};
+use crate::structural::{self, Before};
+use serde_json::Value;
+
+/// Decodes a body for a resource that a definition has made.
+pub(super) fn decode(kind: &Kind, defined: &Defined, document: Document) -> Result<Decoded, Undecodable> {
+    let Document {
+        value: mut object,
+        duplicates,
+    } = document;
+    identify(kind, &object)?;
+    let fit = fit(&mut object, defined)?;
+    structural::default(&mut object, &defined.schema);
+    let flaws = said(&duplicates, "duplicate")
+        .chain(said(&fit, "unknown"))
+        .collect();
+    Ok(Decoded { object, flaws })
+}
+
+/// Brings an object into the form that its schema wants; returns the paths of what was dropped.
+pub(super) fn fit(object: &mut Value, defined: &Defined) -> Result<Vec<String>, Undecodable> {
+    whole_numbers(object);
+    let mut unknown = structural::coerce_metadata(object).map_err(Undecodable::Form)?;
+    metadata::set(object, "selfLink", None);
+    unknown.extend(structural::prune(object, &defined.schema, true));
+    structural::drop_nulls(object, &defined.schema);
+    let inside = structural::coerce(object, &defined.schema);
+    unknown.extend(inside.map_err(|unfit| Undecodable::Inside(Box::new(unfit)))?);
+    Ok(unknown)
+}
+
+/// Numbers that are whole are written without a fraction, as Go writes them.
+fn whole_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float.fract() == 0.0 && float.abs() < EXACT {
+                *value = (float as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(members) => members.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
+/// Checks that a body says what it is, and is of the version of the request.
+fn identify(kind: &Kind, object: &Value) -> Result<(), Undecodable> {
+    if json::string(object, "kind").is_empty() {
+        let why = format!("Object 'Kind' is missing in '{object}'");
+        return Err(Undecodable::Nothing(why, object.to_string()));
+    }
+    let (version, expected) = (json::string(object, "apiVersion"), kind.api_version());
+    if version == expected {
+        return Ok(());
+    }
+    Err(Undecodable::Version(Status::bad_request(format!(
+        "the API version in the data ({version}) does not match the expected API version ({expected})"
+    ))))
+}
+
+/// The rules for a new object.
+pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &mut Faults) {
+    if is_misnamed(kind, object, faults) {
+        return;
+    }
+    metadata::validate_common(object, names::subdomain, faults);
+    for failure in structural::validate(object, &defined.schema, None) {
+        failure.report(None, faults);
+    }
+    if let Some(scale) = &defined.scale {
+        replicas(object, scale, &scale.replicas, faults);
+        replicas(object, scale, &scale.observed, faults);
+    }
+    structural::validate_embedded(object, &defined.schema, faults);
+    structural::validate_lists(object, &defined.schema, faults);
+}
+
+/// The rules for a change of an object, or of its status.
+pub(super) fn validate_update(
+    kind: &Kind,
+    defined: &Defined,
+    part: Part,
+    (new, old): (&Value, &Value),
+    faults: &mut Faults,
+) {
+    if is_misnamed(kind, new, faults) {
+        return;
+    }
+    let is_status = part == Part::Status;
+    if is_status {
+        status(defined, new, old, faults);
+    } else {
+        for failure in structural::validate(new, &defined.schema, Some(old)) {
+            failure.report(None, faults);
+        }
+    }
+    if let Some(scale) = &defined.scale {
+        if !is_status {
+            replicas(new, scale, &scale.replicas, faults);
+        }
+        replicas(new, scale, &scale.observed, faults);
+    }
+    if !is_status {
+        structural::validate_embedded(new, &defined.schema, faults);
+    }
+    // What came twice before may come twice again.
+    let mut before = Faults::default();
+    structural::validate_lists(old, &defined.schema, &mut before);
+    if before.is_empty() {
+        structural::validate_lists(new, &defined.schema, faults);
+    }
+}
+
+/// The rules for a status: those of its own schema alone.
+fn status(defined: &Defined, new: &Value, old: &Value, faults: &mut Faults) {
+    let schema = defined.schema.properties.get("status");
+    let status = new.get("status").zip(schema);
+    let before: Before<'_> = old.get("status");
+    let failures = status.map(|(status, schema)| structural::validate(status, schema, before));
+    for failure in failures.into_iter().flatten() {
+        failure.report(Some("status"), faults);
+    }
+}
+
+/// Whether an object says that it is something else.
+fn is_misnamed(kind: &Kind, object: &Value, faults: &mut Faults) -> bool {
+    let before = faults.len();
+    for (field, expected) in [("kind", kind.kind.to_owned()), ("apiVersion", kind.api_version())] {
+        let found = json::string(object, field);
+        if found != expected {
+            faults.invalid(field, found, &format!("must be {expected}"));
+        }
+    }
+    faults.len() > before
+}
+
+/// The rules for a number of replicas, and for the selector that goes with those that are observed.
+fn replicas(object: &Value, scale: &ScalePaths, path: &[String], faults: &mut Faults) {
+    let shown = |path: &[String]| format!(".{}", path.join("."));
+    match member_at(object, path) {
+        None => {}
+        Some(found) => match found.as_i64() {
+            None => {
+                let why = format!(
+                    "{} accessor error: {found} is of the type {}, expected int64",
+                    shown(path),
+                    go_type(found)
+                );
+                faults.invalid(shown(path), 0, &why);
+            }
+            Some(count) if count < 0 => {
+                faults.invalid(shown(path), count, "should be a non-negative integer");
+            }
+            Some(count) if count > i64::from(i32::MAX) => {
+                let why = format!("should be less than or equal to {}", i32::MAX);
+                faults.invalid(shown(path), count, &why);
+            }
+            Some(_) => {}
+        },
+    }
+    if path == scale.observed
+        && let Some(path) = &scale.selector
+        && let Some(found) = member_at(object, path).filter(|found| !found.is_string())
+    {
+        let why = format!(
+            "{} accessor error: {found} is of the type {}, expected string",
+            shown(path),
+            go_type(found)
+        );
+        faults.invalid(shown(path), "", &why);
+    }
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// Warnings about finalizers that are new and have names that others may have.
+pub(super) fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let before = old.map(metadata::finalizers).unwrap_or_default();
+    let mut added = metadata::finalizers(new);
+    added.retain(|finalizer| !before.contains(finalizer));
+    added.sort_unstable();
+    added.dedup();
+    added.into_iter().flat_map(about_finalizer).collect()
+}
+
+fn about_finalizer(finalizer: &str) -> Vec<String> {
+    let mut told = names::qualified(finalizer);
+    if !finalizer.contains('/') && !metadata::is_standard_finalizer(finalizer) {
+        let path = if finalizer.contains('.') {
+            " including a path (/)"
+        } else {
+            ""
+        };
+        told.push(format!(
+            "prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+        ));
+    }
+    let told = told.into_iter();
+    told.map(|text| format!("metadata.finalizers: {finalizer:?}: {text}"))
+        .collect()
+}
