@@ -125,7 +125,7 @@ impl Object {
         1 + self.bytes.len() - self.members_at
     }
 
-    /// Appends the object as lists hold it: without kind and apiVersion.
+    /// Appends the object as lists of its kind alone hold it: without kind and apiVersion.
     pub(crate) fn write_item(&self, out: &mut BytesMut) {
         out.put_slice(b"{");
         out.put_slice(&self.bytes[self.members_at..]);

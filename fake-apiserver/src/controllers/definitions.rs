@@ -11,6 +11,7 @@ use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
+use crate::verbs::reformed;
 use crate::verbs::remove::{is_finished, remove_everywhere};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -54,7 +55,9 @@ fn serve(txn: &mut Txn<'_>, definition: &Value) {
     };
     if is_new {
         let number = txn.resource_number(group, plural);
-        txn.define(kinds(definition, number));
+        let made = kinds(definition, number);
+        txn.reform(number, |object| reformed(&made, object));
+        txn.define(made);
     }
 }
 

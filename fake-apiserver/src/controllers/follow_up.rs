@@ -12,7 +12,7 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
             FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),
             FollowUp::Definition(name) => definitions::settle(txn, &name),
             FollowUp::InstanceGone { group, plural } => {
-                definitions::settle(txn, &format!("{plural}.{group}"))
+                definitions::settle(txn, &format!("{plural}.{group}"));
             }
         }
     }

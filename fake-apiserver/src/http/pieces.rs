@@ -16,19 +16,26 @@ pub(super) struct Pieces {
     /// What was cut last, or what precedes the first object.
     ahead: BytesMut,
     objects: IntoIter<Arc<Object>>,
+    /// Each object says of which kind it is.
+    are_named: bool,
     is_first: bool,
     left: usize,
 }
 
 impl Pieces {
     /// A list that begins with `head`, up to the bracket before the first object.
-    pub(super) fn new(head: BytesMut, objects: Vec<Arc<Object>>) -> Self {
-        let items: usize = objects.iter().map(|object| object.item_bytes()).sum();
+    pub(super) fn new(head: BytesMut, objects: Vec<Arc<Object>>, are_named: bool) -> Self {
+        let length = |object: &Arc<Object>| match are_named {
+            true => object.bytes().len(),
+            false => object.item_bytes(),
+        };
+        let items: usize = objects.iter().map(length).sum();
         let commas = objects.len().saturating_sub(1);
         Self {
             left: head.len() + items + commas + END.len(),
             ahead: head,
             objects: objects.into_iter(),
+            are_named,
             is_first: true,
         }
     }
@@ -53,7 +60,10 @@ impl Pieces {
             if !std::mem::replace(&mut self.is_first, false) {
                 piece.put_slice(b",");
             }
-            object.write_item(&mut piece);
+            match self.are_named {
+                true => piece.put_slice(object.bytes()),
+                false => object.write_item(&mut piece),
+            }
         }
         self.left -= piece.len();
         Some(piece.freeze())
@@ -77,10 +87,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_add_up_to_the_list_and_its_length(sizes in prop::collection::vec(0..90_000_usize, 0..6)) {
+        fn pieces_add_up_to_the_list_and_its_length(
+            sizes in prop::collection::vec(0..90_000_usize, 0..6), are_named in any::<bool>(),
+        ) {
             let object = |size: &usize| json!({"kind": "K", "apiVersion": "v1", "data": "x".repeat(*size)});
             let objects: Vec<_> = sizes.iter().map(|size| Object::new(object(size), 1)).collect();
-            let mut pieces = Pieces::new(BytesMut::from(&b"{\"items\":["[..]), objects);
+            let mut pieces = Pieces::new(BytesMut::from(&b"{\"items\":["[..]), objects, are_named);
             let (promised, mut all) = (pieces.left(), Vec::new());
             while let Some(piece) = pieces.next() {
                 prop_assert!(!piece.is_empty() && piece.len() < PIECE_BYTES + 100_000);

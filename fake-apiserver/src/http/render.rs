@@ -92,7 +92,8 @@ pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     head.put_slice(b",\"metadata\":");
     json::write(&mut head, &list_metadata(&listing).into());
     head.put_slice(b",\"items\":[");
-    Pieces::new(head, listing.objects)
+    // What definitions have made has no type that would say what the entries of a list are.
+    Pieces::new(head, listing.objects, kind.defined().is_some())
 }
 
 fn partials(listing: &Listing, version: &str) -> Vec<Value> {

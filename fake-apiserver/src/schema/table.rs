@@ -27,6 +27,11 @@ impl Type {
         Self::find("meta.k8s.io/v1", "ObjectMeta").expect("a test holds that it is in the table")
     }
 
+    /// The type of `metadata` of lists.
+    pub(crate) fn list_meta() -> &'static Self {
+        Self::find("meta.k8s.io/v1", "ListMeta").expect("a test holds that it is in the table")
+    }
+
     /// The type of objects by what they say of themselves.
     pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Self> {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])

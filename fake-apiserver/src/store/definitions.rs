@@ -7,6 +7,7 @@ use super::{Shelf, State};
 use crate::kinds::Kind;
 use crate::machinery::intern;
 use crate::observe::WatchEnd;
+use serde_json::Value;
 use std::sync::Arc;
 
 impl State {
@@ -42,8 +43,20 @@ impl Txn<'_> {
         let shelf = self.api().catalogue.find_resource(group, plural).map(Kind::shelf);
         if let Some(shelf) = shelf {
             self.change(shelf, |api| {
-                api.catalogue = Arc::new(api.catalogue.without(group, plural))
+                api.catalogue = Arc::new(api.catalogue.without(group, plural));
             });
+        }
+    }
+
+    /// Brings the objects of a resource into another form, which is no change that anybody is told of.
+    pub(crate) fn reform(&mut self, shelf: usize, form: impl Fn(&Value) -> Option<Value>) {
+        let objects = &mut self.state.shelves[shelf].objects;
+        let formed = objects.iter().filter_map(|(key, object)| {
+            let value = form(&object.value)?;
+            Some((key.clone(), object.like(value, object.revision)))
+        });
+        for (key, object) in formed.collect::<Vec<_>>() {
+            objects.insert(key, object);
         }
     }
 

@@ -4,20 +4,33 @@ use super::correlated::Before;
 use super::failure::Failure;
 use super::schema::{Checks, Schema};
 use super::trail::Trail;
-use super::validate::{Verdict, judge as look};
+use super::verdict::Verdict;
 use serde_json::Value;
 
+/// Looks at a value by one schema.
+type Look = fn(&Value, &Schema, Before<'_>, &mut Trail) -> Verdict;
+
 /// Looks at a value by the schemas that are combined.
-pub(super) fn judge(value: &Value, checks: &Checks, before: Before<'_>, trail: &mut Trail) -> Verdict {
+pub(super) fn judge(
+    look: Look,
+    value: &Value,
+    checks: &Checks,
+    before: Before<'_>,
+    trail: &mut Trail,
+) -> Verdict {
     let mut verdict = Verdict::default();
-    if !checks.any_of.is_empty() {
-        any_of(value, &checks.any_of, before, trail, &mut verdict);
-    }
-    if !checks.one_of.is_empty() {
-        one_of(value, &checks.one_of, before, trail, &mut verdict);
-    }
-    if !checks.all_of.is_empty() {
-        all_of(value, &checks.all_of, before, trail, &mut verdict);
+    for (schemas, combine) in [
+        (&checks.any_of, any_of as fn(Vec<Verdict>, &Trail) -> Verdict),
+        (&checks.one_of, one_of),
+        (&checks.all_of, all_of),
+    ] {
+        let found: Vec<Verdict> = schemas
+            .iter()
+            .map(|schema| look(value, schema, before, trail))
+            .collect();
+        if !found.is_empty() {
+            verdict.merge(combine(found, trail));
+        }
     }
     if let Some(not) = &checks.not
         && look(value, not, before, trail).is_valid()
@@ -33,58 +46,58 @@ fn fail(verdict: &mut Verdict, trail: &Trail, what: &str) {
     Failure::add(&mut verdict.failures, vec![failure]);
 }
 
-fn any_of(value: &Value, schemas: &[Schema], before: Before<'_>, trail: &mut Trail, verdict: &mut Verdict) {
-    let mut best: Option<Verdict> = None;
-    for schema in schemas {
-        let found = look(value, schema, before, trail);
-        if found.is_valid() {
-            return verdict.merge(found);
-        }
-        if best.as_ref().is_none_or(|best| found.fits > best.fits) {
-            best = Some(found);
+fn any_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
+    let mut verdict = Verdict::default();
+    let (valid, others): (Vec<Verdict>, Vec<Verdict>) = found.into_iter().partition(Verdict::is_valid);
+    match valid.into_iter().next() {
+        Some(first) => verdict.merge(first),
+        None => {
+            fail(&mut verdict, trail, "must validate at least one schema (anyOf)");
+            verdict.merge(best(others));
         }
     }
-    fail(verdict, trail, "must validate at least one schema (anyOf)");
-    verdict.merge(best.unwrap_or_default());
+    verdict
 }
 
-fn one_of(value: &Value, schemas: &[Schema], before: Before<'_>, trail: &mut Trail, verdict: &mut Verdict) {
-    let (mut valid, mut first, mut best) = (0, None, None::<Verdict>);
-    for schema in schemas {
-        let found = look(value, schema, before, trail);
-        if found.is_valid() {
-            valid += 1;
-            best = None;
-            first = first.or(Some(found));
-        } else if valid == 0 && best.as_ref().is_none_or(|best| found.fits > best.fits) {
-            best = Some(found);
-        }
-    }
-    if valid == 1 {
-        return verdict.merge(first.unwrap_or_default());
-    }
-    let count = match valid {
+fn one_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
+    let mut verdict = Verdict::default();
+    let (mut valid, others): (Vec<Verdict>, Vec<Verdict>) = found.into_iter().partition(Verdict::is_valid);
+    let count = match valid.len() {
+        1 => return valid.remove(0),
         0 => "Found none valid".to_owned(),
-        valid => format!("Found {valid} valid alternatives"),
+        count => format!("Found {count} valid alternatives"),
     };
     let what = format!("must validate one and only one schema (oneOf). {count}");
-    fail(verdict, trail, &what);
-    verdict.merge(best.unwrap_or_default());
+    fail(&mut verdict, trail, &what);
+    if valid.is_empty() {
+        verdict.merge(best(others));
+    }
+    verdict
 }
 
-fn all_of(value: &Value, schemas: &[Schema], before: Before<'_>, trail: &mut Trail, verdict: &mut Verdict) {
-    let mut valid = 0;
-    for schema in schemas {
-        let found = look(value, schema, before, trail);
-        valid += usize::from(found.is_valid());
-        verdict.merge(found);
-    }
-    if valid != schemas.len() {
+fn all_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
+    let mut verdict = Verdict::default();
+    let valid = found.iter().filter(|found| found.is_valid()).count();
+    let is_valid = valid == found.len();
+    found.into_iter().for_each(|found| verdict.merge(found));
+    if !is_valid {
         let none = if valid == 0 { ". None validated" } else { "" };
         fail(
-            verdict,
+            &mut verdict,
             trail,
             &format!("must validate all the schemas (allOf){none}"),
         );
     }
+    verdict
+}
+
+/// The first of those that fit best.
+fn best(found: Vec<Verdict>) -> Verdict {
+    let first = found
+        .into_iter()
+        .reduce(|best, other| match other.fits > best.fits {
+            true => other,
+            false => best,
+        });
+    first.unwrap_or_default()
 }

@@ -229,7 +229,7 @@ fn is_credit_card(text: &str) -> bool {
         _ => digit * 2,
     };
     let sum: u32 = digits.iter().rev().enumerate().map(doubled).sum();
-    (13..=19).contains(&digits.len()) && sum % 10 == 0
+    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
 fn is_date(text: &str) -> bool {

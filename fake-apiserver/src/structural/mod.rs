@@ -16,6 +16,7 @@ mod read;
 mod schema;
 mod trail;
 mod validate;
+mod verdict;
 
 pub(crate) use correlated::Before;
 pub(crate) use defaults::{default, drop_nulls};

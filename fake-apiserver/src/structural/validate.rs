@@ -7,34 +7,12 @@ use super::correlated::{self, Before};
 use super::failure::{Failure, What};
 use super::schema::{Additional, Checks, Schema};
 use super::trail::Trail;
+use super::verdict::Verdict;
 use super::{formats, numbers};
 use serde_json::{Map, Value};
 
 /// Members that are never let pass because they did not change: they are the same in all versions.
 const TYPE_META: [&str; 2] = ["kind", "apiVersion"];
-
-/// What came of looking at a value: the failures, and how much of the schema fits. Of several schemas that do not
-/// fit, the one that fits best is told about.
-#[derive(Debug, Default)]
-pub(super) struct Verdict {
-    pub(super) failures: Vec<Failure>,
-    pub(super) fits: usize,
-}
-
-impl Verdict {
-    pub(super) fn is_valid(&self) -> bool {
-        self.failures.is_empty()
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        Failure::add(&mut self.failures, other.failures);
-        self.fits += other.fits;
-    }
-
-    fn fail(&mut self, failure: Failure) {
-        Failure::add(&mut self.failures, vec![failure]);
-    }
-}
 
 /// The failures of a value; `before` is what was there, if that is to count.
 pub(crate) fn validate(value: &Value, schema: &Schema, before: Before<'_>) -> Vec<Failure> {
@@ -42,7 +20,7 @@ pub(crate) fn validate(value: &Value, schema: &Schema, before: Before<'_>) -> Ve
 }
 
 /// Looks at a value, and lets failures pass that were there before.
-pub(super) fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
+fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = judge(value, schema, before, trail);
     let is_old = |before: &&Value| correlated::is_same(value, before, Some(schema));
     if !verdict.is_valid() && before.as_ref().is_some_and(is_old) {
@@ -52,7 +30,7 @@ pub(super) fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trai
 }
 
 /// Looks at a value.
-pub(super) fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
+fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     match wrong_type(value, schema, trail) {
         Some(failure) => verdict.fail(failure),
@@ -67,7 +45,7 @@ pub(super) fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &
     }
     verdict.fits += 1;
     if let Some(checks) = checks {
-        verdict.merge(alternatives::judge(value, checks, before, trail));
+        verdict.merge(alternatives::judge(judge, value, checks, before, trail));
         match value {
             Value::String(text) => text_rules(text, checks, trail, &mut verdict),
             Value::Number(number) => {

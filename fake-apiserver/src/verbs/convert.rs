@@ -4,6 +4,7 @@
 
 use super::custom;
 use crate::kinds::Kind;
+use crate::machinery::metadata;
 use crate::object::Object;
 use serde_json::Value;
 use std::sync::Arc;
@@ -48,8 +49,11 @@ fn to_version(kind: &Kind, object: &Value) -> Value {
     let mut changed = object.clone();
     changed["apiVersion"] = kind.api_version().into();
     if let Some(defined) = kind.defined() {
+        // Entries of managers are text here, and have a form of their own.
+        let managed = metadata::take(&mut changed, "managedFields");
         // What is stored had a form when it was written; what has none any more is shown as it is.
         drop(custom::fit(&mut changed, defined));
+        metadata::set(&mut changed, "managedFields", managed);
     }
     changed
 }

@@ -39,6 +39,17 @@ pub(super) fn fit(object: &mut Value, defined: &Defined) -> Result<Vec<String>, 
     Ok(unknown)
 }
 
+/// An object as it would be if it were written now, by the schema of its version; none if it is that already.
+pub(crate) fn reformed(kinds: &[Kind], object: &Value) -> Option<Value> {
+    let version = json::string(object, "apiVersion");
+    let kind = kinds.iter().find(|kind| kind.has_version(version))?;
+    let defined = kind.defined()?;
+    let mut changed = object.clone();
+    fit(&mut changed, defined).ok()?;
+    structural::default(&mut changed, &defined.schema);
+    (changed != *object).then_some(changed)
+}
+
 /// Numbers that are whole are written without a fraction, as Go writes them.
 fn whole_numbers(value: &mut Value) {
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -35,4 +35,5 @@ mod watch;
 pub(crate) mod write;
 
 pub(crate) use convert::shown;
+pub(crate) use custom::reformed;
 pub(crate) use dispatch::run;

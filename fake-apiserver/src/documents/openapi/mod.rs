@@ -3,6 +3,7 @@
 //! Owns which documents there are, when they are made and how long they are kept: on the first request that needs them,
 //! as bytes, for they depend on nothing but the release and the rows that are served. Does not know what is in them.
 
+mod custom;
 mod facts;
 mod operations;
 mod parameters;
@@ -25,8 +26,9 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// How many documents are kept: those of one release, and a few of another. A document has some megabytes at most.
-const KEPT_MAX: usize = 80;
+/// How many documents are kept: those of one release and of many definitions, and a few of others. One for everything has
+/// some megabytes, those of a definition some kilobytes.
+const KEPT_MAX: usize = 1024;
 
 /// The documents that were requested last.
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
@@ -35,12 +37,12 @@ static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 type Kept = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
 /// What a document depends on: the version of OpenAPI, the release, the place that it describes, and the resources there.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 struct Key {
+    place: String,
     form: OpenApiVersion,
     release: String,
-    place: String,
-    rows: Vec<(&'static str, &'static str)>,
+    rows: Vec<Kind>,
 }
 
 /// A version of OpenAPI.
@@ -103,7 +105,12 @@ pub(crate) fn places(api: &Api) -> Vec<String> {
     let mut places = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
-        if !group.is_empty() && !places.contains(&of_group) {
+        // Of groups that definitions have made, only the versions are described.
+        let is_built_in = || {
+            let mut kinds = api.catalogue.of_group(group);
+            kinds.any(|kind| kind.defined().is_none())
+        };
+        if !group.is_empty() && is_built_in() && !places.contains(&of_group) {
             places.push(of_group);
         }
         places.push(place(group, version));
@@ -117,7 +124,7 @@ pub(crate) fn document(place: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     places(api).iter().any(|known| known == place).then(|| {
         let rows = rows(place, api);
         kept(OpenApiVersion::Three, place, &rows, api, || {
-            made(place, &rows, api)
+            made(place, &rows, api, OpenApiVersion::Three)
         })
     })
 }
@@ -129,7 +136,7 @@ pub(crate) fn everything(api: &Api) -> Arc<OpenApiDocument> {
     kept(OpenApiVersion::Two, "", &rows, api, || {
         let documents = places
             .iter()
-            .map(|place| made(place, &self::rows(place, api), api));
+            .map(|place| made(place, &self::rows(place, api), api, OpenApiVersion::Two));
         version2::from(documents)
     })
 }
@@ -154,10 +161,10 @@ fn kept(
     make: impl FnOnce() -> Value,
 ) -> Arc<OpenApiDocument> {
     let key = Key {
+        place: place.to_owned(),
         form,
         release: api.profile.release.to_string(),
-        place: place.to_owned(),
-        rows: rows.iter().map(|kind| (kind.group, kind.plural)).collect(),
+        rows: rows.iter().map(|kind| (*kind).clone()).collect(),
     };
     let find = |kept: &Kept| {
         let found = kept.iter().find(|(known, _)| *known == key);
@@ -177,16 +184,20 @@ fn kept(
     made
 }
 
-fn made(place: &str, rows: &[&Kind], api: &Api) -> Value {
-    let mut schemas = Schemas::default();
+fn made(place: &str, rows: &[&Kind], api: &Api, form: OpenApiVersion) -> Value {
+    let mut schemas = Schemas::new(form == OpenApiVersion::Two);
     let paths: Map<String, Value> = match rows.first() {
-        Some(row) => [paths::of_resources(place, row.group, row.version, &mut schemas)]
-            .into_iter()
-            .chain(
-                rows.iter()
-                    .flat_map(|kind| paths::of_kind(place, kind, &mut schemas)),
-            )
-            .collect(),
+        Some(row) => {
+            let told = row.defined().is_none();
+            let told = told.then(|| paths::of_resources(place, row.group, row.version, &mut schemas));
+            let of_rows = rows.iter();
+            let of_rows = of_rows.flat_map(|kind| paths::of_kind(place, kind, &mut schemas));
+            told.into_iter()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .chain(of_rows)
+                .collect()
+        }
         None => [of_root(place, &mut schemas)].into_iter().collect(),
     };
     json!({

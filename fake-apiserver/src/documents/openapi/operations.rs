@@ -6,6 +6,7 @@
 use super::parameters::{DELETING, LISTING, PATCHING, SELECTING, WRITING, parameter};
 use super::schemas::Schemas;
 use crate::kinds::Kind;
+use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
@@ -191,8 +192,8 @@ fn description(place: &Operand<'_>, action: &Action) -> String {
 fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
     let returned = content(action.returns, place, schemas);
     let mut medias = medias(place.kind);
-    if matches!(action.returns, Content::List | Content::Event) {
-        // A list may be a stream, which YAML is not.
+    if matches!(action.returns, Content::List | Content::Event) && place.kind.defined().is_none() {
+        // A list may be a stream, which YAML is not. For what definitions make, that is not said.
         let streams = medias.iter().filter(|media| !media.ends_with("yaml"));
         let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
         medias.extend(streams);
@@ -212,11 +213,8 @@ fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map
 
 /// The media types in which objects are sent.
 fn medias(kind: &Kind) -> Vec<String> {
-    let mut medias = vec![
-        "application/json".to_owned(),
-        crate::machinery::yaml::MEDIA.to_owned(),
-    ];
-    if protobuf::is_known(&kind.api_version(), kind.kind) {
+    let mut medias = vec!["application/json".to_owned(), yaml::MEDIA.to_owned()];
+    if kind.object_type().is_some() && protobuf::is_known(&kind.api_version(), kind.kind) {
         medias.push(protobuf::MEDIA.to_owned());
     }
     medias
@@ -225,12 +223,18 @@ fn medias(kind: &Kind) -> Vec<String> {
 fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Value {
     let schema = content(action.sends, place, schemas);
     let medias: &[&str] = match action.sends {
+        Content::Patch if place.kind.defined().is_some() => &[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/apply-patch+yaml",
+        ],
         Content::Patch => &[
             "application/json-patch+json",
             "application/merge-patch+json",
             "application/strategic-merge-patch+json",
             "application/apply-patch+yaml",
         ],
+        _ if place.kind.defined().is_some() => &["application/json", yaml::MEDIA],
         _ => &["*/*"],
     };
     let content: Map<String, Value> = medias
@@ -247,6 +251,13 @@ fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> 
 /// The schema of a body.
 fn content(content: Content, place: &Operand<'_>, schemas: &mut Schemas) -> Value {
     let (group, version, kind) = place.body;
+    if let Some(defined) = place.kind.defined().filter(|_| kind == place.kind.kind) {
+        match content {
+            Content::Object => return schemas.object(place.kind, defined),
+            Content::List => return schemas.list(place.kind, defined),
+            _ => {}
+        }
+    }
     // A namespace is not gone when its deletion is answered, and yet this is what the real documents say.
     let returns_deleted = place.kind.returns_deleted && place.kind.end.is_none();
     match content {

@@ -48,7 +48,8 @@ pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<Pa
         let item = item(&place_of_all, &[LIST], &verbs, schemas, &[]);
         paths.push((format!("/{place}/{}", kind.plural), item));
     }
-    if has("watch") {
+    // Paths to watch by are older than definitions.
+    if has("watch") && kind.defined().is_none() {
         let old = |rest: &str| format!("/{place}/watch{rest}");
         let mut watch = |path: String, name: String, action: Action, named: &[&str]| {
             paths.push((path, item(&own(name), &[action], &verbs, schemas, named)));

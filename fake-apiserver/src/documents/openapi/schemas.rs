@@ -4,7 +4,8 @@
 //! and `texts`.
 
 use super::facts::{self, Facts};
-use super::texts;
+use super::{custom, texts};
+use crate::kinds::{Defined, Kind};
 use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -50,12 +51,45 @@ const VERSION: (&str, [&str; 9], [&str; 4]) = (
 );
 
 /// The schemas of a document.
-#[derive(Default)]
 pub(super) struct Schemas {
     found: BTreeMap<String, Value>,
+    /// They are to become some of version 2.
+    is_second: bool,
 }
 
 impl Schemas {
+    /// None yet.
+    pub(super) fn new(is_second: bool) -> Self {
+        Self {
+            found: BTreeMap::new(),
+            is_second,
+        }
+    }
+
+    /// A reference to the type of what a definition describes.
+    pub(super) fn object(&mut self, kind: &Kind, defined: &Defined) -> Value {
+        let metadata = self.metadata(Type::object_meta());
+        let is_second = self.is_second;
+        self.named(&custom_name(kind, kind.kind), || {
+            custom::object(kind, defined, &metadata, is_second)
+        })
+    }
+
+    /// A reference to the type of lists of what a definition describes.
+    pub(super) fn list(&mut self, kind: &Kind, defined: &Defined) -> Value {
+        let items = self.object(kind, defined);
+        let metadata = self.metadata(Type::list_meta());
+        self.named(&custom_name(kind, &defined.list_kind), || {
+            custom::list(kind, defined, &items, &metadata)
+        })
+    }
+
+    fn metadata(&mut self, of: &'static Type) -> Value {
+        self.add(of);
+        let told = json!({"description": texts::METADATA});
+        guarded(merged(reference(&name(of)), told))
+    }
+
     /// A reference to the type of a kind.
     pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
         let api_version = if group.is_empty() {
@@ -349,6 +383,12 @@ fn guarded(mut schema: Value) -> Value {
         members.insert("allOf".to_owned(), json!([{"$ref": target}]));
     }
     schema
+}
+
+/// The name of the type of what a definition describes: `com.example.v1.Foo`.
+fn custom_name(kind: &Kind, name: &str) -> String {
+    let group: Vec<&str> = kind.group.rsplit('.').collect();
+    format!("{}.{}.{name}", group.join("."), kind.version)
 }
 
 /// The name of a type: `io.k8s.api.core.v1.PodSpec`.

@@ -18,6 +18,10 @@ pub(super) const WATCH_EVENT: &str = "One event of a watch.";
 pub(super) const WATCH_EVENT_TYPE: &str = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.";
 pub(super) const WATCH_EVENT_OBJECT: &str =
     "The object after the change, or before it was deleted; a Status for an error.";
+/// Members of the objects that definitions describe: some clients look for how these texts begin.
+pub(super) const API_VERSION: &str = "APIVersion defines the form of the object: a group and its version.";
+pub(super) const KIND: &str = "Kind is what the object is.";
+pub(super) const METADATA: &str = "Standard object's metadata: names, labels and what else every object has.";
 pub(super) const VERSION: &str = "What is running here.";
 
 /// Fields that mean the same in all types.

@@ -7,6 +7,7 @@ mod apply;
 mod capacities;
 mod client;
 mod crud;
+mod custom;
 mod deadline;
 mod defaults;
 mod deletion;

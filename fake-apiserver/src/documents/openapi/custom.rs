@@ -1,0 +1,180 @@
+//! Schemas of the resources that definitions have made, as documents show them.
+//!
+//! Owns what is added to the schema of a definition, and what version 2 cannot say of it. Does not know paths, nor what
+//! a schema means.
+
+use super::texts;
+use crate::kinds::{Defined, Kind};
+use crate::machinery::json;
+use serde_json::{Map, Value, json};
+
+/// What a whole number or a string may be.
+const EITHER: [&str; 2] = ["integer", "string"];
+
+/// The schema of an object. `metadata` refers to the type of metadata.
+pub(super) fn object(kind: &Kind, defined: &Defined, metadata: &Value, is_second: bool) -> Value {
+    let mut schema = defined.text.as_ref().clone();
+    // Clients take all members that are not named for faults, as soon as some are.
+    let is_open = is_second && defined.schema.preserve;
+    if schema.is_null() || is_open {
+        schema = json!({"type": "object"});
+    } else {
+        unfold(&mut schema);
+        if is_second {
+            reduce(&mut schema);
+        }
+        embed(&mut schema, metadata, is_second);
+        let properties = member(&mut schema, "properties");
+        properties.insert("metadata".to_owned(), metadata.clone());
+        properties.extend(type_meta());
+    }
+    mark(&mut schema, kind, kind.kind, defined);
+    schema
+}
+
+/// The schema of a list. `items` and `metadata` refer to other types.
+pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Value) -> Value {
+    let mut properties = type_meta();
+    let of_kind = format!("The objects of kind {}.", kind.kind);
+    properties.insert(
+        "items".to_owned(),
+        json!({"type": "array", "items": items, "description": of_kind}),
+    );
+    properties.insert("metadata".to_owned(), metadata.clone());
+    let mut schema = json!({
+        "type": "object",
+        "description": format!("{} is a list of {}", defined.list_kind, kind.kind),
+        "required": ["items"],
+        "properties": properties,
+    });
+    mark(&mut schema, kind, &defined.list_kind, defined);
+    schema
+}
+
+/// Says of which kind a schema is, and by what its objects can be selected.
+fn mark(schema: &mut Value, kind: &Kind, name: &str, defined: &Defined) {
+    schema["x-kubernetes-group-version-kind"] =
+        json!([{"group": kind.group, "version": kind.version, "kind": name}]);
+    if !defined.selectable.is_empty() {
+        let fields = defined.selectable.iter();
+        let fields: Vec<Value> = fields.map(|field| json!({"fieldPath": field.label})).collect();
+        schema["x-kubernetes-selectable-fields"] = fields.into();
+    }
+}
+
+fn type_meta() -> Map<String, Value> {
+    let texts = [("apiVersion", texts::API_VERSION), ("kind", texts::KIND)];
+    let told = texts.map(|(name, text)| (name.to_owned(), json!({"type": "string", "description": text})));
+    told.into_iter().collect()
+}
+
+/// A member that is an object, made where it is not there.
+fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    if !schema[name].is_object() {
+        schema[name] = json!({});
+    }
+    schema[name].as_object_mut().expect("it is an object now")
+}
+
+/// Visits a schema and then those of its parts, but not those that only say more about the same value.
+fn visit(schema: &mut Value, change: &impl Fn(&mut Value)) {
+    change(schema);
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get_mut(name).filter(|inner| inner.is_object()) {
+            visit(inner, change);
+        }
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(|inner| visit(inner, change));
+    }
+}
+
+fn is(schema: &Value, flag: &str) -> bool {
+    schema[flag] == true
+}
+
+/// Says the two types that a whole number or a string has, in words that everybody knows.
+fn unfold(schema: &mut Value) {
+    visit(schema, &|schema| {
+        let types: Value = EITHER.iter().map(|of| json!({"type": of})).collect();
+        let says = |schema: &Value| schema["anyOf"] == types;
+        if !is(schema, "x-kubernetes-int-or-string")
+            || says(schema)
+            || json::list(&schema["allOf"]).first().is_some_and(says)
+        {
+            return;
+        }
+        if schema["anyOf"].is_null() {
+            schema["anyOf"] = types;
+            return;
+        }
+        let mut all = vec![json!({ "anyOf": types })];
+        all.extend_from_slice(json::list(&schema["allOf"]));
+        schema["allOf"] = all.into();
+    });
+}
+
+/// Leaves out what version 2, or a client that reads it, cannot understand.
+fn reduce(schema: &mut Value) {
+    visit(schema, &|schema| {
+        let is_open = is(schema, "x-kubernetes-preserve-unknown-fields");
+        let is_nullable = is(schema, "nullable");
+        let Some(members) = schema.as_object_mut() else {
+            return;
+        };
+        let mut gone = vec!["allOf", "oneOf", "anyOf", "not", "nullable"];
+        if is_nullable {
+            gone.push("type");
+        }
+        if is_nullable || is_open {
+            gone.extend(["items", "properties"]);
+        }
+        gone.iter().for_each(|name| drop(members.remove(*name)));
+        let of = members.get("type").and_then(Value::as_str).unwrap_or_default();
+        if (of == "array" && !members.contains_key("items")) || (of == "object" && is_open) {
+            members.remove("type");
+        }
+        require_no_null(members);
+    });
+}
+
+/// What may be nothing need not be there.
+fn require_no_null(members: &mut Map<String, Value>) {
+    let mut required: Vec<Value> = json::list(members.get("required").unwrap_or(&Value::Null)).to_vec();
+    let properties = members.get("properties");
+    let may_be_null = |name: &Value| {
+        let name = name.as_str().unwrap_or_default();
+        properties.is_some_and(|properties| is(&properties[name], "nullable"))
+    };
+    required.retain(|name| !may_be_null(name));
+    if members
+        .get("additionalProperties")
+        .is_some_and(|inner| is(inner, "nullable"))
+    {
+        required.clear();
+    }
+    match required.is_empty() {
+        true => drop(members.remove("required")),
+        false => drop(members.insert("required".to_owned(), required.into())),
+    }
+}
+
+/// Says that objects inside the object have a type and metadata.
+fn embed(schema: &mut Value, metadata: &Value, is_second: bool) {
+    visit(schema, &|schema| {
+        let is_open = is_second && is(schema, "x-kubernetes-preserve-unknown-fields");
+        if is_open || !is(schema, "x-kubernetes-embedded-resource") {
+            return;
+        }
+        let properties = member(schema, "properties");
+        properties.extend(type_meta());
+        properties.insert("metadata".to_owned(), metadata.clone());
+        let mut required = json::list(&schema["required"]).to_vec();
+        for name in ["kind", "apiVersion"] {
+            if !required.iter().any(|known| known == name) {
+                required.push(name.into());
+            }
+        }
+        schema["required"] = required.into();
+    });
+}

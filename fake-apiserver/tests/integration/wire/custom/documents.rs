@@ -1,0 +1,133 @@
+//! What clients learn about custom resources: discovery and OpenAPI.
+
+use super::super::client::Wire;
+use super::super::envelope;
+use super::{DEFINITIONS, definition, foos, with_spec};
+use serde_json::{Value, json};
+
+fn described() -> Value {
+    let mut version = with_spec(json!({
+        "color": {"type": "string", "description": "How it looks.", "default": "red", "enum": ["red"]},
+        "port": {"x-kubernetes-int-or-string": true},
+        "maybe": {"type": "string", "nullable": true},
+        "template": {"type": "object", "x-kubernetes-embedded-resource": true,
+            "properties": {"spec": {"type": "object"}}},
+    }));
+    version["subresources"] = json!({"status": {}});
+    version["selectableFields"] = json!([{"jsonPath": ".spec.color"}]);
+    version["schema"]["openAPIV3Schema"]["description"] = "A thing.".into();
+    version
+}
+
+#[tokio::test]
+async fn discovery_tells_of_them_while_they_are_served() {
+    let wire = Wire::start().await;
+    let mut sent = definition("foos", "Foo", described());
+    sent["spec"]["names"]["shortNames"] = json!(["fo"]);
+    sent["spec"]["names"]["categories"] = json!(["all"]);
+    wire.create(DEFINITIONS, sent).await;
+    let list = wire.get("/apis/example.com/v1").await.body;
+    let foo = &list["resources"][0];
+    assert_eq!(
+        (&foo["name"], &foo["shortNames"], &foo["categories"]),
+        (&json!("foos"), &json!(["fo"]), &json!(["all"]))
+    );
+    assert_eq!(list["resources"][1]["name"], "foos/status");
+    assert_eq!(
+        wire.get("/apis/example.com").await.body["preferredVersion"]["version"],
+        "v1"
+    );
+    let accept = [(
+        "accept",
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    )];
+    let all = wire.send("GET", "/apis", &accept, String::new()).await.body;
+    let groups = all["items"].as_array().unwrap().iter();
+    let group = groups
+        .into_iter()
+        .find(|group| group["metadata"]["name"] == "example.com")
+        .unwrap();
+    assert_eq!(group["versions"][0]["resources"][0]["resource"], "foos");
+    wire.delete(&format!("{DEFINITIONS}/foos.example.com")).await;
+    assert_eq!(wire.get("/apis/example.com/v1").await.code, 404);
+    assert_eq!(wire.get("/apis/example.com").await.code, 404);
+}
+
+#[tokio::test]
+async fn version_three_describes_them_in_a_document_of_their_own() {
+    let wire = Wire::start().await;
+    foos(&wire, described()).await;
+    let index = wire.get("/openapi/v3").await.body;
+    let place = index["paths"]["apis/example.com/v1"]["serverRelativeURL"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let document = wire.get(&place).await.body;
+    let schema = &document["components"]["schemas"]["com.example.v1.Foo"];
+    assert_eq!(
+        schema["x-kubernetes-group-version-kind"],
+        json!([{"group": "example.com", "version": "v1", "kind": "Foo"}])
+    );
+    assert_eq!(
+        schema["x-kubernetes-selectable-fields"],
+        json!([{"fieldPath": "spec.color"}])
+    );
+    assert_eq!(schema["description"], "A thing.");
+    let spec = &schema["properties"]["spec"]["properties"];
+    assert_eq!(spec["color"]["default"], "red");
+    assert_eq!(
+        spec["port"]["anyOf"],
+        json!([{"type": "integer"}, {"type": "string"}])
+    );
+    assert_eq!(spec["template"]["required"], json!(["kind", "apiVersion"]));
+    assert_eq!(
+        schema["properties"]["metadata"]["allOf"][0]["$ref"],
+        "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    );
+    let patch = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/foos/{name}"]["patch"];
+    assert_eq!(
+        patch["requestBody"]["content"]["application/strategic-merge-patch+json"],
+        Value::Null
+    );
+    assert_eq!(
+        document["components"]["schemas"]["com.example.v1.FooList"]["required"],
+        json!(["items"])
+    );
+    let media = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+    let encoded = envelope::get(&wire, "/openapi/v3/apis/example.com/v1", media).await;
+    assert_eq!(encoded.code, 200);
+    let text = String::from_utf8_lossy(&encoded.bytes).into_owned();
+    assert!(text.contains("com.example.v1.Foo"), "the schema has its name");
+}
+
+#[tokio::test]
+async fn version_two_leaves_out_what_it_cannot_say() {
+    let wire = Wire::start().await;
+    foos(&wire, described()).await;
+    let of = async |name: &str| wire.get("/openapi/v2").await.body["definitions"][name].clone();
+    let schema = of("com.example.v1.Foo").await;
+    let spec = &schema["properties"]["spec"]["properties"];
+    assert_eq!(
+        spec["color"],
+        json!({"type": "string", "description": "How it looks.", "enum": ["red"]})
+    );
+    assert_eq!(spec["port"], json!({"x-kubernetes-int-or-string": true}));
+    assert_eq!(spec["maybe"], json!({}));
+    assert_eq!(
+        schema["properties"]["status"],
+        json!({"x-kubernetes-preserve-unknown-fields": true})
+    );
+    let mut open = described();
+    open["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] = true.into();
+    let place = format!("{DEFINITIONS}/foos.example.com");
+    assert_eq!(
+        wire.merge(&place, json!({"spec": {"versions": [open]}}))
+            .await
+            .code,
+        200
+    );
+    let schema = of("com.example.v1.Foo").await;
+    assert_eq!(schema["properties"], Value::Null, "anything may be there");
+    wire.delete(&place).await;
+    assert_eq!(of("com.example.v1.Foo").await, Value::Null);
+}

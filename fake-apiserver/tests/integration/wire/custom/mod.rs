@@ -1,0 +1,76 @@
+//! Custom resources: definitions, and what they make.
+
+mod apply;
+mod definitions;
+mod documents;
+mod ending;
+mod objects;
+mod parts;
+mod schemas;
+mod versions;
+
+use super::client::{Answer, Wire};
+use serde_json::{Value, json};
+
+/// Where definitions are.
+pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// Where the objects are of the definition that most of these tests use.
+pub(super) const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
+
+/// A namespaced resource with one version.
+pub(super) fn definition(plural: &str, kind: &str, version: Value) -> Value {
+    let mut definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.example.com")},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": kind}},
+    });
+    definition["spec"]["versions"] = vec![version].into();
+    definition
+}
+
+/// A version whose objects follow a schema.
+pub(super) fn version(schema: Value) -> Value {
+    let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {}});
+    version["schema"]["openAPIV3Schema"] = schema;
+    version
+}
+
+/// A version whose objects have a spec with these properties, and a status.
+pub(super) fn with_spec(properties: Value) -> Value {
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let mut schema = json!({"type": "object", "properties": {"spec": {"type": "object"}, "status": open}});
+    schema["properties"]["spec"]["properties"] = properties;
+    version(schema)
+}
+
+/// Makes `foos` of a version.
+pub(super) async fn foos(wire: &Wire, version: Value) {
+    wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
+}
+
+pub(super) fn foo(name: &str, spec: Value) -> Value {
+    let mut foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
+    foo["spec"] = spec;
+    foo
+}
+
+/// The status of a condition of a definition, with its reason.
+pub(super) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a str) {
+    let all = definition["status"]["conditions"].as_array();
+    let found = all
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == of);
+    let text = |name: &str| found.and_then(|found| found[name].as_str()).unwrap_or_default();
+    (text("status"), text("reason"))
+}
+
+/// Causes of a refusal: field and message.
+pub(super) fn causes(answer: &Answer) -> Vec<String> {
+    let all = answer.body["details"]["causes"].as_array();
+    let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
+    all.into_iter()
+        .flatten()
+        .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))
+        .collect()
+}

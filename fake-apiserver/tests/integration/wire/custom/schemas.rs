@@ -1,0 +1,197 @@
+//! What schemas do to objects: pruning, defaults, null, validation.
+
+use super::super::client::Wire;
+use super::{FOOS, causes, foo, foos, version, with_spec};
+use serde_json::{Value, json};
+
+async fn made(wire: &Wire, name: &str, spec: Value) -> Value {
+    wire.create(FOOS, foo(name, spec)).await["spec"].clone()
+}
+
+async fn refused(wire: &Wire, spec: Value) -> Vec<String> {
+    let answer = wire.post(FOOS, foo("x", spec)).await;
+    assert_eq!(answer.code, 422, "{}", answer.text);
+    causes(&answer)
+}
+
+#[tokio::test]
+async fn what_the_schema_does_not_name_is_pruned_unless_it_says_otherwise() {
+    let wire = Wire::start().await;
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {"closed": {"type": "object", "properties": {"a": {"type": "string"}}}}});
+    let map = json!({"type": "object", "additionalProperties": {"type": "object", "properties": {
+        "a": {"type": "string"}}}});
+    foos(&wire, with_spec(json!({"open": open, "map": map}))).await;
+    let sent =
+        json!({"x": 1, "open": {"x": 1, "closed": {"a": "1", "x": 1}}, "map": {"k": {"a": "1", "x": 1}}});
+    assert_eq!(
+        made(&wire, "a", sent).await,
+        json!({"open": {"x": 1, "closed": {"a": "1"}}, "map": {"k": {"a": "1"}}})
+    );
+}
+
+#[tokio::test]
+async fn defaults_fill_what_is_missing_and_null_that_is_not_allowed() {
+    let wire = Wire::start().await;
+    let inner =
+        json!({"type": "object", "default": {}, "properties": {"b": {"type": "integer", "default": 2}}});
+    let list = json!({"type": "array", "items": {"type": "object", "properties": {
+        "c": {"type": "string", "default": "x"}}}});
+    let nullable = json!({"type": "string", "nullable": true, "default": "d"});
+    foos(
+        &wire,
+        with_spec(
+            json!({"a": {"type": "string", "default": "1"}, "inner": inner, "list": list, "maybe": nullable}),
+        ),
+    )
+    .await;
+    assert_eq!(
+        made(&wire, "a", json!({"a": null, "list": [{}], "maybe": null})).await,
+        json!({"a": "1", "inner": {"b": 2}, "list": [{"c": "x"}], "maybe": null})
+    );
+    assert_eq!(
+        made(&wire, "b", json!({})).await,
+        json!({"a": "1", "inner": {"b": 2}, "maybe": "d"})
+    );
+}
+
+#[tokio::test]
+async fn values_are_judged_in_the_words_of_the_real_server() {
+    let wire = Wire::start().await;
+    let spec = json!({
+        "count": {"type": "integer", "minimum": 1, "maximum": 5},
+        "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 3},
+        "color": {"type": "string", "enum": ["red", "green"]},
+        "list": {"type": "array", "maxItems": 1, "items": {"type": "string"}},
+        "port": {"x-kubernetes-int-or-string": true},
+        "inner": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}},
+    });
+    foos(&wire, with_spec(spec)).await;
+    let cases = [
+        (
+            json!({"count": 9}),
+            "spec.count: Invalid value: 9: spec.count in body should be less than or equal to 5",
+        ),
+        (
+            json!({"count": "1"}),
+            "spec.count: Invalid value: \"string\": spec.count in body must be of type integer: \"string\"",
+        ),
+        (
+            json!({"name": "A"}),
+            "spec.name: Invalid value: \"A\": spec.name in body should match '^[a-z]+$'",
+        ),
+        (
+            json!({"name": "abcd"}),
+            "spec.name: Too long: may not be more than 3 bytes",
+        ),
+        (
+            json!({"color": "blue"}),
+            "spec.color: Unsupported value: \"blue\": supported values: \"red\", \"green\"",
+        ),
+        (
+            json!({"list": ["a", "b"]}),
+            "spec.list: Too many: 2: must have at most 1 items",
+        ),
+        (
+            json!({"port": true}),
+            "spec.port: Invalid value: \"boolean\": spec.port in body must be of type integer,string: \"boolean\"",
+        ),
+        (json!({"inner": {}}), "spec.inner.a: Required value"),
+    ];
+    for (spec, expected) in cases {
+        assert_eq!(refused(&wire, spec).await, [expected]);
+    }
+    for port in [json!(80), json!("http")] {
+        assert_eq!(
+            made(&wire, &format!("p{}", port.is_string()), json!({"port": port})).await["port"],
+            port
+        );
+    }
+}
+
+#[tokio::test]
+async fn lists_hold_no_entry_twice_where_the_schema_says_so() {
+    let wire = Wire::start().await;
+    let item = json!({"type": "object", "required": ["k"], "properties": {
+        "k": {"type": "string"}, "v": {"type": "string"}}});
+    let map = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "items": item});
+    let set = json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}});
+    foos(&wire, with_spec(json!({"map": map, "set": set}))).await;
+    assert_eq!(
+        refused(&wire, json!({"set": ["a", "a"]})).await,
+        ["spec.set[1]: Duplicate value: \"a\""]
+    );
+    assert_eq!(
+        refused(
+            &wire,
+            json!({"map": [{"k": "a", "v": "1"}, {"k": "a", "v": "2"}]})
+        )
+        .await,
+        ["spec.map[1]: Duplicate value: {\"k\":\"a\"}"]
+    );
+}
+
+#[tokio::test]
+async fn objects_inside_objects_have_type_and_metadata() {
+    let wire = Wire::start().await;
+    let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true,
+        "x-kubernetes-preserve-unknown-fields": true});
+    foos(&wire, with_spec(json!({"template": embedded}))).await;
+    let fine =
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "bad": 1}, "spec": {"x": 1}});
+    let kept = made(&wire, "a", json!({"template": fine})).await;
+    assert_eq!(kept["template"]["metadata"], json!({"name": "p"}));
+    assert_eq!(kept["template"]["spec"], json!({"x": 1}));
+    assert_eq!(
+        refused(&wire, json!({"template": {"kind": "Pod"}})).await,
+        ["spec.template.apiVersion: Required value"]
+    );
+}
+
+#[tokio::test]
+async fn what_was_wrong_before_may_stay_wrong() {
+    let wire = Wire::start().await;
+    foos(
+        &wire,
+        with_spec(json!({"a": {"type": "string"}, "b": {"type": "string"}})),
+    )
+    .await;
+    wire.create(FOOS, foo("x", json!({"a": "long", "b": "ok"}))).await;
+    let place = format!("{}/foos.example.com", super::DEFINITIONS);
+    let mut definition = wire.get(&place).await.body;
+    let properties =
+        json!({"a": {"type": "string", "maxLength": 2}, "b": {"type": "string", "maxLength": 2}});
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+        properties;
+    assert_eq!(wire.put(&place, definition).await.code, 200);
+    let place = format!("{FOOS}/x");
+    let fine = wire.merge(&place, json!({"spec": {"b": "no"}})).await;
+    assert_eq!(fine.code, 200, "{}", fine.text);
+    let refused = wire.merge(&place, json!({"spec": {"a": "other"}})).await;
+    assert_eq!(
+        causes(&refused),
+        ["spec.a: Too long: may not be more than 2 bytes"]
+    );
+}
+
+#[tokio::test]
+async fn schemas_may_be_one_of_several() {
+    let wire = Wire::start().await;
+    let mut spec =
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+    spec["oneOf"] = json!([{"required": ["a"]}, {"required": ["b"]}]);
+    foos(
+        &wire,
+        version(json!({"type": "object", "properties": {"spec": spec}})),
+    )
+    .await;
+    made(&wire, "a", json!({"a": "1"})).await;
+    let both = refused(&wire, json!({"a": "1", "b": "1"})).await;
+    assert_eq!(
+        both,
+        [
+            "<nil>: Invalid value: \"\": \"spec\" must validate one and only one schema (oneOf). Found 2 valid alternatives"
+        ]
+    );
+}
