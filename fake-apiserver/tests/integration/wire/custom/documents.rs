@@ -27,9 +27,9 @@ async fn discovery_tells_of_them_while_they_are_served() {
     sent["spec"]["names"]["categories"] = json!(["all"]);
     wire.create(DEFINITIONS, sent).await;
     let list = wire.get("/apis/example.com/v1").await.body;
-    let foo = &list["resources"][0];
+    let entry = &list["resources"][0];
     assert_eq!(
-        (&foo["name"], &foo["shortNames"], &foo["categories"]),
+        (&entry["name"], &entry["shortNames"], &entry["categories"]),
         (&json!("foos"), &json!(["fo"]), &json!(["all"]))
     );
     assert_eq!(list["resources"][1]["name"], "foos/status");

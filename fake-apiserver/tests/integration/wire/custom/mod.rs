@@ -49,9 +49,9 @@ pub(super) async fn foos(wire: &Wire, version: Value) {
 }
 
 pub(super) fn foo(name: &str, spec: Value) -> Value {
-    let mut foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
-    foo["spec"] = spec;
-    foo
+    let mut object = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
+    object["spec"] = spec;
+    object
 }
 
 /// The status of a condition of a definition, with its reason.
