@@ -96,7 +96,7 @@ impl LocalClient {
     /// Applies an object as a field manager (server-side apply); its own fields say which. `force` takes fields over that other managers
     /// own, which is a conflict otherwise.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
-        let target = place(&object, true)?;
+        let target = self.place(&object, true)?;
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("fieldManager", manager);
         query.append_pair("force", if force { "true" } else { "false" });
