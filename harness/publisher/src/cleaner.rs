@@ -32,7 +32,7 @@ use crate::{
     cluster::registration,
     http::Health,
     queue::Pace,
-    status::{brief, is_conflict, is_not_found},
+    status::{brief, is_not_found},
     topology::Registration,
     watch::{Change, Gate, follow},
 };
@@ -222,15 +222,15 @@ impl Cleaner {
         alive.contains(instance)
     }
 
-    /// Deletes this very object.
+    /// Deletes this very object as it was listed, never one that took its name meanwhile, or that somebody else has taken over.
     async fn delete(&self, object: &CSIStorageCapacity) -> kube::Result<()> {
         let preconditions = Preconditions {
             uid: object.uid(),
-            resource_version: None,
+            resource_version: object.resource_version(),
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
         match self.capacities.delete(&object.name_any(), &parameters).await {
-            Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(()),
+            Err(error) if is_not_found(&error) => Ok(()),
             answer => answer,
         }
     }
@@ -335,11 +335,12 @@ mod tests {
         let mut object = CSIStorageCapacity::default();
         object.metadata.name = Some(name.to_owned());
         object.metadata.uid = Some("1".to_owned());
+        object.metadata.resource_version = Some("7".to_owned());
         object
     }
 
     #[tokio::test]
-    async fn an_object_that_is_gone_or_another_by_now_is_no_failure_and_a_refusal_is() {
+    async fn an_object_that_is_gone_is_no_failure_and_one_that_has_changed_is_looked_at_again() {
         let server = TestServer::default();
         let cleaner = cleaner(&server);
         let types = serde_json::json!([{"name": "csistoragecapacities", "kind": "CSIStorageCapacity", "singularName": "", "namespaced": true, "verbs": []}]);
@@ -348,10 +349,13 @@ mod tests {
         server.refuse(409, "Conflict");
         server.refuse(403, "Forbidden");
         assert!(cleaner.delete(&object("a")).await.is_ok());
-        assert!(cleaner.delete(&object("b")).await.is_ok());
+        assert!(cleaner.delete(&object("b")).await.is_err());
         assert!(cleaner.delete(&object("c")).await.is_err());
         let received = server.received();
-        assert_eq!(received[1].1["preconditions"], serde_json::json!({"uid": "1"}));
+        assert_eq!(
+            received[1].1["preconditions"],
+            serde_json::json!({"uid": "1", "resourceVersion": "7"})
+        );
     }
 
     #[tokio::test]

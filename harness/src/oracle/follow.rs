@@ -5,7 +5,8 @@ use capacity_spec::objects::Wanted;
 use capacity_spec::placement::View;
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::change::Aspect;
-use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Pod, PodVolume};
+use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Parameters, Pod, PodVolume};
+use capacity_types::Segment;
 
 use super::Oracle;
 use super::storage::parsed;
@@ -22,7 +23,8 @@ impl Oracle<'_> {
                 self.given_back.clear();
                 // What a case begins with is there before any program.
                 let begins = mark.step == 0;
-                begins.then_some(Event::Quiet).into_iter().collect()
+                let quiet = begins.then_some(Event::Quiet);
+                quiet.into_iter().chain(self.doubts()).collect()
             }
             What::Action(action) => self.action(&action.text),
             What::Process(process) => {
@@ -60,10 +62,47 @@ impl Oracle<'_> {
         };
         self.is_asking = matches!(action, Action::CsiCall(_));
         self.storage.act(action);
-        match self.programs.act(action) {
+        let mut events = match self.programs.act(action) {
             Some(change) => self.changed(change),
             None => self.answers(),
+        };
+        events.extend(self.doubts());
+        events
+    }
+
+    /// Any call may fail where connections are cut, without a fact: the driver never saw it.
+    fn doubts(&self) -> Vec<Event> {
+        let driver = &self.plan.driver.name;
+        let questions = match self.storage.loses_answers() {
+            true => self.questions(),
+            false => Vec::new(),
+        };
+        let doubt = |(segment, parameters): (Segment, Parameters)| {
+            let truth = self.storage.answer(&segment, &parameters);
+            [Answer::error(), truth].map(|answer| {
+                let change = Change::Answer(driver.clone(), segment.clone(), parameters.clone(), answer);
+                Event::Changed(change)
+            })
+        };
+        questions.into_iter().flat_map(doubt).collect()
+    }
+
+    /// What the driver can be asked by the publishers that run.
+    fn questions(&self) -> Vec<(Segment, Parameters)> {
+        let (world, driver) = (self.world(), &self.plan.driver.name);
+        let own = world
+            .classes
+            .values()
+            .filter(|class| class.provisioner == *driver);
+        let mut questions = Vec::new();
+        for parameters in own.map(|class| class.driver_parameters()) {
+            for (instance, publisher) in &world.publishers {
+                for segment in Wanted::of(world, instance, publisher).segments() {
+                    questions.push((segment.clone(), parameters.clone()));
+                }
+            }
         }
+        questions
     }
 
     /// A change that may be one of the questions to the driver, and so of its answers.
@@ -92,20 +131,11 @@ impl Oracle<'_> {
             };
             events.push(Event::Changed(Change::Driver(driver.clone(), Some(plugin))));
         }
-        let classes = world
-            .classes
-            .values()
-            .filter(|class| class.provisioner == *driver);
-        for parameters in classes.map(|class| class.driver_parameters()) {
-            for (instance, publisher) in &world.publishers {
-                for segment in Wanted::of(world, instance, publisher).segments() {
-                    let answer = self.storage.answer(segment, &parameters);
-                    if !is_same(&answer, known.answer(segment, &parameters)) {
-                        let (segment, parameters) = (segment.clone(), parameters.clone());
-                        let change = Change::Answer(driver.clone(), segment, parameters, answer);
-                        events.push(Event::Changed(change));
-                    }
-                }
+        for (segment, parameters) in self.questions() {
+            let answer = self.storage.answer(&segment, &parameters);
+            if !is_same(&answer, known.answer(&segment, &parameters)) {
+                let change = Change::Answer(driver.clone(), segment, parameters, answer);
+                events.push(Event::Changed(change));
             }
         }
         events

@@ -111,13 +111,15 @@ impl<'p> Programs<'p> {
 
     /// A publisher has written an object. Its label is what it writes first, where the documents do not say which it is.
     pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
-        let publisher = self.publisher(instance);
-        let is_open = publisher.is_some_and(|publisher| publisher.managed_by(instance).is_none());
+        let is_open = self.settings(instance).managed_by(instance).is_none();
         let Some(label) = object.labels.get(MANAGED_LABEL).filter(|_| is_open) else {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());
+        // Where it was killed at this very write, it ran until then.
+        let wrote = Some(self.settings(instance));
         vec![
+            Change::Publisher(instance.clone(), wrote),
             Change::Publisher(instance.clone(), self.publisher(instance)),
             Change::Cleaner(self.cleaner()),
         ]
@@ -138,15 +140,18 @@ impl<'p> Programs<'p> {
     /// A publisher as it is set; none: it does not run.
     fn publisher(&self, instance: &Instance) -> Option<Publisher> {
         let mut publishers = self.running.iter().filter(|(_, role)| **role == Role::Publisher);
-        if !publishers.any(|(client, _)| self.instance(client) == *instance) {
-            return None;
-        }
+        let runs = publishers.any(|(client, _)| self.instance(client) == *instance);
+        runs.then(|| self.settings(instance))
+    }
+
+    /// A publisher as it is set, whether or not it runs.
+    fn settings(&self, instance: &Instance) -> Publisher {
         let spec = &self.plan.publisher;
         let deployment = match &instance.node {
             None => Deployment::Central,
             Some(node) => Deployment::Distributed(self.plugins.get(node).cloned().unwrap_or_default()),
         };
-        Some(Publisher {
+        Publisher {
             namespace: NAMESPACE.to_owned(),
             deployment,
             publishes: spec.publish,
@@ -158,7 +163,7 @@ impl<'p> Programs<'p> {
             owner: self.owner(),
             by_owner: spec.by_owner,
             label: self.labels.get(instance).cloned(),
-        })
+        }
     }
 
     fn owner(&self) -> Option<Owner> {

@@ -92,16 +92,17 @@ impl Monitor {
         if publishers.iter().all(|publisher| !publisher.publishes) {
             wrong.push((rules::WRITES_WHILE_OFF, "it is told not to publish".to_owned()));
         }
+        let owns = |object: &CapacityObject| publishers.iter().any(|it| it.owns(instance, key, object));
         let existing = self.world.objects.get(key);
         if let Some(existing) = existing
-            && !publisher.owns(instance, key, existing)
+            && !owns(existing)
         {
             let detail = format!("it is not of the publisher: labels {:?}", existing.labels);
             return wrong.push((rules::FOREIGN_WRITE, detail));
         }
         match (existing, object) {
             (_, Some(object)) => {
-                if !publisher.owns(instance, key, object) {
+                if !owns(object) {
                     let detail = format!(
                         "the publisher would not know it again: labels {:?}",
                         object.labels

@@ -57,11 +57,12 @@ impl<'w> Open<'w> {
         };
         let place = move |name: &str| {
             let segment = self.world.segment(driver, name)?;
-            let runs = |node: Option<&str>| {
+            let makes = |node: Option<&str>| {
                 let (driver, node) = (driver.clone(), node.map(str::to_owned));
-                self.world.publishers.contains_key(&Instance { driver, node })
+                let publisher = self.world.publishers.get(&Instance { driver, node });
+                publisher.is_some_and(|publisher| publisher.is_for(&segment))
             };
-            let is_made = self.is_allowed(&segment) && (runs(None) || runs(Some(name)));
+            let is_made = self.is_allowed(&segment) && (makes(None) || makes(Some(name)));
             is_made.then_some(segment)
         };
         nodes.into_iter().filter_map(place)

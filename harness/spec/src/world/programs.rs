@@ -92,6 +92,14 @@ impl Publisher {
         Some(value)
     }
 
+    /// Whether it makes volumes and publishes for a segment: on a node for that alone which the driver told when it started.
+    pub fn is_for(&self, segment: &Segment) -> bool {
+        match &self.deployment {
+            Deployment::Central => true,
+            Deployment::Distributed(own) => own == segment,
+        }
+    }
+
     /// Whether an object is its own.
     pub fn owns(&self, instance: &Instance, key: &NamespacedName, object: &CapacityObject) -> bool {
         if key.namespace != self.namespace {
