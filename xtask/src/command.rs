@@ -19,6 +19,7 @@ use crate::rbac::{self, RbacArgs};
 use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
 use crate::selftest::{self, SelftestArgs};
+use crate::study::{self, StudyArgs};
 use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
@@ -65,6 +66,8 @@ enum Command {
     Up(UpArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
+    /// Repeat an experiment with which the documents argue, and hold what they say against it
+    Study(StudyArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
         /// The folder of the run, as a failure names it
@@ -160,6 +163,7 @@ fn obey(command: Command) -> Exit {
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Study(args) => study::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
         Command::Report(command) => report::run(&command),
         Command::Init(args) => init::run(&args),

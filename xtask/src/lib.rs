@@ -47,6 +47,7 @@ mod selftest;
 mod serve;
 mod side_by_side;
 mod snapshot;
+mod study;
 mod summary;
 mod sweep;
 mod up;
@@ -65,6 +66,7 @@ pub use command::is_command;
 pub use defect::Defect;
 pub use exit::Exit;
 pub use mutants::{Mutants, bring};
+pub use study::statements_of_study;
 
 /// A panic is an internal error, and says so with a code of its own.
 const OUR_FAULT: u8 = 70;

@@ -16,6 +16,8 @@ pub enum Evidence {
     Contract(String),
     /// A measurement that `cargo xtask bench` makes, for what may cost something and is to be known.
     Bench(String),
+    /// A study that `cargo xtask study` makes, with a finding that fails where the statement is no longer true.
+    Study(String),
 }
 
 /// A test of this repository.
@@ -44,7 +46,7 @@ impl TryFrom<String> for TestName {
 
 impl Evidence {
     /// All kinds, in the order in which they are counted.
-    pub const KINDS: [&str; 3] = ["test", "contract", "bench"];
+    pub const KINDS: [&str; 4] = ["test", "contract", "bench", "study"];
 
     /// What kind of evidence it is, in a word.
     pub fn kind(&self) -> &'static str {
@@ -52,6 +54,7 @@ impl Evidence {
             Evidence::Test(_) => "test",
             Evidence::Contract(_) => "contract",
             Evidence::Bench(_) => "bench",
+            Evidence::Study(_) => "study",
         }
     }
 }
@@ -63,6 +66,7 @@ impl fmt::Display for Evidence {
             Evidence::Test(test) => write!(f, "{}::{}", test.file, test.function),
             Evidence::Contract(name) => write!(f, "cargo test -p fake-apiserver --test contract {name}"),
             Evidence::Bench(name) => write!(f, "{program} bench {name}", program = program()),
+            Evidence::Study(name) => write!(f, "{program} study {name}", program = program()),
         }
     }
 }

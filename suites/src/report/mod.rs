@@ -17,6 +17,7 @@ mod verdict;
 mod write;
 
 pub use merge::{MergeError, merge};
+pub use page::page as whole_page;
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, KnownRecord, LoadError, Report, SettingsRecord,
     ShardsRecord, SystemRecord,

@@ -15,7 +15,7 @@ const META: &str = "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\
                     <meta name=\"color-scheme\" content=\"light dark\"/>\n";
 
 /// A whole page.
-pub(crate) fn page(title: &str, body: &Markup) -> String {
+pub fn page(title: &str, body: &Markup) -> String {
     written(&html! {
         (DOCTYPE) "\n"
         html lang="en" {

@@ -22,6 +22,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The specification shares words with the references, and no logic.
     ("capacity-spec", &["capacity-types"]),
+    // Experiments, with the scheduler's own filter and score where a decision takes part.
+    ("capacity-study", &["capacity-scheduler", "capacity-types"]),
     // The references, compiled anew with mistakes, and the command line that runs them.
     (
         "mutants",
@@ -35,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "built-in-files",
             "capacity-publisher",
             "capacity-scheduler",
+            "capacity-study",
             "capacity-types",
             "suites",
         ],
@@ -65,6 +68,7 @@ const MEMBERS: &[&str] = &[
     "capacity-publisher",
     "capacity-scheduler",
     "capacity-spec",
+    "capacity-study",
     "capacity-types",
     "csi-proto",
     "example-cleaner",

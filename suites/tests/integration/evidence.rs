@@ -1,5 +1,6 @@
-//! Whether what the catalogue names as evidence is there, read from the sources. Knows no requirement.
+//! Whether what the catalogue names as evidence is there: read from the sources, and studies from what they find at their small size.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use suites::{Evidence, TestName};
@@ -8,14 +9,29 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Why this shows nothing; none: it is there.
-pub(crate) fn problem(evidence: &Evidence) -> Option<String> {
-    let is_there = match evidence {
-        Evidence::Test(test) => is_test(test),
-        Evidence::Contract(name) => is_conversation(name),
-        Evidence::Bench(name) => xtask::is_command(&["bench", name]),
-    };
-    (!is_there).then(|| format!("there is no {} {evidence}", evidence.kind()))
+/// Looks for evidence. Each study is made once.
+#[derive(Default)]
+pub(crate) struct Search {
+    studies: BTreeMap<String, BTreeSet<&'static str>>,
+}
+
+impl Search {
+    /// Why this shows nothing of a requirement; none: it is there.
+    pub(crate) fn problem(&mut self, id: &str, evidence: &Evidence) -> Option<String> {
+        let is_there = match evidence {
+            Evidence::Test(test) => is_test(test),
+            Evidence::Contract(name) => is_conversation(name),
+            Evidence::Bench(name) => xtask::is_command(&["bench", name]),
+            Evidence::Study(name) => self.statements(name).contains(id),
+        };
+        (!is_there).then(|| format!("there is no {} {evidence}", evidence.kind()))
+    }
+
+    /// The statements of which a study has a finding; none if there is no such study.
+    pub(crate) fn statements(&mut self, study: &str) -> &BTreeSet<&'static str> {
+        let made = || xtask::statements_of_study(study).unwrap_or_default();
+        self.studies.entry(study.to_owned()).or_insert_with(made)
+    }
 }
 
 fn is_test(test: &TestName) -> bool {
@@ -91,7 +107,13 @@ fn helper() {}
         Evidence::Contract("storage/nothing".to_owned()),
         Evidence::Contract("nowhere/capacities".to_owned()),
         Evidence::Bench("patience".to_owned()),
+        Evidence::Study("patience".to_owned()),
+        Evidence::Study("designs".to_owned()),
     ] {
-        assert!(problem(&evidence).is_some(), "{evidence}");
+        // No study finds anything about the name of a plugin.
+        assert!(
+            Search::default().problem("CSI-01", &evidence).is_some(),
+            "{evidence}"
+        );
     }
 }

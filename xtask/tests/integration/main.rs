@@ -21,6 +21,7 @@ mod repro;
 mod requirements;
 mod simulation;
 mod start;
+mod study;
 mod surroundings;
 mod sweep;
 mod up;

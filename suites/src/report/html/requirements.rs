@@ -99,7 +99,7 @@ fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
         }
         p.quiet {
             "A statement has failed where one of its cases has. What is shown by something else than a case is not run here: a test or a \
-             conversation of this repository, or a measurement. A reason is given where a statement asks nothing of a program."
+             conversation of this repository, a measurement, or a study. A reason is given where a statement asks nothing of a program."
         }
         ul {
             @for (number, document) in catalogue.documents().iter().enumerate() {

@@ -1,0 +1,122 @@
+//! Objects of a cluster as the scheduler keeps them, from as few words as a study has. Decides nothing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use capacity_scheduler::objects::{
+    Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Resources,
+};
+use capacity_types::{LabelSelector, Labels, NodeTopology, Quantity};
+
+/// The namespace of everything that has one.
+const NAMESPACE: &str = "study";
+
+/// A claim's or an object's key.
+pub(crate) fn key(name: &str) -> ObjectKey {
+    ObjectKey::namespaced(NAMESPACE, name)
+}
+
+/// So many bytes, as a quantity.
+pub(crate) fn quantity(bytes: u64) -> Option<Quantity> {
+    bytes.to_string().parse().ok()
+}
+
+/// A node that takes pods.
+pub(crate) fn node(name: &str, labels: Labels) -> Arc<Node> {
+    Arc::new(Node {
+        key: ObjectKey::cluster(name),
+        version: String::new(),
+        labels: labels.into(),
+        unschedulable: false,
+        taints: Vec::new(),
+        allocatable: None,
+    })
+}
+
+/// A class whose claims wait for their consumer.
+pub(crate) fn class(name: &str, driver: &str) -> Arc<Class> {
+    Arc::new(Class {
+        key: ObjectKey::cluster(name),
+        version: String::new(),
+        provisioner: driver.to_owned(),
+        delayed: true,
+        allowed: Vec::new(),
+    })
+}
+
+/// A driver that tracks capacity or does not.
+pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
+    Arc::new(Driver {
+        key: ObjectKey::cluster(name),
+        version: String::new(),
+        tracks_capacity,
+    })
+}
+
+/// Nodes with these labels.
+pub(crate) fn labelled<'a>(labels: impl IntoIterator<Item = (&'a String, &'a String)>) -> NodeTopology {
+    NodeTopology::new(Some(LabelSelector::compile(labels, [])))
+}
+
+/// A capacity object.
+pub(crate) fn capacity(name: &str, class: &str, topology: NodeTopology, bytes: Option<u64>) -> Capacity {
+    Capacity {
+        key: key(name),
+        version: String::new(),
+        class: class.to_owned(),
+        topology,
+        capacity: bytes.and_then(quantity),
+        maximum: None,
+        dropped_terms: false,
+    }
+}
+
+/// An unbound claim.
+pub(crate) fn claim(name: &str, class: &str, bytes: u64) -> Arc<Claim> {
+    Arc::new(Claim {
+        key: key(name),
+        uid: name.to_owned(),
+        version: String::new(),
+        class: class.to_owned(),
+        request: quantity(bytes),
+        volume: None,
+        bind_completed: false,
+        selected_node: None,
+        annotated: false,
+        lost: false,
+        deleting: false,
+        controller: None,
+        access_modes: vec!["ReadWriteOnce".to_owned()],
+        volume_mode: "Filesystem".to_owned(),
+        attributes_class: String::new(),
+        selector: Ok(LabelSelector::default()),
+    })
+}
+
+/// A pod that uses these claims.
+pub(crate) fn pod<'a>(name: &str, claims: impl IntoIterator<Item = &'a str>) -> Pod {
+    let volume = |claim: &str| PodVolume {
+        claim: key(claim),
+        ephemeral: false,
+    };
+    Pod {
+        key: key(name),
+        uid: name.to_owned(),
+        version: String::new(),
+        generation: None,
+        scheduler_name: String::new(),
+        node: None,
+        deleting: false,
+        terminated: false,
+        gated: false,
+        priority: 0,
+        never_preempts: false,
+        volumes: claims.into_iter().map(volume).collect(),
+        node_selector: Labels::new(),
+        affinity: None,
+        requests: Resources::default(),
+        extended: BTreeSet::new(),
+        tolerations: Vec::new(),
+        conditions: Vec::new(),
+    }
+}

@@ -1,0 +1,87 @@
+//! The three examples of the documents: local storage, classes that need different amounts, and storage of two regions.
+
+use super::world::{Class, Driver, Figure, Node, Of, Pool, Question, Reach, World};
+
+/// The label of a region, and what it was called in 2019.
+pub(super) const REGION: &str = "topology.kubernetes.io/region";
+pub(super) const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
+
+const GIGA: u64 = 1_000_000_000;
+
+/// All three, with this label for regions.
+pub(super) fn worlds(region: &str) -> [World; 3] {
+    [local(), classes(), regions(region)]
+}
+
+/// Two nodes with storage of their own, the same for every class.
+pub(super) fn local() -> World {
+    let mut world = of_driver("hostpath.csi.k8s.io", &["fast"]);
+    for (name, giga) in [("node-1", 256), ("node-2", 512)] {
+        world.nodes.push(Node::new(name, &[]));
+        add(&mut world, name, Reach::node(name), &[(Of::Others, giga)]);
+    }
+    world
+}
+
+/// One node, on which mirrored volumes take twice the space.
+fn classes() -> World {
+    let mut world = of_driver("lvm", &["striped", "mirrored"]);
+    world.nodes = vec![Node::new("node-1", &[]), Node::new("node-2", &[])];
+    let figures = [(Of::class("striped"), 256), (Of::class("mirrored"), 128)];
+    add(&mut world, "node-1", Reach::node("node-1"), &figures);
+    world
+}
+
+/// Two regions.
+fn regions(label: &str) -> World {
+    let mut world = of_driver("pd.csi.storage.gke.io", &["standard"]);
+    for (node, region) in [("e1", "us-east-1"), ("e2", "us-east-1"), ("w1", "us-west-1")] {
+        world.nodes.push(Node::new(node, &[(label, region)]));
+    }
+    for (region, giga) in [("us-east-1", 128), ("us-west-1", 256)] {
+        add(
+            &mut world,
+            region,
+            Reach::label(label, region),
+            &[(Of::Others, giga)],
+        );
+    }
+    world
+}
+
+fn of_driver(driver: &str, classes: &[&str]) -> World {
+    let class = |name: &&str| Class {
+        name: (*name).to_owned(),
+        driver: driver.to_owned(),
+    };
+    World {
+        drivers: vec![Driver {
+            name: driver.to_owned(),
+            tracks: Some(true),
+        }],
+        classes: classes.iter().map(class).collect(),
+        ..World::default()
+    }
+}
+
+fn add(world: &mut World, name: &str, reach: Reach, figures: &[(Of, u64)]) {
+    let figure = |(of, giga): &(Of, u64)| Figure::new(of.clone(), giga * GIGA);
+    world.pools.push(Pool {
+        name: name.to_owned(),
+        driver: world.drivers[0].name.clone(),
+        reach,
+        figures: figures.iter().map(figure).collect(),
+    });
+}
+
+/// A claim of each class, in sizes around every figure.
+pub(super) fn questions(world: &World) -> Vec<Question> {
+    let figures = world.pools.iter().flat_map(|pool| &pool.figures);
+    let bytes: Vec<u64> = figures.map(|figure| figure.bytes).collect();
+    let sizes = bytes.iter().flat_map(|bytes| [bytes - 1, *bytes, bytes + 1]);
+    let of_class = |class: &Class| {
+        let question = |bytes| Question::new(&class.driver, Some(&class.name), bytes);
+        sizes.clone().map(question).collect::<Vec<_>>()
+    };
+    world.classes.iter().flat_map(of_class).collect()
+}

@@ -1,0 +1,65 @@
+//! The flat design: how a world is written in it.
+
+use super::model::{FlatCapacity, LabelTopology, Metadata};
+use super::selector::{NodeSelector, Term};
+use super::words::{Unsayable, classes_of, selector};
+use super::world::{Pool, World};
+
+/// Label selectors can't compare numbers.
+const ORDERING: [&str; 2] = ["Gt", "Lt"];
+
+/// The objects of a world.
+pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Unsayable> {
+    let mut objects = Vec::new();
+    for pool in &world.pools {
+        let topologies = topologies(pool)?;
+        for figure in &pool.figures {
+            for class in classes_of(world, pool, figure) {
+                for topology in &topologies {
+                    let total = figure.total.unwrap_or(figure.bytes);
+                    objects.push(FlatCapacity {
+                        metadata: Metadata::stored("csisc", objects.len(), Some("default")),
+                        storage_class_name: class.to_owned(),
+                        node_topology: Some(topology.clone()),
+                        capacity: Some(total.to_string()),
+                        maximum_volume_size: figure.total.map(|_| figure.bytes.to_string()),
+                    });
+                }
+            }
+        }
+    }
+    Ok(objects)
+}
+
+fn topologies(pool: &Pool) -> Result<Vec<LabelTopology>, Unsayable> {
+    match selector(&pool.reach) {
+        None => Ok(vec![LabelTopology::default()]),
+        Some(selector) => of_terms(&selector),
+    }
+}
+
+/// A label selector for each term, as label selectors have no OR.
+fn of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Unsayable> {
+    selector.node_selector_terms.iter().map(of_term).collect()
+}
+
+fn of_term(term: &Term) -> Result<LabelTopology, Unsayable> {
+    let mut topology = LabelTopology::default();
+    for expression in &term.match_expressions {
+        if ORDERING.contains(&expression.operator.as_str()) {
+            return Err(Unsayable::Ordering);
+        }
+        match expression.values.as_slice() {
+            // The short form, as publishers write it, unless another value is asked for already.
+            [value]
+                if expression.operator == "In" && !topology.match_labels.contains_key(&expression.key) =>
+            {
+                topology
+                    .match_labels
+                    .insert(expression.key.clone(), value.clone());
+            }
+            _ => topology.match_expressions.push(expression.clone()),
+        }
+    }
+    Ok(topology)
+}

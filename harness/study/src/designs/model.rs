@@ -1,0 +1,199 @@
+//! The objects of the five designs, field by field as the documents write them. Knows no world, and not what anything means.
+
+use capacity_types::Labels;
+use serde::{Deserialize, Serialize};
+
+use super::selector::{Expression, NodeSelector};
+
+/// Names that stand in the place of a class.
+pub(super) const FALLBACK: &str = "<fallback>";
+pub(super) const EPHEMERAL: &str = "<ephemeral>";
+
+/// What every object has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Metadata {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) uid: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) resource_version: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) creation_timestamp: String,
+}
+
+/// CSIDriver of 2019, with the storage in its status.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CsiDriver {
+    pub(super) metadata: Metadata,
+    pub(super) spec: DriverSpec,
+    #[serde(default)]
+    pub(super) status: DriverStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct DriverSpec {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pod_info_on_mount: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) capacity_tracking: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DriverStatus {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) storage: Vec<NamedPool>,
+}
+
+/// A pool within a status, found by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NamedPool {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_topology: Option<NodeSelector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_list: Option<Vec<String>>,
+    pub(super) classes: Vec<ByClass>,
+}
+
+/// The figure of a pool for a class, or for what stands in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ByClass {
+    pub(super) storage_class_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) capacity: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expiry_time: Option<String>,
+}
+
+/// CSIStoragePool of 2019: the nodes in its spec.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PoolOf2019 {
+    pub(super) metadata: Metadata,
+    pub(super) spec: PoolSpecOf2019,
+    pub(super) status: Classes,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PoolSpecOf2019 {
+    pub(super) driver_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_topology: Option<NodeSelector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_list: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Classes {
+    pub(super) classes: Vec<ByClass>,
+}
+
+/// CSIStoragePool of the KEP: the nodes in its status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoragePool {
+    pub(super) metadata: Metadata,
+    pub(super) spec: PoolSpec,
+    pub(super) status: PoolStatus,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PoolSpec {
+    pub(super) driver_name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PoolStatus {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_topology: Option<NodeSelector>,
+    pub(super) classes: Vec<ByClass>,
+}
+
+/// CSIStorageCapacity in its early form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EarlyCapacity {
+    pub(super) metadata: Metadata,
+    pub(super) spec: EarlySpec,
+    pub(super) status: EarlyStatus,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct EarlySpec {
+    pub(super) driver_name: String,
+    pub(super) storage_class_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_topology: Option<NodeSelector>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct EarlyStatus {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) available_capacity: Option<String>,
+}
+
+/// CSIStorageCapacity as it was released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct FlatCapacity {
+    pub(super) metadata: Metadata,
+    pub(super) storage_class_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_topology: Option<LabelTopology>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) capacity: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) maximum_volume_size: Option<String>,
+}
+
+/// A label selector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct LabelTopology {
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub(super) match_labels: Labels,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) match_expressions: Vec<Expression>,
+}
+
+impl Metadata {
+    /// Metadata as long as that of a stored object. `prefix` begins the names of the design, and `number` makes them different.
+    pub(super) fn stored(prefix: &str, number: usize, namespace: Option<&str>) -> Self {
+        let uid = format!("{number:08x}-36d5-11ea-978f-2e728ce88125");
+        Self {
+            name: format!("{prefix}-{uid}"),
+            namespace: namespace.map(str::to_owned),
+            uid,
+            resource_version: format!("{:07}", 1_000_000 + number % 1_000_000),
+            creation_timestamp: moment(0),
+        }
+    }
+
+    /// Metadata of an object that is found by its name.
+    pub(super) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::stored("", 0, None)
+        }
+    }
+}
+
+/// A time of day as the API writes it, which sorts as it passes.
+pub(super) fn moment(seconds: u32) -> String {
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("2019-11-13T{hours:02}:{minutes:02}:{:02}Z", seconds % 60)
+}

@@ -1,0 +1,76 @@
+//! Node selectors: terms that are ORed, of expressions that are ANDed. Every design but the flat one has them.
+
+use capacity_types::{Labels, Operator, Requirement};
+use serde::{Deserialize, Serialize};
+
+/// The operators of a node selector.
+const OPERATORS: [Operator; 6] = [
+    Operator::In,
+    Operator::NotIn,
+    Operator::Exists,
+    Operator::DoesNotExist,
+    Operator::Gt,
+    Operator::Lt,
+];
+
+/// A node selector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NodeSelector {
+    pub(super) node_selector_terms: Vec<Term>,
+}
+
+/// One term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Term {
+    pub(super) match_expressions: Vec<Expression>,
+}
+
+/// One expression. Label selectors spell them the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Expression {
+    pub(super) key: String,
+    pub(super) operator: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) values: Vec<String>,
+}
+
+impl NodeSelector {
+    /// One term of one expression.
+    pub(super) fn of(key: &str, operator: &str, values: &[&str]) -> Self {
+        Self {
+            node_selector_terms: vec![Term::of(key, operator, values)],
+        }
+    }
+
+    /// Whether one of the terms matches.
+    pub(super) fn matches(&self, labels: &Labels) -> bool {
+        self.node_selector_terms.iter().any(|term| term.matches(labels))
+    }
+}
+
+impl Term {
+    pub(super) fn of(key: &str, operator: &str, values: &[&str]) -> Self {
+        Self {
+            match_expressions: vec![Expression {
+                key: key.to_owned(),
+                operator: operator.to_owned(),
+                values: values.iter().map(ToString::to_string).collect(),
+            }],
+        }
+    }
+
+    fn matches(&self, labels: &Labels) -> bool {
+        // As in Kubernetes, a term without expressions matches no node.
+        !self.match_expressions.is_empty() && self.match_expressions.iter().all(|it| it.matches(labels))
+    }
+}
+
+impl Expression {
+    fn matches(&self, labels: &Labels) -> bool {
+        let compiled = Requirement::compile(&self.key, &self.operator, &self.values, &OPERATORS);
+        compiled.is_ok_and(|requirement| requirement.matches(labels))
+    }
+}

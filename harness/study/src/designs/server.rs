@@ -1,0 +1,124 @@
+//! An API server for the rejected designs: what it takes, drops and refuses, and how it joins a patch to what it has.
+
+use serde_json::Value;
+
+use super::documents::Documents;
+use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019};
+
+/// The text of which the list of nodes has another name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edition {
+    Of2019,
+    Later,
+}
+
+/// What the list of nodes is called in the model.
+const IN_MODEL: &str = "nodeList";
+
+impl Edition {
+    /// What the list of nodes is called.
+    pub(super) fn list(self) -> &'static str {
+        match self {
+            Self::Of2019 => "nodeList",
+            Self::Later => "nodes",
+        }
+    }
+}
+
+/// Reads a CSIDriver strictly, in the words of an edition.
+pub(super) fn decode(documents: &Documents, edition: Edition, mut value: Value) -> Result<CsiDriver, String> {
+    for pool in value["status"]["storage"].as_array_mut().into_iter().flatten() {
+        let Some(fields) = pool.as_object_mut() else {
+            continue;
+        };
+        let listed = fields.remove(edition.list());
+        if fields.contains_key(IN_MODEL) {
+            return Err(format!("unknown field {IN_MODEL}"));
+        }
+        if let Some(listed) = listed {
+            fields.insert(IN_MODEL.to_owned(), listed);
+        }
+    }
+    let driver: CsiDriver = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    validate(documents, &driver).map(|()| driver)
+}
+
+/// What the type can't say by itself.
+pub(super) fn validate(documents: &Documents, driver: &CsiDriver) -> Result<(), String> {
+    let pools = &driver.status.storage;
+    for (place, pool) in pools.iter().enumerate() {
+        let name = &pool.name;
+        if pools[..place].iter().any(|other| other.name == *name) {
+            return Err(format!("pool {name} is there twice"));
+        }
+        if documents.both_are_refused && pool.node_topology.is_some() && pool.node_list.is_some() {
+            return Err(format!(
+                "pool {name} has a topology and a list of nodes; leave one out"
+            ));
+        }
+        let names = pool.node_list.as_deref().unwrap_or_default();
+        let twice = |(place, name): (usize, &String)| names[..place].contains(name);
+        if documents.nodes_are_a_set && names.iter().enumerate().any(twice) {
+            return Err(format!("pool {name} lists a node twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Drops what the gate `CSIStorageCapacity` brings, where it is off.
+pub(super) fn gated(documents: &Documents, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
+    if !is_on && documents.gate_drops_fields {
+        driver.spec.capacity_tracking = None;
+        driver.status = Default::default();
+    }
+    driver
+}
+
+/// Joins pools to those that there are: by name, and within a pool by class.
+pub(super) fn patch(documents: &Documents, driver: &mut CsiDriver, pools: &[NamedPool]) {
+    if !documents.lists_are_merged {
+        driver.status.storage = pools.to_vec();
+        return;
+    }
+    for pool in pools {
+        let known = driver.status.storage.iter_mut().find(|it| it.name == pool.name);
+        match known {
+            None => driver.status.storage.push(pool.clone()),
+            Some(known) => {
+                known.node_topology = pool.node_topology.clone().or(known.node_topology.take());
+                known.node_list = pool.node_list.clone().or(known.node_list.take());
+                pool.classes
+                    .iter()
+                    .for_each(|class| put_class(&mut known.classes, class));
+            }
+        }
+    }
+}
+
+fn put_class(classes: &mut Vec<ByClass>, class: &ByClass) {
+    let name = &class.storage_class_name;
+    match classes.iter_mut().find(|it| it.storage_class_name == *name) {
+        Some(known) => *known = class.clone(),
+        None => classes.push(class.clone()),
+    }
+}
+
+/// Replaces a pool of 2019, whose spec stays as it is.
+pub(super) fn update(
+    documents: &Documents,
+    old: &PoolOf2019,
+    new: &PoolOf2019,
+) -> Result<PoolOf2019, &'static str> {
+    match documents.spec_is_fixed && old.spec != new.spec {
+        true => Err("the spec of a CSIStoragePool can't be changed; create another"),
+        false => Ok(new.clone()),
+    }
+}
+
+/// Takes an object of a kind that is in no namespace.
+pub(super) fn create_for_cluster(metadata: &Metadata) -> Result<(), &'static str> {
+    match metadata.namespace {
+        Some(_) => Err("a CSIStoragePool is in no namespace; leave it out"),
+        None => Ok(()),
+    }
+}

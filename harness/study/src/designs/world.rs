@@ -1,0 +1,183 @@
+//! A cluster and the storage that its drivers have, without the form in which any design writes that down.
+//!
+//! [`World::reached`] says which nodes can take a volume, from this alone: every design is held against it.
+
+use std::collections::BTreeSet;
+
+use capacity_types::Labels;
+
+use super::selector::NodeSelector;
+
+/// The label that names a node.
+pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// All that decides about a volume.
+#[derive(Clone, Debug, Default)]
+pub(super) struct World {
+    pub(super) nodes: Vec<Node>,
+    pub(super) drivers: Vec<Driver>,
+    pub(super) classes: Vec<Class>,
+    pub(super) pools: Vec<Pool>,
+    /// Seconds of the day on which all of it happens.
+    pub(super) now: u32,
+}
+
+/// A node, which has a label with its name.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) labels: Labels,
+}
+
+/// A driver, and whether it has asked for its capacity to be looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Driver {
+    pub(super) name: String,
+    pub(super) tracks: Option<bool>,
+}
+
+/// A storage class.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    pub(super) name: String,
+    pub(super) driver: String,
+}
+
+/// Storage that some nodes reach.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    pub(super) name: String,
+    pub(super) driver: String,
+    pub(super) reach: Reach,
+    pub(super) figures: Vec<Figure>,
+}
+
+/// The nodes that reach a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Reach {
+    Cluster,
+    Nodes(BTreeSet<String>),
+    Terms(NodeSelector),
+}
+
+/// What a driver says of a pool.
+#[derive(Clone, Debug)]
+pub(super) struct Figure {
+    pub(super) of: Of,
+    /// The largest volume.
+    pub(super) bytes: u64,
+    /// All that is left, where the driver tells both.
+    pub(super) total: Option<u64>,
+    /// The moment from which it counts no more.
+    pub(super) until: Option<u32>,
+}
+
+/// The volumes that a figure is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Of {
+    Class(String),
+    /// Inline volumes, which have no class.
+    Inline,
+    /// Whatever has no figure of its own in the pool.
+    Others,
+}
+
+/// A volume that is to be made.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) driver: String,
+    /// None for an inline volume.
+    pub(super) class: Option<String>,
+    pub(super) bytes: u64,
+}
+
+impl Node {
+    pub(super) fn new(name: &str, labels: &[(&str, &str)]) -> Self {
+        let own = [(HOSTNAME, name)];
+        let all = labels.iter().chain(&own);
+        Self {
+            name: name.to_owned(),
+            labels: all
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
+        }
+    }
+}
+
+impl Reach {
+    /// One node, by its name.
+    pub(super) fn node(name: &str) -> Self {
+        Self::Nodes([name.to_owned()].into())
+    }
+
+    /// The nodes whose label has this value.
+    pub(super) fn label(key: &str, value: &str) -> Self {
+        Self::Terms(NodeSelector::of(key, "In", &[value]))
+    }
+
+    pub(super) fn admits(&self, node: &Node) -> bool {
+        match self {
+            Self::Cluster => true,
+            Self::Nodes(names) => names.contains(&node.name),
+            Self::Terms(selector) => selector.matches(&node.labels),
+        }
+    }
+}
+
+impl Figure {
+    pub(super) fn new(of: Of, bytes: u64) -> Self {
+        Self {
+            of,
+            bytes,
+            total: None,
+            until: None,
+        }
+    }
+}
+
+impl Of {
+    pub(super) fn class(name: &str) -> Self {
+        Self::Class(name.to_owned())
+    }
+}
+
+impl Question {
+    pub(super) fn new(driver: &str, class: Option<&str>, bytes: u64) -> Self {
+        Self {
+            driver: driver.to_owned(),
+            class: class.map(str::to_owned),
+            bytes,
+        }
+    }
+
+    /// The volumes of which a figure is for this one before any other.
+    pub(super) fn of(&self) -> Of {
+        self.class.clone().map_or(Of::Inline, Of::Class)
+    }
+}
+
+impl World {
+    pub(super) fn tracks(&self, driver: &str) -> bool {
+        let found = self.drivers.iter().find(|it| it.name == driver);
+        found.is_some_and(|driver| driver.tracks == Some(true))
+    }
+
+    /// The nodes on which the volume can be made, as far as is known.
+    pub(super) fn reached(&self, question: &Question) -> BTreeSet<&str> {
+        let is_meant = |node: &&Node| {
+            let mut pools = self.pools.iter().filter(|pool| pool.driver == question.driver);
+            pools.any(|pool| self.has_room(pool, question) && pool.reach.admits(node))
+        };
+        let tracked = self.tracks(&question.driver);
+        let nodes = self.nodes.iter().filter(|node| !tracked || is_meant(node));
+        nodes.map(|node| node.name.as_str()).collect()
+    }
+
+    fn has_room(&self, pool: &Pool, question: &Question) -> bool {
+        let valid = |figure: &&Figure| figure.until.is_none_or(|until| self.now < until);
+        let of = |of: &Of| pool.figures.iter().filter(valid).find(|figure| figure.of == *of);
+        of(&question.of())
+            .or_else(|| of(&Of::Others))
+            .is_some_and(|figure| figure.bytes >= question.bytes)
+    }
+}
