@@ -5,6 +5,7 @@
 //! tables, plots, and findings, each of which names a statement, has a figure, and a bound that the figure must meet while the statement
 //! is true. Deliberately absent: how any of it is shown, and studies that need a running cluster.
 
+pub mod autoscaler;
 mod cluster;
 pub mod designs;
 mod dice;
@@ -16,4 +17,4 @@ pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Tab
 pub type Make = fn(Setup) -> Study;
 
 /// Each study by its name.
-pub const STUDIES: &[(&str, Make)] = &[("designs", designs::run)];
+pub const STUDIES: &[(&str, Make)] = &[("autoscaler", autoscaler::run), ("designs", designs::run)];

@@ -60,12 +60,17 @@ fn the_designs_are_as_the_documents_weigh_them() {
 }
 
 #[test]
+fn an_autoscaler_grows_a_cluster_as_the_kep_says() {
+    holds("autoscaler");
+}
+
+#[test]
 fn studies_are_listed_and_an_unknown_one_is_told_with_them() {
     let (listed, _) = ended(0, &["study"]);
     assert!(listed.lines().any(|line| line == "designs"), "{listed}");
     let (_, said) = ended(2, &["study", "design"]);
     assert!(
-        said.contains("no study is called `design`; there are designs"),
+        said.contains("no study is called `design`; there are autoscaler, designs"),
         "{said}"
     );
 }

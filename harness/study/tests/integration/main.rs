@@ -1,5 +1,6 @@
 //! Every study at its small size: all its findings hold, the seed decides it, and a broken rule is found by the finding that speaks of it.
 
+mod autoscaler;
 mod designs;
 mod result;
 

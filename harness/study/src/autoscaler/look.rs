@@ -1,0 +1,177 @@
+//! The autoscaler's own part of a round: which nodes are still to come, which group would help, and which nodes nobody needs.
+//!
+//! Knows labels, capacity objects and the scheduler's filter, and no driver.
+
+use std::collections::BTreeSet;
+
+use capacity_scheduler::objects::Capacity;
+use capacity_types::{Arithmetic, Labels};
+
+use super::recipe::{Readiness, Recipe};
+use super::state::{State, feasible};
+use super::world::{Node, Pod, World};
+
+/// The label that the autoscaler makes unique for each imagined node.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// What an autoscaler does of that which the KEP describes. Each is taken away once by the tests of this crate.
+#[derive(Clone, Copy, Debug)]
+pub struct Abilities {
+    /// It rewrites labels of imagined nodes.
+    pub rewrites: bool,
+    /// It gives imagined nodes the labels of the pool's configuration.
+    pub takes_pool_labels: bool,
+    /// It waits as the recipe says until a new node counts as ready.
+    pub waits: bool,
+    /// It asks the scheduler's filter about volumes.
+    pub asks_filter: bool,
+    /// It takes volumes of pods that it has placed in its mind off the imagined node's storage. The KEP says why it does not.
+    pub counts_volumes: bool,
+    /// It removes nodes that nobody needs.
+    pub shrinks: bool,
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self {
+            rewrites: true,
+            takes_pool_labels: true,
+            waits: true,
+            asks_filter: true,
+            counts_volumes: false,
+            shrinks: true,
+        }
+    }
+}
+
+/// One look of an autoscaler at a cluster.
+pub(super) struct Look<'l> {
+    pub(super) world: &'l World,
+    pub(super) recipe: &'l Recipe,
+    pub(super) abilities: Abilities,
+    pub(super) state: &'l State,
+    objects: Vec<Capacity>,
+}
+
+impl<'l> Look<'l> {
+    pub(super) fn new(world: &'l World, recipe: &'l Recipe, abilities: Abilities, state: &'l State) -> Self {
+        Self {
+            world,
+            recipe,
+            abilities,
+            state,
+            objects: state.objects(world, recipe),
+        }
+    }
+
+    /// The labels of a node that the group would get: those of one that it has, or of its configuration.
+    pub(super) fn imagined(&self, group: usize) -> Labels {
+        let of_group = self.state.nodes.iter().filter(|node| node.group == group);
+        // The oldest has all of its labels.
+        let labels = match of_group.min_by_key(|node| node.since) {
+            Some(node) if self.abilities.rewrites => self.recipe.rewritten(&node.labels),
+            Some(node) => node.labels.clone(),
+            None => self.configured(group),
+        };
+        let unique = (HOSTNAME.to_owned(), format!("template-{group}"));
+        labels.into_iter().chain([unique]).collect()
+    }
+
+    fn configured(&self, group: usize) -> Labels {
+        let group = &self.world.groups[group];
+        let mut labels = group.labels.clone();
+        if self.abilities.takes_pool_labels {
+            labels.extend(self.recipe.of_pool(&group.name).cloned().unwrap_or_default());
+        }
+        labels
+    }
+
+    /// Whether a node counts as there; while it does not, its group's imagined node stands for it.
+    pub(super) fn is_ready(&self, node: &Node) -> bool {
+        let classes = |labels: &Labels| -> BTreeSet<&str> {
+            let admitting = self
+                .objects
+                .iter()
+                .filter(|object| object.topology.admits(labels));
+            admitting.map(|object| object.class.as_str()).collect()
+        };
+        let own = classes(&node.labels);
+        match self.recipe.readiness {
+            _ if !self.abilities.waits => true,
+            Readiness::Kubelet => true,
+            Readiness::AnyObject => !own.is_empty(),
+            Readiness::Counterparts => classes(&self.imagined(node.group)).is_subset(&own),
+        }
+    }
+
+    /// The group that is to grow, and by how many nodes: that which helps most pods.
+    pub(super) fn growth(&self) -> Option<(usize, usize)> {
+        let pods = self.helpless();
+        let groups = (0..self.world.groups.len()).filter_map(|group| {
+            let of_group = self.state.nodes.iter().filter(|node| node.group == group);
+            let room = self.world.groups[group].most - of_group.count();
+            let template = self.imagined(group);
+            let helped = pods.iter().copied().filter(|pod| self.fits(&template, pod));
+            let helped: Vec<&Pod> = helped.collect();
+            let nodes = self.nodes_for(group, &template, &helped).min(room);
+            (nodes > 0).then_some((helped.len(), group, nodes))
+        });
+        let best = groups.max_by_key(|(helped, group, _)| (*helped, usize::MAX - group));
+        best.map(|(_, group, nodes)| (group, nodes))
+    }
+
+    /// Pods that no node will take, those included that are on their way.
+    fn helpless(&self) -> Vec<&'l Pod> {
+        let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
+        let slots = |node: &Node| self.world.groups[node.group].slots;
+        let mut coming: Vec<(Labels, usize)> = unready
+            .map(|node| (self.imagined(node.group), slots(node)))
+            .collect();
+        let mut helpless = Vec::new();
+        for number in self.state.waiting(self.world) {
+            let pod = &self.world.pods[number];
+            let node = coming
+                .iter_mut()
+                .find(|(labels, slots)| *slots > 0 && self.fits(labels, pod));
+            match node {
+                Some((_, slots)) => *slots -= 1,
+                None => helpless.push(pod),
+            }
+        }
+        helpless
+    }
+
+    pub(super) fn fits(&self, labels: &Labels, pod: &Pod) -> bool {
+        let node = ("template".to_owned(), labels.clone());
+        !self.abilities.asks_filter || !feasible(self.world, &[node], &self.objects, pod).is_empty()
+    }
+
+    /// Slots are modelled and storage is not, so that all pods which fit the imagined node by their volumes fit it together.
+    fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
+        let by_slots = pods.len().div_ceil(self.world.groups[group].slots);
+        if !self.abilities.counts_volumes {
+            return by_slots;
+        }
+        let (mut nodes, mut left) = (0, 0);
+        for pod in pods {
+            if left < pod.bytes {
+                nodes += 1;
+                left = self.whole(template, pod);
+            }
+            left = left.saturating_sub(pod.bytes);
+        }
+        nodes.max(by_slots)
+    }
+
+    /// What the objects say of the storage of an imagined node.
+    fn whole(&self, template: &Labels, pod: &Pod) -> u64 {
+        let of_class = self.objects.iter().filter(|it| it.class == pod.class);
+        let limits = of_class
+            .filter(|it| it.topology.admits(template))
+            .filter_map(|it| {
+                let bytes = it.limit()?.bytes(Arithmetic::Exact);
+                u64::try_from(bytes).ok()
+            });
+        limits.max().unwrap_or_default()
+    }
+}

@@ -1,0 +1,78 @@
+//! What an administrator configures, as the KEP lists it. This alone tells the autoscaler of storage.
+
+use std::borrow::Cow;
+
+use capacity_types::Labels;
+use regex::Regex;
+
+/// The configuration.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recipe {
+    /// Applied to each label of an imagined node, written `key=value`.
+    pub(super) rewrites: Vec<Rewrite>,
+    /// Labels of the imagined node of a group without nodes, by the group's name.
+    pub(super) pool_labels: Vec<(String, Labels)>,
+    /// Capacity objects for imagined segments.
+    pub(super) objects: Vec<Object>,
+    /// When a new node counts as ready.
+    pub(super) readiness: Readiness,
+}
+
+/// A search and its replacement.
+#[derive(Clone, Debug)]
+pub(super) struct Rewrite {
+    /// What is replaced.
+    pub(super) search: Regex,
+    /// By what.
+    pub(super) replacement: String,
+}
+
+/// A capacity object that a person wrote.
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    /// Its class.
+    pub(super) class: String,
+    /// The labels of its `nodeTopology`.
+    pub(super) segment: Labels,
+    /// Its capacity, in bytes.
+    pub(super) bytes: u64,
+}
+
+/// When a new node counts as ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Readiness {
+    /// When its kubelet says so.
+    #[default]
+    Kubelet,
+    /// When one capacity object is for it.
+    AnyObject,
+    /// When every object for the imagined node has a counterpart for it.
+    Counterparts,
+}
+
+impl Recipe {
+    /// The labels of an imagined node, from those of a real one.
+    pub(super) fn rewritten(&self, labels: &Labels) -> Labels {
+        labels
+            .iter()
+            .map(|(key, value)| self.rewrite(key, value))
+            .collect()
+    }
+
+    fn rewrite(&self, key: &str, value: &str) -> (String, String) {
+        let mut label = format!("{key}={value}");
+        for Rewrite { search, replacement } in &self.rewrites {
+            if let Cow::Owned(replaced) = search.replace(&label, replacement) {
+                label = replaced;
+            }
+        }
+        let (key, value) = label.split_once('=').unwrap_or((&label, ""));
+        (key.to_owned(), value.to_owned())
+    }
+
+    /// The labels that the pool's configuration has for a group.
+    pub(super) fn of_pool(&self, group: &str) -> Option<&Labels> {
+        let found = self.pool_labels.iter().find(|(name, _)| name == group);
+        found.map(|(_, labels)| labels)
+    }
+}
