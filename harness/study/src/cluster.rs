@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capacity_scheduler::objects::{
-    Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Resources,
+    Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Resources, Volume,
 };
 use capacity_types::{LabelSelector, Labels, NodeTopology, Quantity};
 
@@ -91,6 +91,24 @@ pub(crate) fn claim(name: &str, class: &str, bytes: u64) -> Arc<Claim> {
         attributes_class: String::new(),
         selector: Ok(LabelSelector::default()),
     })
+}
+
+/// An existing volume that nobody uses, and every node reaches.
+pub(crate) fn volume(name: &str, class: &str, bytes: u64) -> Volume {
+    Volume {
+        key: ObjectKey::cluster(name),
+        version: String::new(),
+        class: class.to_owned(),
+        capacity: quantity(bytes),
+        available: true,
+        deleting: false,
+        claim: None,
+        affinity: None,
+        access_modes: vec!["ReadWriteOnce".to_owned()],
+        volume_mode: "Filesystem".to_owned(),
+        attributes_class: String::new(),
+        labels: Labels::new(),
+    }
 }
 
 /// A pod that uses these claims.

@@ -32,4 +32,9 @@ impl Dice {
     pub(crate) fn pick<'l, T>(&mut self, list: &'l [T]) -> &'l T {
         &list[self.place(list.len())]
     }
+
+    /// What the scheduler breaks ties with.
+    pub(crate) fn source(&mut self) -> &mut Xoshiro256PlusPlus {
+        &mut self.0
+    }
 }

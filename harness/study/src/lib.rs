@@ -10,6 +10,7 @@ mod cluster;
 pub mod designs;
 mod dice;
 mod result;
+pub mod scoring;
 
 pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
 
@@ -17,4 +18,8 @@ pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Tab
 pub type Make = fn(Setup) -> Study;
 
 /// Each study by its name.
-pub const STUDIES: &[(&str, Make)] = &[("autoscaler", autoscaler::run), ("designs", designs::run)];
+pub const STUDIES: &[(&str, Make)] = &[
+    ("autoscaler", autoscaler::run),
+    ("designs", designs::run),
+    ("scoring", scoring::run),
+];

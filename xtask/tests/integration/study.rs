@@ -65,12 +65,17 @@ fn an_autoscaler_grows_a_cluster_as_the_kep_says() {
 }
 
 #[test]
+fn scoring_does_what_it_is_wanted_for() {
+    holds("scoring");
+}
+
+#[test]
 fn studies_are_listed_and_an_unknown_one_is_told_with_them() {
     let (listed, _) = ended(0, &["study"]);
     assert!(listed.lines().any(|line| line == "designs"), "{listed}");
     let (_, said) = ended(2, &["study", "design"]);
     assert!(
-        said.contains("no study is called `design`; there are autoscaler, designs"),
+        said.contains("no study is called `design`; there are autoscaler, designs, scoring"),
         "{said}"
     );
 }

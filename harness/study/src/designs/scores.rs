@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use capacity_scheduler::filter::{Binding, Provision, VolumePlan};
-use capacity_scheduler::objects::{ObjectKey, Volume};
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::score;
 use capacity_scheduler::shape::Shape;
-use capacity_types::{Labels, NodeTopology};
+use capacity_types::NodeTopology;
 
 use super::documents::Documents;
 use crate::cluster;
@@ -92,7 +91,7 @@ fn score(plan: &VolumePlan) -> i64 {
 fn plan(volume: Option<u64>, free: Option<u64>) -> VolumePlan {
     let binding = |bytes| Binding {
         claim: cluster::claim("static", CLASS, CLAIM),
-        volume: existing(bytes),
+        volume: Arc::new(cluster::volume("volume", CLASS, bytes)),
     };
     let provision = |bytes| Provision {
         claim: cluster::claim("dynamic", CLASS, CLAIM),
@@ -107,21 +106,4 @@ fn plan(volume: Option<u64>, free: Option<u64>) -> VolumePlan {
         bindings: volume.map(binding).into_iter().collect(),
         provisions: free.map(provision).into_iter().collect(),
     }
-}
-
-fn existing(bytes: u64) -> Arc<Volume> {
-    Arc::new(Volume {
-        key: ObjectKey::cluster("volume"),
-        version: String::new(),
-        class: CLASS.to_owned(),
-        capacity: cluster::quantity(bytes),
-        available: true,
-        deleting: false,
-        claim: None,
-        affinity: None,
-        access_modes: Vec::new(),
-        volume_mode: String::new(),
-        attributes_class: String::new(),
-        labels: Labels::new(),
-    })
 }

@@ -3,6 +3,7 @@
 mod autoscaler;
 mod designs;
 mod result;
+mod scoring;
 
 use std::collections::BTreeSet;
 
