@@ -7,6 +7,7 @@
 
 pub mod autoscaler;
 mod cluster;
+pub mod cost;
 pub mod designs;
 mod dice;
 mod result;
@@ -17,7 +18,7 @@ pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Tab
 /// How a study is made.
 pub type Make = fn(Setup) -> Study;
 
-/// Each study by its name.
+/// Each study that needs no cluster, by its name.
 pub const STUDIES: &[(&str, Make)] = &[
     ("autoscaler", autoscaler::run),
     ("designs", designs::run),

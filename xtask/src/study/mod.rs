@@ -1,5 +1,7 @@
 //! `study`: the experiments with which the documents argue, repeated. Thin: which one, how large, and where its result goes.
 
+mod cost;
+mod journal;
 mod page;
 mod svg;
 mod terminal;
@@ -7,24 +9,44 @@ mod terminal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use capacity_study::{STUDIES, Setup, Size, Study};
-use clap::Args;
+use capacity_study::{Setup, Size, Study, autoscaler, designs, scoring};
+use clap::{Args, Subcommand};
 use suites::harness::report::Paint;
+use suites::harness::system::BoxError;
 use suites::report::write_file;
 
-use crate::Exit;
+use crate::defect::Defect;
 use crate::out::{eprintln, println};
+use crate::{Exit, mutants};
+use cost::CostArgs;
 
 /// Arguments of `study`.
 #[derive(Args)]
 pub(crate) struct StudyArgs {
-    /// Which one; without a name all are listed
-    name: Option<String>,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// An autoscaler with the recipe of the KEP, with parts of it, and without
+    Autoscaler(Common),
+    /// What publishing costs a cluster, measured for small ones and calculated for large ones
+    Cost(CostArgs),
+    /// The designs that were weighed: what each can say, what it costs, and whether it decides the same
+    Designs(Common),
+    /// Claims with and without scoring: what still finds a place, how even nodes are, and what can grow
+    Scoring(Common),
+}
+
+/// Arguments of every study.
+#[derive(Args)]
+struct Common {
     /// As little as shows every statement
     #[arg(long)]
     small: bool,
     /// Decides every random choice
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = SEED)]
     seed: u64,
     /// Print the result as JSON
     #[arg(long)]
@@ -34,51 +56,74 @@ pub(crate) struct StudyArgs {
     output: Option<PathBuf>,
 }
 
+/// Arguments of studies that run the references.
+#[derive(Args)]
+struct Broken {
+    /// Break one of the references on purpose, to see which findings say so
+    #[arg(long, value_parser = Defect::named)]
+    defect: Option<Defect>,
+}
+
+/// The seed where none is given.
+const SEED: u64 = 1;
+
+impl Common {
+    fn setup(&self) -> Setup {
+        Setup {
+            size: if self.small { Size::Small } else { Size::Full },
+            seed: self.seed,
+        }
+    }
+}
+
 /// Makes a study, and says what it found.
 pub(crate) fn run(args: &StudyArgs) -> Exit {
-    let Some(name) = &args.name else {
-        STUDIES.iter().for_each(|(name, _)| println!("{name}"));
-        return Exit::Passed;
+    let broken = match &args.what {
+        What::Cost(args) => args.broken.defect,
+        _ => None,
     };
-    let setup = Setup {
-        size: if args.small { Size::Small } else { Size::Full },
-        seed: args.seed,
+    if let Err(exit) = mutants::at_hand(broken) {
+        return exit;
+    }
+    let (common, made) = match &args.what {
+        What::Autoscaler(common) => (common, Ok(autoscaler::run(common.setup()))),
+        What::Cost(args) => (
+            &args.common,
+            cost::study(args.common.setup(), args.broken.defect, args.cluster()),
+        ),
+        What::Designs(common) => (common, Ok(designs::run(common.setup()))),
+        What::Scoring(common) => (common, Ok(scoring::run(common.setup()))),
     };
-    let Some(study) = made(name, setup) else {
-        let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
-        eprintln!(
-            "error: no study is called `{name}`; there are {}",
-            names.join(", ")
-        );
-        return Exit::Usage;
-    };
-    tell(args, &study).map_or_else(
-        |error| {
+    let told = made.and_then(|study| tell(common, &study).map(|()| study.holds()));
+    match told {
+        Ok(true) => Exit::Passed,
+        Ok(false) => Exit::Failed,
+        Err(error) => {
             eprintln!("error: {error}");
             Exit::Environment
-        },
-        |()| if study.holds() { Exit::Passed } else { Exit::Failed },
-    )
+        }
+    }
 }
 
-fn made(name: &str, setup: Setup) -> Option<Study> {
-    let (_, make) = STUDIES.iter().find(|(known, _)| *known == name)?;
-    Some(make(setup))
-}
-
-/// The statements of which a study, at its small size, has a finding; none if there is no such study.
+/// The statements of which a study, at its small size, has a finding that holds; none if there is no such study.
 pub fn statements_of_study(name: &str) -> Option<BTreeSet<&'static str>> {
     let setup = Setup {
         size: Size::Small,
-        seed: 1,
+        seed: SEED,
     };
-    let study = made(name, setup)?;
-    let findings = study.findings.iter();
-    Some(findings.map(|finding| finding.statement()).collect())
+    let study = match name {
+        "autoscaler" => autoscaler::run(setup),
+        "cost" => cost::study(setup, None, None).ok()?,
+        "designs" => designs::run(setup),
+        "scoring" => scoring::run(setup),
+        _ => return None,
+    };
+    let holding = study.findings.iter().filter(|finding| finding.holds());
+    Some(holding.map(|finding| finding.statement()).collect())
 }
 
-fn tell(args: &StudyArgs, study: &Study) -> Result<(), String> {
-    let json = serde_json::to_string_pretty(study).map_err(|error| error.to_string())?;
+fn tell(args: &Common, study: &Study) -> Result<(), BoxError> {
+    let json = serde_json::to_string_pretty(study)?;
     if let Some(folder) = &args.output {
         write(folder, study, &json)?;
     }
@@ -89,9 +134,9 @@ fn tell(args: &StudyArgs, study: &Study) -> Result<(), String> {
     Ok(())
 }
 
-fn write(folder: &Path, study: &Study, json: &str) -> Result<(), String> {
+fn write(folder: &Path, study: &Study, json: &str) -> Result<(), BoxError> {
     let file = |end: &str| format!("study-{}.{end}", study.name);
-    write_file(folder, &file("html"), &page::page(study))
-        .and_then(|()| write_file(folder, &file("json"), json))
-        .map_err(|error| error.to_string())
+    write_file(folder, &file("html"), &page::page(study))?;
+    write_file(folder, &file("json"), json)?;
+    Ok(())
 }

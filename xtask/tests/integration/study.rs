@@ -70,12 +70,64 @@ fn scoring_does_what_it_is_wanted_for() {
 }
 
 #[test]
-fn studies_are_listed_and_an_unknown_one_is_told_with_them() {
-    let (listed, _) = ended(0, &["study"]);
-    assert!(listed.lines().any(|line| line == "designs"), "{listed}");
-    let (_, said) = ended(2, &["study", "design"]);
+fn tracking_costs_what_the_kep_says() {
+    holds("cost");
+}
+
+#[test]
+fn what_a_broken_publisher_or_cleaner_costs_is_seen() {
+    for (defect, statements) in [
+        (
+            "publisher-makes-duplicates",
+            &["SCALE-01", "SCALE-02", "SCALE-03"][..],
+        ),
+        ("publisher-asks-repeatedly", &["SCALE-12"]),
+        ("cleaner-idle", &["SCALE-07"]),
+    ] {
+        let (told, _) = ended(1, &["study", "cost", "--small", "--json", "--defect", defect]);
+        let study: Value = serde_json::from_str(&told).unwrap();
+        let findings = study["findings"].as_array().unwrap().iter();
+        let failed: BTreeSet<&str> = findings
+            .filter(|finding| finding["holds"] == false)
+            .map(|finding| finding["statement"].as_str().unwrap())
+            .collect();
+        for statement in statements {
+            assert!(failed.contains(statement), "{defect}: {failed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_cluster_is_answered_for() {
+    let asked = [
+        "study",
+        "cost",
+        "--small",
+        "--nodes=3000",
+        "--classes=4",
+        "--poll=1m",
+    ];
+    let (told, _) = ended(0, &asked);
+    let row = |mode: &str| {
+        let mut rows = told
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let found = rows.find(|words| words.starts_with(&[mode, "3000", "3000", "4"]));
+        found.unwrap_or_else(|| panic!("{mode}: {told}"))[4].to_owned()
+    };
+    assert_eq!(
+        (row("central"), row("distributed")),
+        ("12000".into(), "12000".into())
+    );
+    let (_, said) = ended(2, &["study", "cost", "--nodes=3000", "--poll=1"]);
     assert!(
-        said.contains("no study is called `design`; there are autoscaler, designs, scoring"),
+        said.contains("`1` has no unit of time; write 500ms, 10s, 1m or 1h"),
         "{said}"
     );
+}
+
+#[test]
+fn an_unknown_study_is_told_with_those_that_there_are() {
+    let (_, said) = ended(2, &["study", "design"]);
+    assert!(said.contains("designs"), "{said}");
 }

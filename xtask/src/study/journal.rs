@@ -1,0 +1,189 @@
+//! What a run of a scenario made here came to, step by step: requests, calls, changes and deliveries. Knows no study.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use suites::harness::journal::{Change, Fact, What};
+use suites::harness::judge::Verdict;
+use suites::harness::plan::resolve;
+use suites::harness::scenario::parse;
+use suites::harness::system::BoxError;
+use suites::harness::{RunOptions, simulate};
+
+use crate::built_in::built_in;
+use crate::defect::Defect;
+
+/// The resource that all of this is about.
+pub(super) const CAPACITIES: &str = "csistoragecapacities";
+
+/// A run.
+pub(super) struct Run {
+    facts: Vec<Fact>,
+}
+
+/// What was counted of a step.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Requests by client without its node, verb and resource.
+    pub(super) requests: BTreeMap<(String, String, String), usize>,
+    /// Changes by kind and resource.
+    pub(super) commits: BTreeMap<(&'static str, String), usize>,
+    /// Calls of the driver by method.
+    pub(super) calls: BTreeMap<String, usize>,
+    /// Events that a client was handed, by client with its node and resource.
+    pub(super) deliveries: BTreeMap<(String, String), usize>,
+    /// From its beginning to the next step's.
+    pub(super) took: Duration,
+}
+
+/// How scenarios are run: in simulated time, with the references.
+#[derive(Clone, Copy)]
+pub(super) struct Runner {
+    /// Decides every random choice.
+    pub(super) seed: u64,
+    /// What is wrong with the references on purpose.
+    pub(super) defect: Option<Defect>,
+}
+
+impl Runner {
+    /// Runs a scenario. An error, too, where the references do not meet its expectations: then nothing that was counted means what it
+    /// should. With a defect they need not, and what was counted is what shows the defect.
+    pub(super) fn run(self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+        let scenarios = parse("study", &scenario.to_string())?;
+        let scenario = scenarios.first().ok_or("the scenario of the study is empty")?;
+        let options = RunOptions {
+            refresh,
+            seed: Some(self.seed),
+            ..RunOptions::default()
+        };
+        let options = self.defect.map_or(options, |defect| defect.spoil(options));
+        let plan = Arc::new(resolve(scenario)?);
+        let outcome = simulate(Arc::clone(&plan), &built_in(self.defect), options)?;
+        let facts = outcome.journal.since(0);
+        match outcome.verdict {
+            Verdict::Fail(failure) | Verdict::Inconclusive(failure) if self.defect.is_none() => {
+                let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
+                Err(format!("{}: step {step} does not end as it should", plan.title).into())
+            }
+            _ => Ok(Run { facts }),
+        }
+    }
+}
+
+impl Run {
+    /// What was counted of a step.
+    pub(super) fn step(&self, step: usize) -> Tally {
+        let starts = |wanted: usize| {
+            let is_start = |fact: &&Fact| matches!(fact.what, What::StepStarted(mark) if mark.step == wanted);
+            self.facts.iter().find(is_start).map(|fact| fact.seq)
+        };
+        let from = starts(step).unwrap_or(u64::MAX);
+        let to = starts(step + 1).unwrap_or(u64::MAX);
+        let within: Vec<&Fact> = self
+            .facts
+            .iter()
+            .filter(|fact| (from..to).contains(&fact.seq))
+            .collect();
+        let mut tally = Tally::default();
+        within.iter().for_each(|fact| tally.count(&fact.what));
+        if let (Some(first), Some(last)) = (within.first(), within.last()) {
+            tally.took = last.at().saturating_sub(first.at());
+        }
+        tally
+    }
+
+    /// The bytes as JSON of each object that is left, by resource, without its metadata, which differs from run to run.
+    pub(super) fn bytes(&self) -> BTreeMap<String, Vec<usize>> {
+        let mut objects: BTreeMap<(String, String), Value> = BTreeMap::new();
+        for fact in &self.facts {
+            let What::Commit(commit) = &fact.what else {
+                continue;
+            };
+            let key = (commit.resource.to_string(), commit.name.clone());
+            match commit.change {
+                Change::Deleted => drop(objects.remove(&key)),
+                _ => drop(objects.insert(key, Value::clone(&commit.object))),
+            }
+        }
+        let mut bytes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for ((resource, _), mut object) in objects {
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("metadata");
+            }
+            bytes.entry(resource).or_default().push(object.to_string().len());
+        }
+        bytes
+    }
+
+    /// The bytes as JSON of the largest capacity object, with its metadata.
+    pub(super) fn largest_object(&self) -> usize {
+        let of_fact = |fact: &Fact| match &fact.what {
+            What::Commit(commit) if *commit.resource == *CAPACITIES => Some(commit.object.to_string().len()),
+            _ => None,
+        };
+        self.facts.iter().filter_map(of_fact).max().unwrap_or_default()
+    }
+
+    /// The last state of one object.
+    pub(super) fn last(&self, resource: &str) -> Option<&Value> {
+        let mut commits = self.facts.iter().rev().filter_map(|fact| match &fact.what {
+            What::Commit(commit) => Some(commit),
+            _ => None,
+        });
+        let found = commits.find(|commit| *commit.resource == *resource)?;
+        Some(&found.object)
+    }
+}
+
+impl Tally {
+    fn count(&mut self, what: &What) {
+        match what {
+            What::Request(request) => {
+                let client = request.client.split('@').next().unwrap_or_default();
+                let key = (client.to_owned(), request.verb.clone(), request.resource.clone());
+                *self.requests.entry(key).or_default() += 1;
+            }
+            What::Commit(commit) => {
+                let key = (commit.change.verb(), commit.resource.to_string());
+                *self.commits.entry(key).or_default() += 1;
+            }
+            What::Call(call) => *self.calls.entry(call.method.clone()).or_default() += 1,
+            What::Delivery(delivery) => {
+                let key = (delivery.client.to_string(), delivery.resource.to_string());
+                *self.deliveries.entry(key).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes of capacity objects of one kind: `create`, `update` or `delete`.
+    pub(super) fn objects(&self, change: &str) -> usize {
+        let key = |(kind, resource): &(&str, String)| *kind == change && resource == CAPACITIES;
+        let of_kind = self.commits.iter().filter(|(it, _)| key(it));
+        of_kind.map(|(_, count)| count).sum()
+    }
+
+    /// All changes of capacity objects.
+    pub(super) fn writes(&self) -> usize {
+        ["create", "update", "delete"]
+            .map(|change| self.objects(change))
+            .iter()
+            .sum()
+    }
+
+    /// Calls of a method.
+    pub(super) fn calls(&self, method: &str) -> usize {
+        self.calls.get(method).copied().unwrap_or_default()
+    }
+
+    /// Requests of a client with that verb.
+    pub(super) fn requested(&self, client: &str, verb: &str, resource: &str) -> usize {
+        let is_meant = |(by, how, what): &(String, String, String)| {
+            by == client && how == verb && (resource.is_empty() || what == resource)
+        };
+        let meant = self.requests.iter().filter(|(key, _)| is_meant(key));
+        meant.map(|(_, count)| count).sum()
+    }
+}
