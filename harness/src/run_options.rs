@@ -15,6 +15,8 @@ pub struct RunOptions {
     pub defect: Option<Defect>,
     /// Of a run in simulated time ([`crate::simulate`]), what all random choices follow from; none: a run in real time.
     pub seed: Option<u64>,
+    /// Systems may do as much as they like. A case that says otherwise has no need of it; a measurement that is large on purpose has.
+    pub boundless: bool,
 }
 
 impl Default for RunOptions {
@@ -24,6 +26,7 @@ impl Default for RunOptions {
             patience: 1.0,
             defect: None,
             seed: None,
+            boundless: false,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! In every namespace: people who use a cluster that stays up have their own. Level-triggered on the changes of objects. Knows no
 //! capacity and no driver.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -36,17 +37,20 @@ const VOLUMES: &str = "persistentvolumes";
 pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
     let mut controllers = Controllers {
         cluster: ClusterState::default(),
+        reserved: Reserved::default(),
         client,
         provision,
     };
     while let Some(commit) = commits.recv().await {
         controllers.cluster.commit(0, &commit);
+        controllers.reserved.commit(&commit);
         controllers.react(&commit).await;
     }
 }
 
 struct Controllers {
     cluster: ClusterState,
+    reserved: Reserved,
     client: Client,
     /// Whether claims are provisioned here, because no system under test does.
     provision: bool,
@@ -151,16 +155,13 @@ impl Controllers {
 
     /// The volume that is reserved for a claim.
     fn volume_for(&self, claim: &Value) -> Option<Arc<Value>> {
-        let (namespace, name) = place_of(claim);
-        let is_reserved = |volume: &Value| {
-            let reserved = &volume["spec"]["claimRef"];
-            let same_uid = reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
-            reserved["name"] == name && reserved["namespace"] == namespace && same_uid
+        let is_reserved = |volume: &&Arc<Value>| {
+            let uid = &volume["spec"]["claimRef"]["uid"];
+            uid.is_null() || *uid == claim["metadata"]["uid"]
         };
-        self.cluster
-            .objects(VOLUMES)
-            .find(|(_, volume)| is_reserved(volume))
-            .map(|(_, volume)| volume.clone())
+        let volumes = self.reserved.for_claim(place_of(claim));
+        let mut volumes = volumes.filter_map(|name| self.cluster.object(VOLUMES, None, name));
+        volumes.find(is_reserved).cloned()
     }
 
     /// Hands a claim to the provisioner, and plays it where there is none.
@@ -195,12 +196,11 @@ impl Controllers {
 
     /// A volume whose claim is gone is released; its provisioner deletes it if the class says so.
     async fn release(&self, claim: &Value) {
-        let is_of_claim = |volume: &Value| volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"];
-        for ((_, name), _) in self
-            .cluster
-            .objects(VOLUMES)
-            .filter(|(_, volume)| is_of_claim(volume))
-        {
+        let of_claim = |name: &&str| {
+            let volume = self.cluster.object(VOLUMES, None, name);
+            volume.is_some_and(|volume| volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"])
+        };
+        for name in self.reserved.for_claim(place_of(claim)).filter(of_claim) {
             self.set_phase(name, "Released").await;
         }
     }
@@ -210,6 +210,44 @@ impl Controllers {
         if let Err(status) = answer.await {
             tracing::debug!(message = %status, "controller write refused");
         }
+    }
+}
+
+/// The volumes that name a claim, by the namespace and the name of the claim: there may be thousands of both.
+#[derive(Default)]
+struct Reserved {
+    volumes: BTreeMap<(String, String), BTreeSet<String>>,
+    /// The claim that each volume named last.
+    claims: BTreeMap<String, (String, String)>,
+}
+
+impl Reserved {
+    fn commit(&mut self, commit: &CommitFact) {
+        if *commit.resource != *VOLUMES {
+            return;
+        }
+        if let Some(claim) = self.claims.remove(&commit.name)
+            && let Some(volumes) = self.volumes.get_mut(&claim)
+        {
+            volumes.remove(&commit.name);
+            if volumes.is_empty() {
+                self.volumes.remove(&claim);
+            }
+        }
+        let reference = &commit.object["spec"]["claimRef"];
+        let named = reference["namespace"].as_str().zip(reference["name"].as_str());
+        if let Some((namespace, name)) = named.filter(|_| commit.change != Change::Deleted) {
+            let claim = (namespace.to_owned(), name.to_owned());
+            let volumes = self.volumes.entry(claim.clone()).or_default();
+            volumes.insert(commit.name.clone());
+            self.claims.insert(commit.name.clone(), claim);
+        }
+    }
+
+    /// The names of the volumes that name this claim, in their order.
+    fn for_claim(&self, (namespace, name): (&str, &str)) -> impl Iterator<Item = &str> {
+        let found = self.volumes.get(&(namespace.to_owned(), name.to_owned()));
+        found.into_iter().flatten().map(String::as_str)
     }
 }
 

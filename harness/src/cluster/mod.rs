@@ -109,6 +109,7 @@ impl Cluster {
             refresh,
             patience,
             seed,
+            boundless,
             ..
         }: RunOptions,
     ) -> Result<Self, StartError> {
@@ -121,6 +122,9 @@ impl Cluster {
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
         let sink = FactSink::new(journal.clone(), killer);
+        if boundless {
+            sink.lift_limit();
+        }
         let commits = sink.commits();
         let api = Api::start(plan, systems, &sink, fleet.has_children(), (&network, seed)).await?;
         let observer = CsiObserver {

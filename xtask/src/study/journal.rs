@@ -1,12 +1,11 @@
 //! What a run of a scenario made here came to, step by step: requests, calls, changes and deliveries. Knows no study.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use suites::harness::journal::{Change, Fact, What};
-use suites::harness::judge::Verdict;
 use suites::harness::plan::resolve;
 use suites::harness::scenario::parse;
 use suites::harness::system::BoxError;
@@ -34,6 +33,10 @@ pub(super) struct Tally {
     pub(super) calls: BTreeMap<String, usize>,
     /// Events that a client was handed, by client with its node and resource.
     pub(super) deliveries: BTreeMap<(String, String), usize>,
+    /// Calls that the driver refused, by method.
+    pub(super) refused: BTreeMap<String, usize>,
+    /// Questions to extenders.
+    pub(super) questions: usize,
     /// From its beginning to the next step's.
     pub(super) took: Duration,
 }
@@ -51,47 +54,79 @@ impl Runner {
     /// Runs a scenario. An error, too, where the references do not meet its expectations: then nothing that was counted means what it
     /// should. With a defect they need not, and what was counted is what shows the defect.
     pub(super) fn run(self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+        let (run, unmet) = self.played(scenario, refresh)?;
+        match unmet.filter(|_| self.defect.is_none()) {
+            Some(unmet) => Err(unmet.into()),
+            None => Ok(run),
+        }
+    }
+
+    /// Runs a scenario as far as it comes.
+    pub(super) fn play(self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+        self.played(scenario, refresh).map(|(run, _)| run)
+    }
+
+    /// The run, and what its expectations do not have.
+    fn played(self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let scenarios = parse("study", &scenario.to_string())?;
         let scenario = scenarios.first().ok_or("the scenario of the study is empty")?;
         let options = RunOptions {
             refresh,
             seed: Some(self.seed),
+            boundless: true,
             ..RunOptions::default()
         };
         let options = self.defect.map_or(options, |defect| defect.spoil(options));
         let plan = Arc::new(resolve(scenario)?);
         let outcome = simulate(Arc::clone(&plan), &built_in(self.defect), options)?;
         let facts = outcome.journal.since(0);
-        match outcome.verdict {
-            Verdict::Fail(failure) | Verdict::Inconclusive(failure) if self.defect.is_none() => {
-                let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
-                Err(format!("{}: step {step} does not end as it should", plan.title).into())
-            }
-            _ => Ok(Run { facts }),
-        }
+        let unmet = outcome.verdict.failure().map(|failure| {
+            let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
+            format!("{}: step {step} does not end as it should", plan.title)
+        });
+        Ok((Run { facts }, unmet))
     }
 }
 
 impl Run {
+    /// The facts of a step.
+    fn within(&self, step: usize) -> &[Fact] {
+        let starts = |wanted: usize| {
+            let is_start = |fact: &Fact| matches!(fact.what, What::StepStarted(mark) if mark.step == wanted);
+            self.facts.iter().position(is_start).unwrap_or(self.facts.len())
+        };
+        &self.facts[starts(step)..starts(step + 1)]
+    }
+
     /// What was counted of a step.
     pub(super) fn step(&self, step: usize) -> Tally {
-        let starts = |wanted: usize| {
-            let is_start = |fact: &&Fact| matches!(fact.what, What::StepStarted(mark) if mark.step == wanted);
-            self.facts.iter().find(is_start).map(|fact| fact.seq)
-        };
-        let from = starts(step).unwrap_or(u64::MAX);
-        let to = starts(step + 1).unwrap_or(u64::MAX);
-        let within: Vec<&Fact> = self
-            .facts
-            .iter()
-            .filter(|fact| (from..to).contains(&fact.seq))
-            .collect();
+        let within = self.within(step);
         let mut tally = Tally::default();
         within.iter().for_each(|fact| tally.count(&fact.what));
         if let (Some(first), Some(last)) = (within.first(), within.last()) {
             tally.took = last.at().saturating_sub(first.at());
         }
         tally
+    }
+
+    /// When pods got their nodes in a step, in seconds since the first of them was created.
+    pub(super) fn placements(&self, step: usize) -> Vec<f64> {
+        let mut placed = BTreeSet::new();
+        let mut began = None;
+        let mut times = Vec::new();
+        for fact in self.within(step) {
+            let What::Commit(commit) = &fact.what else {
+                continue;
+            };
+            if *commit.resource != *"pods" {
+                continue;
+            }
+            let began = *began.get_or_insert(fact.at());
+            if commit.object["spec"]["nodeName"].is_string() && placed.insert(&commit.name) {
+                times.push(fact.at().saturating_sub(began).as_secs_f64());
+            }
+        }
+        times
     }
 
     /// The bytes as JSON of each object that is left, by resource, without its metadata, which differs from run to run.
@@ -149,7 +184,13 @@ impl Tally {
                 let key = (commit.change.verb(), commit.resource.to_string());
                 *self.commits.entry(key).or_default() += 1;
             }
-            What::Call(call) => *self.calls.entry(call.method.clone()).or_default() += 1,
+            What::Call(call) => {
+                *self.calls.entry(call.method.clone()).or_default() += 1;
+                if call.code != "OK" {
+                    *self.refused.entry(call.method.clone()).or_default() += 1;
+                }
+            }
+            What::Extender(_) => self.questions += 1,
             What::Delivery(delivery) => {
                 let key = (delivery.client.to_string(), delivery.resource.to_string());
                 *self.deliveries.entry(key).or_default() += 1;
@@ -176,6 +217,17 @@ impl Tally {
     /// Calls of a method.
     pub(super) fn calls(&self, method: &str) -> usize {
         self.calls.get(method).copied().unwrap_or_default()
+    }
+
+    /// Calls of a method that the driver refused.
+    pub(super) fn refused(&self, method: &str) -> usize {
+        self.refused.get(method).copied().unwrap_or_default()
+    }
+
+    /// All requests of a client.
+    pub(super) fn of_client(&self, client: &str) -> usize {
+        let of_client = self.requests.iter().filter(|((by, _, _), _)| by == client);
+        of_client.map(|(_, count)| count).sum()
     }
 
     /// Requests of a client with that verb.

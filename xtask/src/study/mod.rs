@@ -1,5 +1,6 @@
 //! `study`: the experiments with which the documents argue, repeated. Thin: which one, how large, and where its result goes.
 
+mod burst;
 mod cost;
 mod journal;
 mod page;
@@ -18,6 +19,7 @@ use suites::report::write_file;
 use crate::defect::Defect;
 use crate::out::{eprintln, println};
 use crate::{Exit, mutants};
+use burst::{Burst, BurstArgs};
 use cost::CostArgs;
 
 /// Arguments of `study`.
@@ -31,6 +33,8 @@ pub(crate) struct StudyArgs {
 enum What {
     /// An autoscaler with the recipe of the KEP, with parts of it, and without
     Autoscaler(Common),
+    /// Pods with ephemeral volumes, as many as there is room for and all at once: with tracking and without
+    Burst(BurstArgs),
     /// What publishing costs a cluster, measured for small ones and calculated for large ones
     Cost(CostArgs),
     /// The designs that were weighed: what each can say, what it costs, and whether it decides the same
@@ -79,6 +83,7 @@ impl Common {
 /// Makes a study, and says what it found.
 pub(crate) fn run(args: &StudyArgs) -> Exit {
     let broken = match &args.what {
+        What::Burst(args) => args.broken.defect,
         What::Cost(args) => args.broken.defect,
         _ => None,
     };
@@ -87,6 +92,10 @@ pub(crate) fn run(args: &StudyArgs) -> Exit {
     }
     let (common, made) = match &args.what {
         What::Autoscaler(common) => (common, Ok(autoscaler::run(common.setup()))),
+        What::Burst(args) => (
+            &args.common,
+            burst::study(args.common.setup(), args.broken.defect, args.burst()),
+        ),
         What::Cost(args) => (
             &args.common,
             cost::study(args.common.setup(), args.broken.defect, args.cluster()),
@@ -113,6 +122,7 @@ pub fn statements_of_study(name: &str) -> Option<BTreeSet<&'static str>> {
     };
     let study = match name {
         "autoscaler" => autoscaler::run(setup),
+        "burst" => burst::study(setup, None, Burst::of(setup.size)).ok()?,
         "cost" => cost::study(setup, None, None).ok()?,
         "designs" => designs::run(setup),
         "scoring" => scoring::run(setup),

@@ -75,6 +75,24 @@ fn tracking_costs_what_the_kep_says() {
 }
 
 #[test]
+fn a_burst_of_pods_finds_its_places_with_tracking() {
+    holds("burst");
+}
+
+#[test]
+fn a_burst_without_figures_is_seen() {
+    let defect = "--defect=publisher-never-refreshes";
+    let (told, _) = ended(1, &["study", "burst", "--small", "--json", defect]);
+    let study: Value = serde_json::from_str(&told).unwrap();
+    let findings = study["findings"].as_array().unwrap().iter();
+    let failed = findings.filter(|finding| finding["holds"] == false);
+    let failed: Vec<&str> = failed
+        .map(|finding| finding["statement"].as_str().unwrap())
+        .collect();
+    assert!(failed.contains(&"SCALE-16"), "{failed:?}");
+}
+
+#[test]
 fn what_a_broken_publisher_or_cleaner_costs_is_seen() {
     for (defect, statements) in [
         (

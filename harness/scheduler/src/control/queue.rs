@@ -176,6 +176,10 @@ impl Queue {
 
     /// Makes the waiting pods for which `helps` holds ready, or backs them off until they may be attempted.
     pub(super) fn wake(&mut self, now: Instant, helps: impl Fn(&Pod, &BTreeSet<Blocker>) -> bool) {
+        // Thousands may be on their way to a node, and each of their changes comes by here.
+        if self.pending.unschedulable == 0 {
+            return;
+        }
         let woken = self.entries.iter().filter_map(|(uid, entry)| match &entry.state {
             State::Waiting {
                 blockers, earliest, ..
