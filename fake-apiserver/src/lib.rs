@@ -59,6 +59,7 @@ mod observe;
 mod patch;
 mod perturb;
 mod protobuf;
+mod rules;
 mod schema;
 mod server;
 mod store;

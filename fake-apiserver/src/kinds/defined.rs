@@ -7,6 +7,7 @@ use super::definition::is_true;
 use super::printer::PrinterColumn;
 use super::row::{NAME, NAMESPACE, Row, not_supported};
 use crate::machinery::selector::Selectable;
+use crate::rules::Rules;
 use crate::structural::Schema;
 use serde_json::Value;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(crate) struct Defined {
     pub(crate) list_kind: String,
     /// What objects consist of.
     pub(crate) schema: Schema,
+    /// What must hold of objects beside their schema.
+    pub(crate) rules: Rules,
     /// The schema as the definition has it.
     pub(crate) text: Arc<Value>,
     pub(super) columns: Vec<PrinterColumn>,

@@ -43,6 +43,21 @@ impl Faults {
         );
     }
 
+    /// A value that breaks a rule, and is not shown.
+    pub(crate) fn broken(&mut self, field: impl Into<String>, detail: &str) {
+        self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
+    }
+
+    /// Whether there are some of these reasons.
+    pub(crate) fn have(&self, reasons: &[&str]) -> bool {
+        self.0.iter().any(|cause| reasons.contains(&cause.reason))
+    }
+
+    /// Adds what was found elsewhere.
+    pub(crate) fn append(&mut self, found: Self) {
+        self.0.extend(found.0);
+    }
+
     pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
         let message = if detail.is_empty() {
             "Required value".to_owned()

@@ -9,12 +9,12 @@ use serde_json::Value;
 pub(crate) type Before<'a> = Option<&'a Value>;
 
 /// The old value of a member.
-pub(super) fn member<'a>(before: Before<'a>, name: &str) -> Before<'a> {
+pub(crate) fn member<'a>(before: Before<'a>, name: &str) -> Before<'a> {
     before?.as_object()?.get(name)
 }
 
 /// The old value of an entry: only entries that have keys can be found again.
-pub(super) fn entry<'a>(before: Before<'a>, schema: &Schema, item: &Value) -> Before<'a> {
+pub(crate) fn entry<'a>(before: Before<'a>, schema: &Schema, item: &Value) -> Before<'a> {
     let ListType::Map(keys) = &schema.list else {
         return None;
     };
@@ -27,7 +27,7 @@ fn has_key(one: &Value, other: &Value, keys: &[String]) -> bool {
 }
 
 /// Whether a value is what it was: the order of entries that have keys is none.
-pub(super) fn is_same(new: &Value, before: &Value, schema: Option<&Schema>) -> bool {
+pub(crate) fn is_same(new: &Value, before: &Value, schema: Option<&Schema>) -> bool {
     match (new, before) {
         (Value::Object(new), Value::Object(old)) => {
             new.len() == old.len()

@@ -18,7 +18,7 @@ mod trail;
 mod validate;
 mod verdict;
 
-pub(crate) use correlated::Before;
+pub(crate) use correlated::{Before, entry as entry_before, is_same, member as member_before};
 pub(crate) use defaults::{default, drop_nulls};
 pub(crate) use embedded::{Unfit, coerce, coerce_metadata, validate as validate_embedded};
 pub(crate) use formats::is_known as is_known_format;
@@ -26,4 +26,5 @@ pub(crate) use lists::validate as validate_lists;
 pub(crate) use prune::prune;
 pub(crate) use read::TYPES;
 pub(crate) use schema::{Additional, ListType, Schema};
+pub(crate) use trail::Trail;
 pub(crate) use validate::validate;

@@ -94,6 +94,11 @@ impl Schema {
         }
     }
 
+    /// The format of texts; empty for none that is known.
+    pub(crate) fn format(&self) -> &'static str {
+        self.checks.as_deref().map_or("", |checks| checks.format)
+    }
+
     /// The members that tell the entries of a list apart.
     pub(crate) fn keys(&self) -> Option<&[String]> {
         match &self.list {

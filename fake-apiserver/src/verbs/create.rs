@@ -56,7 +56,8 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
     escalation::check(txn, kind, None, &object)?;
-    validate(kind, &object)?;
+    let warnings = validate(kind, &object)?;
+    txn.warnings.extend(warnings);
     let key = kind.key(target.namespace.as_deref(), metadata::text(&object, "name"));
     if let Some(present) = txn.get(kind, &key) {
         return Err(exists(kind, &object, &present));
@@ -120,19 +121,21 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
     Ok(())
 }
 
-fn validate(kind: &Kind, object: &Value) -> Result<(), Status> {
+/// The rules for a new object; returns warnings.
+fn validate(kind: &Kind, object: &Value) -> Result<Vec<String>, Status> {
     let mut faults = Faults::default();
-    match kind.defined() {
+    let warnings = match kind.defined() {
         Some(defined) => custom::validate(kind, defined, object, &mut faults),
         None => {
             metadata::validate_generated(object, kind.name_rule, &mut faults);
             metadata::validate(object, kind.name_rule, &mut faults);
+            Vec::new()
         }
-    }
+    };
     (kind.hooks.validate)(object, &mut faults);
     (kind.hooks.validate_create)(object, &mut faults);
     if faults.is_empty() {
-        Ok(())
+        Ok(warnings)
     } else {
         Err(Status::invalid(
             kind.stored().subject(),

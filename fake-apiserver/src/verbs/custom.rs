@@ -9,8 +9,18 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json_path::member_at;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
+use crate::rules;
 use crate::structural::{self, Before};
 use serde_json::Value;
+
+/// Faults of an object's form: expressions about it would fail, or take too long.
+const FORM: [&str; 5] = [
+    "FieldValueRequired",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+    "FieldValueNotSupported",
+];
 
 /// Decodes a body for a resource that a definition has made.
 pub(super) fn decode(kind: &Kind, defined: &Defined, document: Document) -> Result<Decoded, Undecodable> {
@@ -81,10 +91,10 @@ fn identify(kind: &Kind, object: &Value) -> Result<(), Undecodable> {
     ))))
 }
 
-/// The rules for a new object.
-pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &mut Faults) {
+/// The rules for a new object; returns warnings.
+pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &mut Faults) -> Vec<String> {
     if is_misnamed(kind, object, faults) {
-        return;
+        return Vec::new();
     }
     metadata::validate_common(object, names::subdomain, faults);
     for failure in structural::validate(object, &defined.schema, None) {
@@ -96,18 +106,35 @@ pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &
     }
     structural::validate_embedded(object, &defined.schema, faults);
     structural::validate_lists(object, &defined.schema, faults);
+    expressions(defined, object, None, faults)
 }
 
-/// The rules for a change of an object, or of its status.
+/// Judges an object by the expressions of its schema, if it has the form for that; returns warnings.
+fn expressions(defined: &Defined, new: &Value, old: Before<'_>, faults: &mut Faults) -> Vec<String> {
+    if defined.rules.is_empty() {
+        return Vec::new();
+    }
+    if faults.have(&FORM) {
+        let why = "some validation rules were not checked because the object was invalid; correct the existing errors to \
+                   complete validation";
+        faults.invalid("<nil>", Value::Null, why);
+        return Vec::new();
+    }
+    let outcome = rules::validate(new, &defined.schema, &defined.rules, old);
+    faults.append(outcome.faults);
+    outcome.warnings
+}
+
+/// The rules for a change of an object, or of its status; returns warnings.
 pub(super) fn validate_update(
     kind: &Kind,
     defined: &Defined,
     part: Part,
     (new, old): (&Value, &Value),
     faults: &mut Faults,
-) {
+) -> Vec<String> {
     if is_misnamed(kind, new, faults) {
-        return;
+        return Vec::new();
     }
     let is_status = part == Part::Status;
     if is_status {
@@ -132,6 +159,7 @@ pub(super) fn validate_update(
     if before.is_empty() {
         structural::validate_lists(new, &defined.schema, faults);
     }
+    expressions(defined, new, Some(old), faults)
 }
 
 /// The rules for a status: those of its own schema alone.

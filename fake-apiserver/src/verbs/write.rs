@@ -80,7 +80,8 @@ pub(super) fn replace(
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
     count_generation(target, &mut new, before);
     escalation::check(txn, kind, Some(before), &new)?;
-    validate(target, &new, before, txn.profile())?;
+    let warnings = validate(target, &new, before, txn.profile())?;
+    txn.warnings.extend(warnings);
     admission::admit_change(txn, target, &new, before)?;
     txn.warnings.extend((kind.hooks.warn)(&new, before));
     if kind.defined().is_some() && target.part != Part::Status {
@@ -200,7 +201,8 @@ fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
     count(new) == count(old) && rest.all(|(name, value)| old.get(name) == Some(value))
 }
 
-fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<(), Status> {
+/// The rules for a change; returns warnings.
+fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<Vec<String>, Status> {
     let kind = &target.kind;
     let mut faults = Faults::default();
     // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
@@ -209,11 +211,12 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
     if kind.meta_checked_twice {
         metadata::validate_update(new, old, &mut faults);
     }
-    if let Some(defined) = kind.defined() {
-        custom::validate_update(kind, defined, target.part, (new, old), &mut faults);
+    let warnings = if let Some(defined) = kind.defined() {
+        custom::validate_update(kind, defined, target.part, (new, old), &mut faults)
     } else {
         metadata::validate(new, kind.name_rule, &mut faults);
-    }
+        Vec::new()
+    };
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);
@@ -222,7 +225,7 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
         (kind.hooks.validate_status)(new, old, &mut faults);
     }
     if faults.is_empty() {
-        Ok(())
+        Ok(warnings)
     } else {
         Err(Status::invalid(kind.stored().subject(), target.name(), faults))
     }

@@ -11,6 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["perturb", "protobuf"],
     &["schema", "object"],
     &["structural"],
+    &["rules"],
     &["kinds"],
     &["access"],
     &["patch"],

@@ -14,6 +14,7 @@ use crate::config::release::Life;
 use crate::machinery::json_path::JsonPath;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{intern, json, versions};
+use crate::rules::Rules;
 use crate::structural::Schema;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -59,6 +60,7 @@ fn defined(
         versions,
         list_kind: json::string(&definition["status"]["acceptedNames"], "listKind").to_owned(),
         schema,
+        rules: Rules::read(text),
         text: Arc::new(text.clone()),
         columns: columns(version),
         selectable: json::list(&version["selectableFields"])

@@ -6,6 +6,7 @@
 use super::{default_rules, structure_rules};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
+use crate::rules;
 use crate::structural::TYPES;
 use serde_json::Value;
 
@@ -69,6 +70,9 @@ pub(super) fn validate(schema: &Value, at: &str, has_status: bool, faults: &mut 
         no_defaults: None,
     };
     visit(schema, at, &place, faults);
+    if faults.len() == before {
+        rules::validate_definition(schema, at, faults);
+    }
 }
 
 fn root_with_status(schema: &Value, at: &str, faults: &mut Faults) {

@@ -6,6 +6,7 @@ mod documents;
 mod ending;
 mod objects;
 mod parts;
+mod rules;
 mod schemas;
 mod versions;
 

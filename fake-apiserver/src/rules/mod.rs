@@ -1,0 +1,25 @@
+//! Validation rules in CEL (`x-kubernetes-validations`).
+//!
+//! Owns what a rule means for a value: reading, checking against a schema, estimating and counting its cost, evaluating,
+//! and the texts of failures. The grammar is that of the `cel` crate; values, functions and costs are Kubernetes' own, for
+//! they depend on schemas. Does not know definitions, resources or requests.
+
+mod check;
+mod definition;
+mod evaluate;
+mod failure;
+mod functions;
+mod instants;
+mod names;
+mod program;
+mod rule;
+mod scope;
+mod signatures;
+mod tree;
+mod types;
+mod validate;
+mod value;
+
+pub(crate) use definition::validate as validate_definition;
+pub(crate) use tree::Rules;
+pub(crate) use validate::validate;

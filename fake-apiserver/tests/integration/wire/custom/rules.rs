@@ -1,0 +1,228 @@
+//! Validation rules in CEL: what they say of objects, and what is said of them.
+
+use super::super::client::{Answer, Wire};
+use super::{DEFINITIONS, FOOS, causes, definition, foo, foos, version, with_spec};
+use serde_json::{Value, json};
+
+/// A schema whose spec has these properties and rules.
+fn ruled(properties: Value, rules: Value) -> Value {
+    let mut version = with_spec(properties);
+    version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] = rules;
+    version
+}
+
+async fn refused(wire: &Wire, spec: Value) -> Vec<String> {
+    let answer = wire.post(FOOS, foo("x", spec)).await;
+    assert_eq!(answer.code, 422, "{}", answer.text);
+    causes(&answer)
+}
+
+async fn defined(wire: &Wire, version: Value) -> Answer {
+    wire.post(DEFINITIONS, definition("foos", "Foo", version)).await
+}
+
+#[tokio::test]
+async fn objects_must_satisfy_the_rules() {
+    let wire = Wire::start().await;
+    let number = json!({"type": "integer"});
+    let rules = json!([
+        {"rule": "self.x + self.y > 0"},
+        {"rule": "self.x < 10", "message": "x is small", "reason": "FieldValueForbidden", "fieldPath": ".x"},
+        {"rule": "self.y < 10", "messageExpression": "'y is ' + string(self.y) + ', not below 10'"},
+    ]);
+    foos(&wire, ruled(json!({"x": number, "y": number}), rules)).await;
+    wire.create(FOOS, foo("a", json!({"x": 1, "y": 2}))).await;
+    assert_eq!(
+        refused(&wire, json!({"x": -1, "y": 0})).await,
+        ["spec: Invalid value: failed rule: self.x + self.y > 0"]
+    );
+    assert_eq!(
+        refused(&wire, json!({"x": 11, "y": 12})).await,
+        [
+            "spec.x: Forbidden: x is small",
+            "spec: Invalid value: y is 12, not below 10"
+        ]
+    );
+    assert_eq!(
+        refused(&wire, json!({"x": 1})).await,
+        [
+            "spec: Invalid value: \"object\": no such key: y evaluating rule: self.x + self.y > 0",
+            "spec: Invalid value: \"object\": no such key: y evaluating rule: self.y < 10",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn rules_are_not_checked_of_what_has_no_form() {
+    let wire = Wire::start().await;
+    let rules = json!([{"rule": "self.x > 0"}]);
+    foos(&wire, ruled(json!({"x": {"type": "integer"}}), rules)).await;
+    assert_eq!(
+        refused(&wire, json!({"x": "1"})).await,
+        [
+            "spec.x: Invalid value: \"string\": spec.x in body must be of type integer: \"string\"",
+            "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct \
+             the existing errors to complete validation"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn transitions_are_judged_by_what_was_there() {
+    let wire = Wire::start().await;
+    let once = json!({"type": "string", "maxLength": 5, "x-kubernetes-validations": [
+        {"rule": "self == oldSelf", "message": "it is immutable"}]});
+    let item = json!({"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": once.clone()}});
+    let list = json!({"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"], "items": item});
+    let first = json!({"type": "integer", "x-kubernetes-validations": [
+        {"rule": "oldSelf.hasValue() || self == 1", "optionalOldSelf": true}]});
+    foos(
+        &wire,
+        with_spec(json!({"once": once, "list": list, "first": first})),
+    )
+    .await;
+    wire.create(
+        FOOS,
+        foo(
+            "a",
+            json!({"once": "1", "list": [{"k": "a", "v": "1"}], "first": 1}),
+        ),
+    )
+    .await;
+    let place = format!("{FOOS}/a");
+    let changed = wire.merge(&place, json!({"spec": {"once": "2"}})).await;
+    assert_eq!(
+        causes(&changed),
+        ["spec.once: Invalid value: \"2\": it is immutable"]
+    );
+    let list = json!([{"k": "b", "v": "9"}, {"k": "a", "v": "2"}]);
+    let changed = wire.merge(&place, json!({"spec": {"list": list}})).await;
+    assert_eq!(
+        causes(&changed),
+        ["spec.list[1].v: Invalid value: \"2\": it is immutable"]
+    );
+    let fine = wire
+        .merge(&place, json!({"spec": {"first": 2, "once": null}}))
+        .await;
+    assert_eq!(fine.code, 200, "{}", fine.text);
+    assert_eq!(
+        refused(&wire, json!({"first": 2})).await,
+        ["spec.first: Invalid value: 2: failed rule: oldSelf.hasValue() || self == 1"]
+    );
+}
+
+#[tokio::test]
+async fn what_did_not_hold_before_is_a_warning_while_it_does_not_change() {
+    let wire = Wire::start().await;
+    let text = json!({"type": "string"});
+    foos(&wire, with_spec(json!({"a": text, "b": text}))).await;
+    wire.create(FOOS, foo("x", json!({"a": "bad", "b": "1"}))).await;
+    let rule =
+        json!({"type": "string", "x-kubernetes-validations": [{"rule": "self != 'bad'", "message": "bad"}]});
+    let place = format!("{DEFINITIONS}/foos.example.com");
+    let other = json!({"spec": {"versions": [with_spec(json!({"a": rule, "b": text}))]}});
+    assert_eq!(wire.merge(&place, other).await.code, 200);
+    let fine = wire
+        .merge(&format!("{FOOS}/x"), json!({"spec": {"b": "2"}}))
+        .await;
+    assert_eq!(fine.code, 200, "{}", fine.text);
+    assert_eq!(
+        fine.headers["warning"],
+        "299 - \"spec.a: Invalid value: \\\"bad\\\": bad\""
+    );
+}
+
+#[tokio::test]
+async fn the_libraries_are_there() {
+    let wire = Wire::start().await;
+    let text = json!({"type": "string"});
+    let properties = json!({
+        "t": text, "list": {"type": "array", "items": text}, "map": {"type": "object", "additionalProperties": text},
+        "q": text, "ip": text, "at": {"type": "string", "format": "date-time"}, "either": {"x-kubernetes-int-or-string": true},
+        "set": {"type": "array", "items": text, "x-kubernetes-list-type": "set"}, "a-b": text, "if": text,
+    });
+    let rules = [
+        "self.t.startsWith('a') && self.t.matches('^a.c$') && self.t.upperAscii() == 'ABC'",
+        "self.list.all(x, x.size() == 1) && self.list.exists(x, x == 'b') && self.list.exists_one(x, x == 'a')",
+        "self.list.map(x, x + x).join(',') == 'aa,bb' && self.list.filter(x, x > 'a') == ['b']",
+        "'k' in self.map && self.map['k'] == 'v' && self.map.all(k, k.startsWith('k')) && !('z' in self.map)",
+        "quantity(self.q).isGreaterThan(quantity('1Gi')) && !isQuantity('x')",
+        "isIP(self.ip) && ip(self.ip).family() == 4",
+        "self.at < timestamp('2030-01-01T00:00:00Z') && self.at.getFullYear() == 2026",
+        "type(self.either) == int ? self.either == 5 : self.either == '5'",
+        "self.set == ['b', 'a'] && sets.contains(self.set, ['a'])",
+        "self.?missing.orValue('d') == 'd' && !has(self.missing)",
+        "self.a__dash__b == 'x' && self.__if__ == 'y'",
+        "self.list.isSorted() && self.list.indexOf('b') == 1 && 'a%sc%d'.format(['b', 1]) == 'abc1'",
+        "duration('1h') + duration('30m') == duration('90m') && math.greatest([1, 3, 2]) == 3",
+        "'a b'.split(' ').size() == 2 && 'abc'.find('b.') == 'bc' && 'abc'.substring(1) == 'bc'",
+    ];
+    let mut all = properties.clone();
+    all["missing"] = text.clone();
+    let rules: Vec<Value> = rules.iter().map(|rule| json!({"rule": rule})).collect();
+    // Without bounds, some of these could cost too much.
+    for name in ["t", "q", "ip", "a-b", "if", "missing"] {
+        all[name]["maxLength"] = 20.into();
+    }
+    for name in ["list", "set"] {
+        all[name]["maxItems"] = 5.into();
+        all[name]["items"] = json!({"type": "string", "maxLength": 5});
+    }
+    all["map"]["maxProperties"] = 5.into();
+    foos(&wire, ruled(all, rules.into())).await;
+    let spec = json!({"t": "abc", "list": ["a", "b"], "map": {"k": "v"}, "q": "2Gi", "ip": "10.0.0.1",
+        "at": "2026-05-05T05:05:05Z", "either": 5, "set": ["a", "b"], "a-b": "x", "if": "y"});
+    wire.create(FOOS, foo("a", spec)).await;
+}
+
+#[tokio::test]
+async fn rules_that_make_no_sense_are_refused_with_the_definition() {
+    let wire = Wire::start().await;
+    let properties =
+        json!({"x": {"type": "integer"}, "list": {"type": "array", "items": {"type": "string"}}});
+    for (rule, expected) in [
+        ("self.z == 1", "undefined field 'z'"),
+        ("self.x +", "Syntax error"),
+        ("self.x", "cel expression must evaluate to a bool"),
+        (
+            "self.x == 'a'",
+            "found no matching overload for '_==_' applied to '(int, string)'",
+        ),
+        (
+            "nothing(self.x)",
+            "undeclared reference to 'nothing' (in container '')",
+        ),
+        (
+            "self.list.all(x, self.list.all(y, x == y))",
+            "exceeds budget by factor of more than 100x",
+        ),
+    ] {
+        let answer = defined(&wire, ruled(properties.clone(), json!([{ "rule": rule }]))).await;
+        assert_eq!(answer.code, 422, "{rule}: {}", answer.text);
+        assert!(answer.text.contains(expected), "{rule}: {}", answer.text);
+    }
+    let lost = version(
+        json!({"type": "object", "properties": {"list": {"type": "array", "items": {
+        "type": "string", "maxLength": 5, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}),
+    );
+    let answer = defined(&wire, lost).await;
+    assert!(
+        answer
+            .text
+            .contains("oldSelf cannot be used on the uncorrelatable portion of the schema"),
+        "{}",
+        answer.text
+    );
+}
+
+#[tokio::test]
+async fn what_costs_too_much_is_given_up() {
+    let wire = Wire::start().await;
+    let list = json!({"type": "array", "maxItems": 1_000_000, "items": {"type": "integer"}});
+    let rules = json!([{"rule": "self.list.all(x, x >= 0)"}]);
+    foos(&wire, ruled(json!({"list": list}), rules)).await;
+    let long: Vec<u32> = vec![1; 300_000];
+    let told = refused(&wire, json!({"list": long})).await;
+    assert!(told[0].contains("call cost exceeds limit for rule"), "{told:?}");
+}
