@@ -13,7 +13,8 @@ use std::sync::Arc;
 pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
         (Some(view), _) => object.like((view.from_stored)(&object.value), object.revision),
-        (None, Some(_)) if !is_in(kind, &object.value) => {
+        // With one version there is nothing to convert, and lists are long.
+        (None, Some(defined)) if defined.versions.len() > 1 && !is_in(kind, &object.value) => {
             object.like(to_version(kind, &object.value), object.revision)
         }
         (None, _) => object,
