@@ -195,7 +195,7 @@ impl Extender {
             }
         }
         if let Some(by_capacity) = &self.by_capacity {
-            let pod = NamespacedName::new(WORKLOADS, &pod_name(question));
+            let pod = NamespacedName::new(WORKLOADS, pod_name(question));
             filtered.keep(&by_capacity.nodes(&self.journal, &pod), capacity::REASON);
         }
         let Some(reserving) = &self.reserving else {

@@ -121,7 +121,7 @@ fn each_part_that_fails_shows() {
     let untold = Told::default();
     assert_eq!(bad(&cluster(), &untold), []);
     let lame = changed("Pod", |it| {
-        it["status"]["conditions"][0]["status"] = json!("False")
+        it["status"]["conditions"][0]["status"] = json!("False");
     });
     let (question, told) = only(&lame, &untold);
     assert_eq!(
