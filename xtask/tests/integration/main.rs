@@ -9,6 +9,7 @@ mod capture;
 mod captured_worlds;
 mod cli;
 mod conformance;
+mod docs;
 mod explore;
 mod known_failures;
 mod kubectl;

@@ -1,0 +1,28 @@
+//! A driver whose 10 GiB are fragmented, and what it answers: `cargo run -p fake-csi --example full`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use fake_csi::{Caller, DriverSpec, FakeDriver, Pool, Question, channel};
+
+const GI: u64 = 1 << 30;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let driver = FakeDriver::new(DriverSpec::new("disk.example.com"), None);
+    let everywhere = BTreeMap::new();
+    driver.set_pool(Pool::linear(everywhere, 10 * GI, Some(4 * GI)));
+
+    let socket = std::env::temp_dir().join(format!("full-{}.sock", std::process::id()));
+    let serving = driver.listen(&socket, None).await?;
+    let caller = Caller::new(channel(&socket)?, Duration::from_secs(5));
+    let question = Question::Capacity {
+        segment: None,
+        parameters: BTreeMap::new(),
+    };
+    let reply = caller.ask(question).await;
+    writeln!(std::io::stdout(), "{}: {:?}", reply.code, reply.told)?;
+    serving.stop().await;
+    Ok(())
+}
