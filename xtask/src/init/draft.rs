@@ -1,7 +1,8 @@
 //! A manifest in the making: what was understood of a program's flags, and the text that this becomes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use suites::harness::scenario::Role;
 
@@ -59,43 +60,47 @@ impl Draft {
     }
 
     fn add(&mut self, flag: &'static Flag, has: &BTreeSet<String>) {
-        let mut known = flag.names.iter().filter(|name| has.contains(**name)).peekable();
+        let known: Vec<&str> = flag
+            .names
+            .iter()
+            .copied()
+            .filter(|name| has.contains(*name))
+            .collect();
         match flag.given {
-            Given::Always(value) => {
-                let is_given = flag.names.iter().any(|name| self.is_given(name));
-                if is_given {
-                    return;
-                }
-                if known.peek().is_none() && NEEDED.contains(&value) {
-                    self.missing.push((value, flag.meaning));
-                }
-                for name in known {
-                    let argument = match value {
-                        "" => format!("--{name}"),
-                        value => format!("--{name}={value}"),
-                    };
-                    self.understood.push((argument.clone(), flag.meaning));
-                    self.argv.push(argument);
-                }
-            }
+            Given::Always(value) => self.add_argument(flag, value, &known),
             Given::Setting {
                 setting,
                 feature,
                 adds,
             } => {
-                let Some(name) = known.next() else { return };
-                let written = |(value, text): &(&str, &str)| {
+                let Some(name) = known.first() else { return };
+                let by_value = adds.iter().map(|(value, text)| {
                     let argument = text.replace("{flag}", &format!("--{name}"));
-                    let arguments: Vec<String> = Some(argument)
-                        .into_iter()
-                        .filter(|text| !text.is_empty())
-                        .collect();
-                    (value.trim_matches('"').to_owned(), json!(arguments))
-                };
-                let by_value: Map<String, Value> = adds.iter().map(written).collect();
-                self.settings.insert(setting.to_owned(), Value::Object(by_value));
+                    let arguments = Some(argument).filter(|text| !text.is_empty());
+                    ((*value).to_owned(), json!(arguments.as_slice()))
+                });
+                self.settings
+                    .insert(setting.to_owned(), Value::Object(by_value.collect()));
                 self.candidates.push(feature);
             }
+        }
+    }
+
+    /// Gives a flag that is always given, under each of its names that the program knows.
+    fn add_argument(&mut self, flag: &'static Flag, value: &'static str, known: &[&str]) {
+        if flag.names.iter().any(|name| self.is_given(name)) {
+            return;
+        }
+        if known.is_empty() && NEEDED.contains(&value) {
+            self.missing.push((value, flag.meaning));
+        }
+        for name in known {
+            let argument = match value {
+                "" => format!("--{name}"),
+                value => format!("--{name}={value}"),
+            };
+            self.understood.push((argument.clone(), flag.meaning));
+            self.argv.push(argument);
         }
     }
 
@@ -109,15 +114,43 @@ impl Draft {
 
     /// The manifest, with these features.
     pub(super) fn text(&self, features: &[&str]) -> Result<String, serde_saphyr::ser::Error> {
-        let mut role = json!({"argv": self.argv});
-        if self.role == Role::Publisher {
-            role["env"] = json!({"NAMESPACE": "{namespace}", "POD_NAME": "{pod}", "NODE_NAME": "{node}"});
-        }
-        if !self.settings.is_empty() {
-            role["settings"] = Value::Object(self.settings.clone());
-        }
-        let roles = Map::from_iter([(self.role.as_str().to_owned(), role)]);
-        let manifest = json!({"name": self.name, "features": features, "roles": roles});
-        serde_saphyr::to_string(&manifest)
+        let env = match self.role {
+            Role::Publisher => ENVIRONMENT,
+            _ => &[],
+        };
+        let program = Program {
+            argv: &self.argv,
+            env: env.iter().copied().collect(),
+            settings: &self.settings,
+        };
+        serde_saphyr::to_string(&Written {
+            name: &self.name,
+            features,
+            roles: [(self.role.as_str(), program)].into(),
+        })
     }
+}
+
+/// What publishers in pods are told by variables, whether they have flags for it or not.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("NAMESPACE", "{namespace}"),
+    ("POD_NAME", "{pod}"),
+    ("NODE_NAME", "{node}"),
+];
+
+/// A manifest, in the order in which people write one.
+#[derive(Serialize)]
+struct Written<'d> {
+    name: &'d str,
+    features: &'d [&'d str],
+    roles: BTreeMap<&'d str, Program<'d>>,
+}
+
+#[derive(Serialize)]
+struct Program<'d> {
+    argv: &'d [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    env: BTreeMap<&'d str, &'d str>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    settings: &'d Map<String, Value>,
 }

@@ -19,6 +19,7 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::{Exit, preflight};
 use draft::Draft;
+use flags::Flag;
 use trial::Tried;
 
 /// Arguments of `init`.
@@ -62,42 +63,56 @@ fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
     if let Some(name) = &args.from {
         return copy(name, &args.output);
     }
-    let role = match args.role {
-        Some(role) => role,
-        None => role(&asked("role (publisher, scheduler, cleaner)", "--role")?)
-            .map_err(|why| (Exit::Usage, why))?,
-    };
-    let Some(table) = flags::of(role) else {
-        let why = format!(
-            "a driver's manifest holds its name and topology keys, which no flag tells; begin with `{} init --from csi-driver-host-path`",
-            program()
-        );
-        return Err((Exit::Usage, why));
-    };
-    let mut argv = args.program.clone();
-    if argv.is_empty() {
-        let line = asked("program, with arguments that it always gets", "`-- PROGRAM`")?;
-        argv.extend(line.split_whitespace().map(str::to_owned));
-    }
-    let Some(first) = argv.first().cloned() else {
-        return Err((Exit::Usage, "no program was named".to_owned()));
-    };
-    let name = args.name.clone().unwrap_or_else(|| base_name(&first));
-    preflight::temporary_files().map_err(|exit| (exit, "the program can't be tried".to_owned()))?;
-    let runtime = runtime().map_err(|exit| (exit, "the program can't be tried".to_owned()))?;
-    runtime.block_on(async {
-        let has = help::flags(&first)
+    let (role, table) = role_of(args)?;
+    let argv = argv_of(args)?;
+    let untried = |exit| (exit, "the program can't be tried".to_owned());
+    preflight::temporary_files().map_err(untried)?;
+    runtime().map_err(untried)?.block_on(async {
+        let program = argv.first().map_or("", String::as_str);
+        let name = args.name.clone().unwrap_or_else(|| base_name(program));
+        let has = help::flags(program)
             .await
             .map_err(|why| (Exit::Environment, why))?;
         let draft = Draft::of(name, role, table, relative_to(&args.output, argv), &has);
         tell(&draft);
         let tried = trial::run(&draft, &args.output).await;
-        finish(
-            &draft,
-            &tried.map_err(|error| (Exit::Usage, error.to_string()))?,
-            &args.output,
-        )
+        let tried = tried.map_err(|error| (Exit::Usage, error.to_string()))?;
+        finish(&draft, &tried, &args.output)
     })
+}
+
+/// The role that is meant, and the flags of its programs.
+fn role_of(args: &InitArgs) -> Result<(Role, &'static [Flag]), Refusal> {
+    let role = match args.role {
+        Some(role) => role,
+        None => {
+            let word = asked("role (publisher, scheduler, cleaner)", "--role")?;
+            role(&word).map_err(|why| (Exit::Usage, why))?
+        }
+    };
+    let table = flags::of(role).ok_or_else(|| {
+        let why = format!(
+            "a driver's manifest holds its name and topology keys, which no flag tells; begin with `{} init --from csi-driver-host-path`",
+            program()
+        );
+        (Exit::Usage, why)
+    })?;
+    Ok((role, table))
+}
+
+/// The program that is meant, and its arguments; there is at least the program.
+fn argv_of(args: &InitArgs) -> Result<Vec<String>, Refusal> {
+    if !args.program.is_empty() {
+        return Ok(args.program.clone());
+    }
+    let line = asked("program, with arguments that it always gets", "`-- PROGRAM`")?;
+    match line.split_whitespace().map(str::to_owned).collect::<Vec<_>>() {
+        words if words.is_empty() => Err((
+            Exit::Usage,
+            "no program was named; say it with `-- PROGRAM`".to_owned(),
+        )),
+        words => Ok(words),
+    }
 }
 
 /// Writes a manifest that this program carries.

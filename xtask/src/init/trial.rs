@@ -60,12 +60,12 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxErr
     Ok(tried)
 }
 
-/// The first core case of the role alone that needs this feature, and none besides what is claimed anyway.
+/// The first case of the role alone that needs this feature, and none besides what is claimed anyway.
 fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> Option<&'p Plan> {
     let is_fit = |plan: &&Plan| {
         let needed = plan.features();
         let others = needed.iter().filter(|name| Some(**name) != feature);
-        plan.level == Level::Core
+        plan.level != Level::Provisional
             && plan.roles == [draft.role]
             && feature.is_none_or(|feature| needed.contains(feature))
             && others.into_iter().all(|name| draft.features.contains(name))

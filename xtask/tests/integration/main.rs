@@ -29,3 +29,4 @@ mod up;
 mod watch;
 mod why;
 mod words;
+mod workflows;
