@@ -3,6 +3,7 @@
 use capacity_study::{Cell, Finding, Study, Table};
 use maud::{Markup, html};
 use suites::Catalogue;
+use suites::harness::invocation::program;
 use suites::report::whole_page;
 
 use super::svg;
@@ -29,7 +30,7 @@ pub(super) fn page(study: &Study) -> String {
         }
         footer {
             p {
-                "Made with " code { "cargo xtask study " (study.name) " --seed " (study.seed) }
+                "Made with " code { (program()) " study " (study.name) " --seed " (study.seed) }
                 ". The same result stands in " code { "study-" (study.name) ".json" } "."
             }
         }
