@@ -12,7 +12,7 @@ use csi_proto::v1::{
     controller_service_capability::rpc, list_volumes_response, validate_volume_capabilities_response,
     volume_content_source,
 };
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 use crate::{
     Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, amend, arguments,
@@ -232,7 +232,11 @@ fn create(
             spec.version, usage.mode
         )));
     }
-    let mut volume = message(state.volumes.create(&mut state.backend, wanted)?);
+    let created = state.volumes.create(&mut state.backend, wanted);
+    let mut volume = message(created.map_err(|status| match status.code() {
+        Code::ResourceExhausted => Status::new(spec.exhausted, status.message()),
+        _ => status,
+    })?);
     if let Some(Effect::Volume { bytes, topology }) = effect {
         volume.capacity_bytes = bytes.unwrap_or(volume.capacity_bytes);
         if let Some(topology) = topology {

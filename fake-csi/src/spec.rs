@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tonic::Code;
+
 use crate::{Segment, SpecVersion};
 
 /// What the driver says about itself.
@@ -23,6 +25,9 @@ pub struct DriverSpec {
     /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
     /// others are promised room that they do not get.
     pub tells_reserved: bool,
+    /// The code of a CreateVolume for which there is no room. The specification has RESOURCE_EXHAUSTED; any other shows what a driver
+    /// does to its callers that has it wrong.
+    pub exhausted: Code,
     /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
     /// volume capability is none. The observer hears of them either way.
     pub lenient: bool,
@@ -45,6 +50,7 @@ impl DriverSpec {
             advertise_clone_volume: false,
             mutable_parameters: Vec::new(),
             tells_reserved: true,
+            exhausted: Code::ResourceExhausted,
             lenient: false,
             makes_targets: true,
             latency: Duration::ZERO,

@@ -14,7 +14,7 @@ use csi_proto::v1::{
     ControllerGetCapabilitiesResponse, ControllerModifyVolumeRequest, ControllerModifyVolumeResponse,
     ControllerServiceCapability, CreateVolumeRequest, CreateVolumeResponse, DeleteVolumeRequest,
     DeleteVolumeResponse, GetCapacityRequest, GetCapacityResponse, ListVolumesRequest, ListVolumesResponse,
-    ValidateVolumeCapabilitiesRequest, ValidateVolumeCapabilitiesResponse,
+    ValidateVolumeCapabilitiesRequest, ValidateVolumeCapabilitiesResponse, VolumeContentSource,
     controller_server::{Controller, ControllerServer},
     controller_service_capability::{self, rpc},
     identity_server::IdentityServer,
@@ -47,16 +47,30 @@ pub enum Spoil {
     ErrorAsZero,
     /// A negative `available_capacity` counts as zero.
     NegativeAsZero,
+    /// A GetCapacity that fails, or is answered with zero, counts as an answer of that many bytes.
+    NothingAs(i64),
     /// `available_capacity` is rounded up to a multiple of that many bytes.
     CapacityRoundedUp(i64),
+    /// A GetCapacity is sent only when the one before it was answered.
+    CapacityInTurn,
+    /// GetCapacity is not sent, and fails, until a volume was created.
+    CapacityAfterVolume,
     /// A driver without GET_CAPACITY is taken for one with it.
     CapacityAssumed,
+    /// A driver without CLONE_VOLUME is taken for one without GET_CAPACITY.
+    CapacityWithClonesOnly,
+    /// CreateVolume is sent without accessibility requirements.
+    PlaceForgotten,
+    /// `required_bytes` of CreateVolume is rounded up to a multiple of that many bytes.
+    VolumesRoundedUp(i64),
     /// CreateVolume is sent without secrets, mutable parameters and content source.
     SourcesForgotten,
     /// Each CreateVolume has a new name.
     VolumesRenamed,
     /// DeleteVolume is not sent, and counts as answered.
     VolumesLeft,
+    /// When a CreateVolume fails, the volumes that were created before are deleted.
+    VolumesRolledBack,
     /// A connection to the driver that is lost is not made again. It is the channel to the driver that shows it.
     ConnectionNotRestored,
 }
@@ -68,6 +82,10 @@ pub struct Spoiler {
     spoils: Arc<[Spoil]>,
     /// Answers of GetCapacity by the request, written out.
     remembered: Arc<Mutex<HashMap<String, GetCapacityResponse>>>,
+    /// Ids of the volumes that were created.
+    created: Arc<Mutex<Vec<String>>>,
+    /// Held while a GetCapacity awaits its answer, where that is to be one at a time.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Spoiler {
@@ -77,6 +95,8 @@ impl Spoiler {
             forwarder: Forwarder::new(driver, None, None),
             spoils: spoils.into(),
             remembered: Arc::default(),
+            created: Arc::default(),
+            turn: Arc::default(),
         }
     }
 
@@ -107,6 +127,13 @@ impl Spoiler {
     }
 
     async fn capacity(&self, request: GetCapacityRequest) -> Result<GetCapacityResponse, Status> {
+        if self.has(Spoil::CapacityAfterVolume) && self.created.lock().is_empty() {
+            return Err(Status::unavailable("no volume was created yet"));
+        }
+        let _turn = match self.has(Spoil::CapacityInTurn) {
+            true => Some(self.turn.lock().await),
+            false => None,
+        };
         let key = format!("{request:?}");
         if let Some(answer) = self.remembered.lock().get(&key) {
             return Ok(*answer);
@@ -130,25 +157,80 @@ impl Spoiler {
         answer
     }
 
+    fn takes_errors_for_zero(&self) -> bool {
+        let mut spoils = self.spoils.iter();
+        spoils.any(|spoil| matches!(spoil, Spoil::ErrorAsZero | Spoil::NothingAs(_)))
+    }
+
     /// What the caller makes of an answer of GetCapacity.
     fn misread(&self, answered: Result<GetCapacityResponse, Status>) -> Result<GetCapacityResponse, Status> {
         let mut answer = match answered {
-            Err(_) if self.has(Spoil::ErrorAsZero) => GetCapacityResponse::default(),
+            Err(_) if self.takes_errors_for_zero() => GetCapacityResponse::default(),
             answered => answered?,
         };
         for spoil in &*self.spoils {
             match *spoil {
+                Spoil::NothingAs(bytes) if answer.available_capacity == 0 => {
+                    answer.available_capacity = bytes
+                }
                 Spoil::MaximumOverlooked => answer.maximum_volume_size = None,
                 Spoil::NegativeAsZero => answer.available_capacity = answer.available_capacity.max(0),
                 Spoil::CapacityRoundedUp(unit) => {
-                    let missing = answer.available_capacity.wrapping_neg().rem_euclid(unit);
-                    answer.available_capacity = answer.available_capacity.saturating_add(missing);
+                    answer.available_capacity = rounded_up(answer.available_capacity, unit);
                 }
                 _ => {}
             }
         }
         Ok(answer)
     }
+
+    /// What the caller asks of CreateVolume. The source of the content, where the caller forgets that.
+    fn misstate(&self, request: &mut CreateVolumeRequest) -> Option<VolumeContentSource> {
+        for spoil in &*self.spoils {
+            match *spoil {
+                Spoil::VolumesRenamed => {
+                    // The hasher's keys are random, also after the caller has started again.
+                    let random = RandomState::new().build_hasher().finish();
+                    request.name = format!("{}-{random:x}", request.name);
+                }
+                Spoil::PlaceForgotten => request.accessibility_requirements = None,
+                Spoil::VolumesRoundedUp(unit) => {
+                    if let Some(range) = &mut request.capacity_range {
+                        range.required_bytes = rounded_up(range.required_bytes, unit);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !self.has(Spoil::SourcesForgotten) {
+            return None;
+        }
+        request.secrets.clear();
+        request.mutable_parameters.clear();
+        request.volume_content_source.take()
+    }
+
+    /// Deletes all volumes that were created, whatever the driver says to that.
+    async fn roll_back(&self) {
+        let created = std::mem::take(&mut *self.created.lock());
+        for volume_id in created {
+            let request = DeleteVolumeRequest {
+                volume_id,
+                ..Default::default()
+            };
+            let _ = self.forwarder.delete_volume(Request::new(request)).await;
+        }
+    }
+}
+
+fn is(capability: &ControllerServiceCapability, call: rpc::Type) -> bool {
+    let rpc = controller_service_capability::Rpc { r#type: call.into() };
+    capability.r#type == Some(controller_service_capability::Type::Rpc(rpc))
+}
+
+fn rounded_up(bytes: i64, unit: i64) -> i64 {
+    let missing = bytes.wrapping_neg().rem_euclid(unit);
+    bytes.saturating_add(missing)
 }
 
 #[tonic::async_trait]
@@ -158,20 +240,15 @@ impl Controller for Spoiler {
         request: Request<CreateVolumeRequest>,
     ) -> Result<Response<CreateVolumeResponse>, Status> {
         let mut request = request.into_inner();
-        if self.has(Spoil::VolumesRenamed) {
-            // The hasher's keys are random, also after the caller has started again.
-            let random = RandomState::new().build_hasher().finish();
-            request.name = format!("{}-{random:x}", request.name);
+        let source = self.misstate(&mut request);
+        let answered = self.forwarder.create_volume(Request::new(request)).await;
+        if answered.is_err() && self.has(Spoil::VolumesRolledBack) {
+            self.roll_back().await;
         }
-        let source = match self.has(Spoil::SourcesForgotten) {
-            true => {
-                request.secrets.clear();
-                request.mutable_parameters.clear();
-                request.volume_content_source.take()
-            }
-            false => None,
-        };
-        let mut answer = self.forwarder.create_volume(Request::new(request)).await?;
+        let mut answer = answered?;
+        if let Some(volume) = &answer.get_ref().volume {
+            self.created.lock().push(volume.volume_id.clone());
+        }
         // The caller does not notice.
         if let (Some(source), Some(volume)) = (source, &mut answer.get_mut().volume) {
             volume.content_source = Some(source);
@@ -202,10 +279,18 @@ impl Controller for Spoiler {
         request: Request<ControllerGetCapabilitiesRequest>,
     ) -> Result<Response<ControllerGetCapabilitiesResponse>, Status> {
         let mut answer = self.forwarder.controller_get_capabilities(request).await?;
+        let offered = &mut answer.get_mut().capabilities;
+        if self.has(Spoil::CapacityWithClonesOnly)
+            && !offered
+                .iter()
+                .any(|capability| is(capability, rpc::Type::CloneVolume))
+        {
+            offered.retain(|capability| !is(capability, rpc::Type::GetCapacity));
+        }
         if self.has(Spoil::CapacityAssumed) {
             let capacity = rpc::Type::GetCapacity.into();
             let rpc = controller_service_capability::Rpc { r#type: capacity };
-            answer.get_mut().capabilities.push(ControllerServiceCapability {
+            offered.push(ControllerServiceCapability {
                 r#type: Some(controller_service_capability::Type::Rpc(rpc)),
             });
         }

@@ -14,6 +14,7 @@ pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec 
         advertise_clone_volume: plan.driver.clone_volume,
         mutable_parameters: plan.driver.mutable_parameters.clone(),
         tells_reserved: plan.driver.tells_reserved,
+        exhausted: plan.driver.exhausted.into(),
         lenient: !plan.driver.strict,
         version: plan.driver.version,
         makes_targets: latency.is_none(),

@@ -18,7 +18,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
-use super::rule::EventKind;
+use super::rule::{EventKind, RequestRule};
 use super::traffic::Traffic;
 use crate::body_lines::{Broken, lines};
 use crate::listening::{BODY_MAX, Listening};
@@ -85,49 +85,62 @@ impl Proxy {
         for rule in &rules {
             rule.apply(&mut value, &mut query);
         }
-        if rules.iter().any(|rule| rule.everywhere) {
-            head.uri = everywhere(head.uri.path()).parse().map_err(broken)?;
-        }
-        let body = match rules.is_empty() || value.is_null() {
-            true => body,
-            false => {
-                if is_protobuf(head.headers.get(CONTENT_TYPE)) {
-                    head.headers.insert(CONTENT_TYPE, JSON);
-                }
-                value.to_string().into()
+        self.send_besides(&head, &rules).await?;
+        for rule in &rules {
+            if let Some(path) = led_elsewhere(rule, head.uri.path()) {
+                head.uri = path.parse().map_err(broken)?;
             }
-        };
-        let shows = self.traffic.shows(&resource);
-        if shows
-            && head
-                .headers
-                .get(ACCEPT)
-                .is_none_or(|accept| is_protobuf(Some(accept)))
-        {
-            head.headers.insert(ACCEPT, JSON);
         }
+        let body = written(&mut head, &value, &rules).unwrap_or(body);
+        let shows = self.traffic.shows(&resource);
         if shows {
-            head.headers.remove(ACCEPT_ENCODING);
+            ask_for_json(&mut head);
         }
         let answer = self.pass(&head, &query, body.clone()).await?;
         for _ in 0..rules.iter().map(|rule| rule.repeat).sum() {
-            // Whatever the server says to that.
-            drop(
-                self.pass(&head, &query, body.clone())
-                    .await?
-                    .into_body()
-                    .collect()
-                    .await,
-            );
+            self.send_away(&head, &query, body.clone()).await?;
         }
-        if !shows || answer.status() != StatusCode::OK {
-            return Ok(whole(answer));
+        match rules.iter().find_map(|rule| rule.answered) {
+            Some(code) => failed(code),
+            None if shows && answer.status() == StatusCode::OK => {
+                self.show(verb, answer, resource, &query).await
+            }
+            None => Ok(whole(answer)),
         }
+    }
+
+    /// The objects of an answer as the system sees them.
+    async fn show(
+        &self,
+        verb: Verb,
+        answer: Response<Incoming>,
+        resource: String,
+        query: &str,
+    ) -> Result<Response<Body>, Broken> {
         match verb {
-            Verb::Watch => Ok(self.watched(answer, resource, &query)),
+            Verb::Watch => Ok(self.watched(answer, resource, query)),
             Verb::List | Verb::Get => self.listed(answer, &resource).await,
             _ => Ok(whole(answer)),
         }
+    }
+
+    async fn send_besides(&self, head: &Parts, rules: &[&RequestRule]) -> Result<(), Broken> {
+        for besides in rules.iter().flat_map(|rule| &rule.besides) {
+            let mut head = head.clone();
+            head.method = besides.method.parse().map_err(broken)?;
+            head.uri = besides.path.parse().map_err(broken)?;
+            head.headers.remove(CONTENT_TYPE);
+            let query = head.uri.query().unwrap_or_default().to_owned();
+            self.send_away(&head, &query, Bytes::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whatever the server says to that.
+    async fn send_away(&self, head: &Parts, query: &str, body: Bytes) -> Result<(), Broken> {
+        let answer = self.pass(head, query, body).await?;
+        drop(answer.into_body().collect().await);
+        Ok(())
     }
 
     async fn pass(&self, head: &Parts, query: &str, body: Bytes) -> Result<Response<Incoming>, Broken> {
@@ -198,6 +211,46 @@ fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> 
     is_seen.then(|| format!("{event}\n").into())
 }
 
+/// The body as the rules have changed it; none: they have not, or there is none.
+fn written(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<Bytes> {
+    if rules.is_empty() || value.is_null() {
+        return None;
+    }
+    if is_protobuf(head.headers.get(CONTENT_TYPE)) {
+        head.headers.insert(CONTENT_TYPE, JSON);
+    }
+    Some(value.to_string().into())
+}
+
+/// Has the server answer in the form that rules can change.
+fn ask_for_json(head: &mut Parts) {
+    let accept = head.headers.get(ACCEPT);
+    if accept.is_none_or(|accept| is_protobuf(Some(accept))) {
+        head.headers.insert(ACCEPT, JSON);
+    }
+    head.headers.remove(ACCEPT_ENCODING);
+}
+
+/// The path to which a rule leads a request; none: it leaves it where it is.
+fn led_elsewhere(rule: &RequestRule, path: &str) -> Option<String> {
+    let namespace = rule.namespace.as_deref();
+    match rule.everywhere {
+        true => Some(everywhere(path)),
+        false => namespace.map(|namespace| within(namespace, path)),
+    }
+}
+
+/// The same path in another namespace.
+fn within(namespace: &str, path: &str) -> String {
+    match path.split_once("/namespaces/") {
+        None => path.to_owned(),
+        Some((before, rest)) => {
+            let below = rest.split_once('/').map_or("", |(_, below)| below);
+            format!("{before}/namespaces/{namespace}/{below}")
+        }
+    }
+}
+
 /// The path of a collection of all namespaces.
 fn everywhere(path: &str) -> String {
     match path.split_once("/namespaces/") {
@@ -228,6 +281,13 @@ fn whole(answer: Response<Incoming>) -> Response<Body> {
 
 fn full(body: Bytes) -> Body {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// An answer that says nothing but its status.
+fn failed(code: u16) -> Result<Response<Body>, Broken> {
+    let mut answer = Response::new(full(Bytes::new()));
+    *answer.status_mut() = StatusCode::from_u16(code).map_err(broken)?;
+    Ok(answer)
 }
 
 /// The answer to a request that is not sent, as if it had been done.
@@ -288,12 +348,15 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_of_a_namespace_becomes_that_of_all() {
+    fn a_collection_of_a_namespace_becomes_that_of_all_or_of_another() {
         let group = "/apis/storage.k8s.io/v1";
         let here = format!("{group}/namespaces/csi/csistoragecapacities");
         let all = format!("{group}/csistoragecapacities");
         assert_eq!(everywhere(&here), all);
         assert_eq!(everywhere(&all), all);
+        let there = format!("{group}/namespaces/default/csistoragecapacities");
+        assert_eq!(within("default", &here), there);
+        assert_eq!(within("default", &all), all);
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use fake_csi::{Running, Spoil, Spoiler};
 
-pub use self::rule::{EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
+pub use self::rule::{Besides, EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
 use self::traffic::Traffic;
 use crate::listening::Listening;
 use crate::network::{Folder, Network};

@@ -43,12 +43,22 @@ pub struct RequestRule {
     /// Taken out of the body, as JSON pointers.
     #[serde(default)]
     pub remove: Vec<String>,
+    /// Put into the body, by JSON pointer.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
     /// Parameters that are taken out of the query.
     #[serde(default)]
     pub without: Vec<String>,
     /// Asked of all namespaces instead of one.
     #[serde(default)]
     pub everywhere: bool,
+    /// Sent to that namespace in the place of another.
+    pub namespace: Option<String>,
+    /// Other requests that are sent before it, whatever the server says to them.
+    #[serde(default)]
+    pub besides: Vec<Besides>,
+    /// Sent, and then answered with that HTTP status, whatever the server says.
+    pub answered: Option<u16>,
     /// Not sent at all, but answered as if it had been done.
     #[serde(default)]
     pub pretend: bool,
@@ -57,12 +67,28 @@ pub struct RequestRule {
     pub repeat: u32,
 }
 
+/// A request without a body.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Besides {
+    /// The HTTP method.
+    pub method: String,
+    /// The path, with the query after a question mark.
+    pub path: String,
+}
+
 /// Spoils what a system gets to see of objects.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectRule {
     /// The resource in the plural.
     pub resource: String,
+    /// Only objects that lack all of these, as JSON pointers.
+    #[serde(default)]
+    pub lacking: Vec<String>,
+    /// Only objects whose text at each of these JSON pointers contains the one that is given.
+    #[serde(default)]
+    pub having: BTreeMap<String, String>,
     /// In these events of watches.
     #[serde(default = "all_events")]
     pub events: Vec<EventKind>,

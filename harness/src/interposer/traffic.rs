@@ -61,6 +61,9 @@ impl Traffic {
 
 fn show<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, object: &mut Value) -> bool {
     for rule in rules.filter(|rule| rule.resource == resource) {
+        if !rule.is_about(object) {
+            continue;
+        }
         if rule.withhold {
             return false;
         }
@@ -82,11 +85,27 @@ fn show<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, object:
     true
 }
 
+impl ObjectRule {
+    fn is_about(&self, object: &Value) -> bool {
+        let has = |(pointer, text): (&String, &String)| {
+            let found = object.pointer(pointer).and_then(Value::as_str);
+            found.is_some_and(|found| found.contains(text.as_str()))
+        };
+        self.having.iter().all(has) && !self.lacking.iter().any(|pointer| edit::has(object, pointer))
+    }
+}
+
 impl RequestRule {
     /// Changes the body and the query of a request.
     pub(super) fn apply(&self, body: &mut Value, query: &mut String) {
         for pointer in &self.remove {
             edit::remove(body, pointer);
+        }
+        for (pointer, new) in &self.set {
+            edit::set(body, pointer, new);
+        }
+        if let Some(namespace) = &self.namespace {
+            edit::set(body, "/metadata/namespace", &namespace.as_str().into());
         }
         if !self.without.is_empty() {
             let kept = form_urlencoded::parse(query.as_bytes())
@@ -110,6 +129,7 @@ mod tests {
             {"request": {"verbs": ["update"], "resource": "persistentvolumeclaims", "lacking": ["/metadata/annotations/x"], "pretend": true}},
             {"object": {"resource": "nodes", "events": ["added"], "withhold": true}},
             {"object": {"resource": "csidrivers", "listed": true, "set": {"/spec/storageCapacity": false}}},
+            {"object": {"resource": "pods", "listed": true, "having": {"/metadata/name": "."}, "lacking": ["/spec"], "withhold": true}},
         ]))
         .unwrap();
         let traffic = Traffic::of(&rules);
@@ -130,5 +150,13 @@ mod tests {
         let mut driver = json!({"spec": {"storageCapacity": true}});
         assert!(traffic.show_listed("csidrivers", &mut driver));
         assert_eq!(driver["spec"]["storageCapacity"], false);
+        for (mut pod, is_seen) in [
+            (json!({"metadata": {"name": "a.b"}}), false),
+            (json!({"metadata": {"name": "ab"}}), true),
+            (json!({"metadata": {"name": "a.b"}, "spec": {}}), true),
+            (json!({}), true),
+        ] {
+            assert_eq!(traffic.show_listed("pods", &mut pod), is_seen, "{pod}");
+        }
     }
 }

@@ -159,6 +159,8 @@ pub struct DriverPlan {
     pub strict: bool,
     /// Whether GetCapacity still counts what is reserved.
     pub tells_reserved: bool,
+    /// gRPC code of a CreateVolume for which there is no room.
+    pub exhausted: i32,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
     /// The release of the CSI specification that it is made for.

@@ -15,6 +15,9 @@ use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, 
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
+/// The gRPC code that CSI has for a volume for which there is no room.
+const RESOURCE_EXHAUSTED: i32 = 8;
+
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
@@ -104,6 +107,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             mutable_parameters: cluster.driver.mutable_parameters.clone(),
             strict: cluster.driver.strict,
             tells_reserved: cluster.driver.tells_reserved,
+            exhausted: RESOURCE_EXHAUSTED,
             costs: cluster
                 .driver
                 .costs
