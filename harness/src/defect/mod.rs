@@ -3,15 +3,17 @@
 //!
 //! A defect changes how the cluster is built and scripted, never what the case expects: the judge reads the plan as it was written.
 
-use std::collections::BTreeMap;
+mod actions;
+mod driver;
+mod objects;
+mod server;
+
 use std::fmt;
 use std::str::FromStr;
 
-use fake_apiserver::{Match, Release, Rule, Verb};
-use fake_csi::Storage;
-use serde_json::{Value, json};
+use fake_apiserver::Release;
 
-use crate::plan::{Action, Effect, Plan, Script};
+use crate::plan::Plan;
 
 /// One way in which the surroundings are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,26 @@ pub enum Defect {
     ServerLacksCsiNodes,
     /// The API server takes a replacement for a creation, whatever version it replaces.
     ServerCreatesInstead,
+    /// The API server lets class and topology of a CSIStorageCapacity be changed.
+    ServerLetsClassesChange,
+    /// The API server refuses changes of the figures of a CSIStorageCapacity.
+    ServerFreezesFigures,
+    /// The API server takes every CSIStorageCapacity, and corrects what is not legal.
+    ServerTakesEverything,
+    /// The API server makes no name of `generateName`.
+    ServerGeneratesNoNames,
+    /// The API server keeps all CSIStorageCapacity objects in one namespace.
+    ServerKnowsOneNamespace,
+    /// The API server deletes the CSIStorageCapacity objects of a class with the class.
+    ServerDeletesWithTheClass,
+    /// The API server writes a zero where a CSIStorageCapacity has no capacity.
+    ServerFillsInCapacity,
+    /// The API server keeps the first CSIStorageCapacity of a class and topology only.
+    ServerKeepsOneObject,
+    /// The metrics of the API server do not tell how long requests take.
+    ServerTimesNoRequests,
+    /// The metrics of the API server do not count requests.
+    ServerCountsNoRequests,
     /// The driver takes a volume for as large as its bytes, whatever its class costs on top.
     DriverForgetsCosts,
     /// The driver's name is no DNS subdomain.
@@ -58,10 +80,28 @@ pub enum Defect {
     DriverRaisesMinimum,
     /// There is a thousand times the storage that the case says, and only the first answer of GetCapacity hides it.
     DriverGrowsLater,
+    /// GetCapacity reports all that there is as the largest volume.
+    DriverIgnoresFragmentation,
+    /// Every device is good for every class.
+    DriverIgnoresParameters,
+    /// Every device is good for every use.
+    DriverIgnoresUses,
+    /// Devices that are good for raw use alone are no storage.
+    DriverForgetsRawDevices,
+    /// The driver creates no volume for which nothing was reserved.
+    DriverNeedsReservations,
+    /// The driver holds nothing for anybody.
+    DriverReservesNothing,
+    /// The driver does not know for whom it holds a device, so no volume ends that.
+    DriverForgetsHolders,
+    /// A CreateVolume for which there is no room fails with INTERNAL.
+    DriverMiscallsExhaustion,
+    /// Something besides the publisher asks the driver for its capacity whenever a pod comes or storage changes.
+    DriverIsAskedByOthers,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 21] = [
+const NAMES: [(&str, Defect); 40] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
     ("server-is-oldest", Defect::ServerIsOldest),
@@ -69,6 +109,16 @@ const NAMES: [(&str, Defect); 21] = [
     ("server-forgets-driver-spec", Defect::ServerForgetsDriverSpec),
     ("server-lacks-csi-nodes", Defect::ServerLacksCsiNodes),
     ("server-creates-instead", Defect::ServerCreatesInstead),
+    ("server-lets-classes-change", Defect::ServerLetsClassesChange),
+    ("server-freezes-figures", Defect::ServerFreezesFigures),
+    ("server-takes-everything", Defect::ServerTakesEverything),
+    ("server-generates-no-names", Defect::ServerGeneratesNoNames),
+    ("server-knows-one-namespace", Defect::ServerKnowsOneNamespace),
+    ("server-deletes-with-the-class", Defect::ServerDeletesWithTheClass),
+    ("server-fills-in-capacity", Defect::ServerFillsInCapacity),
+    ("server-keeps-one-object", Defect::ServerKeepsOneObject),
+    ("server-times-no-requests", Defect::ServerTimesNoRequests),
+    ("server-counts-no-requests", Defect::ServerCountsNoRequests),
     ("driver-forgets-costs", Defect::DriverForgetsCosts),
     ("driver-has-odd-name", Defect::DriverHasOddName),
     ("driver-is-never-ready", Defect::DriverIsNeverReady),
@@ -83,6 +133,15 @@ const NAMES: [(&str, Defect); 21] = [
     ("driver-refuses-repeats", Defect::DriverRefusesRepeats),
     ("driver-raises-minimum", Defect::DriverRaisesMinimum),
     ("driver-grows-later", Defect::DriverGrowsLater),
+    ("driver-ignores-fragmentation", Defect::DriverIgnoresFragmentation),
+    ("driver-ignores-parameters", Defect::DriverIgnoresParameters),
+    ("driver-ignores-uses", Defect::DriverIgnoresUses),
+    ("driver-forgets-raw-devices", Defect::DriverForgetsRawDevices),
+    ("driver-needs-reservations", Defect::DriverNeedsReservations),
+    ("driver-reserves-nothing", Defect::DriverReservesNothing),
+    ("driver-forgets-holders", Defect::DriverForgetsHolders),
+    ("driver-miscalls-exhaustion", Defect::DriverMiscallsExhaustion),
+    ("driver-is-asked-by-others", Defect::DriverIsAskedByOthers),
 ];
 
 /// The name given is not in the table.
@@ -99,208 +158,55 @@ impl Defect {
     /// The plan by which a cluster with the defect is built and changed.
     pub(crate) fn spoil(self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
-        match self {
-            Defect::ServerIgnoresGates => each_release(&mut plan, |_, gates| gates.clear()),
-            Defect::ServerIsNewest => each_release(&mut plan, |release, _| *release = Release::default()),
-            Defect::ServerIsOldest => each_release(&mut plan, |release, _| *release = Release::OLDEST),
-            Defect::ServerIsBeta => each_release(&mut plan, |release, _| *release = last_beta()),
-            Defect::ServerForgetsDriverSpec => forget_driver_spec(&mut plan),
-            Defect::ServerLacksCsiNodes => first(&mut plan, [not_found("csinodes")]),
-            Defect::ServerCreatesInstead => each_action(&mut plan, &mut |action| {
-                if let Action::Replace(spec) = action {
-                    *action = Action::Create(spec.object.clone());
-                }
-            }),
-            Defect::DriverForgetsCosts => plan.driver.costs.clear(),
-            Defect::DriverHasOddName => plan.driver.name = "Disk_1".to_owned(),
-            Defect::DriverHidesItsSegment => {
-                plan.driver_nodes
-                    .iter_mut()
-                    .for_each(|(_, segment)| segment.clear());
-            }
-            Defect::DriverPromisesCapacity => {
-                plan.driver.get_capacity = true;
-                let scripts = scripts(self, told_at_first(&plan));
-                script(&mut plan, scripts);
-            }
-            Defect::DriverGrowsLater => {
-                let scripts = scripts(self, told_at_first(&plan));
-                script(&mut plan, scripts);
-                plan.driver
-                    .pools
-                    .iter_mut()
-                    .for_each(|(_, storage)| grow(storage));
-            }
-            Defect::DriverIsNeverReady
-            | Defect::DriverTellsAConstant
-            | Defect::DriverExaggerates
-            | Defect::DriverUnderstates
-            | Defect::DriverTellsNonsense
-            | Defect::DriverWavers
-            | Defect::DriverChokesOnParameters
-            | Defect::DriverRefusesRepeats
-            | Defect::DriverRaisesMinimum => {
-                let scripts = scripts(self, told_at_first(&plan));
-                script(&mut plan, scripts);
-            }
-        }
+        self.change()(&mut plan);
         plan
     }
-}
 
-/// What all pools have together at the start, in bytes.
-fn told_at_first(plan: &Plan) -> i64 {
-    let raw = |storage: &Storage| match storage {
-        Storage::Linear { capacity, .. } => i64::try_from(*capacity).unwrap_or(i64::MAX),
-        // The cases about drivers have none of these.
-        _ => 0,
-    };
-    plan.driver.pools.iter().map(|(_, storage)| raw(storage)).sum()
-}
-
-fn grow(storage: &mut Storage) {
-    if let Storage::Linear { capacity, .. } = storage {
-        *capacity = capacity.saturating_mul(1000);
-    }
-}
-
-/// The script of a driver that answers wrongly. `all`: what it has, in bytes.
-fn scripts(defect: Defect, all: i64) -> Vec<Script> {
-    /// gRPC codes.
-    const NOT_FOUND: i32 = 5;
-    const ALREADY_EXISTS: i32 = 6;
-    const FAILED_PRECONDITION: i32 = 9;
-    const UNIMPLEMENTED: i32 = 12;
-    const INTERNAL: i32 = 13;
-    let always = |method: &str, effect| Script {
-        id: None,
-        method: method.to_owned(),
-        segment: None,
-        parameters: BTreeMap::new(),
-        skip: 0,
-        times: None,
-        effect,
-    };
-    let capacity = |bytes| {
-        always(
-            "GetCapacity",
-            Effect::Answer {
-                available: bytes,
-                maximum: Some(bytes),
-                minimum: None,
-            },
-        )
-    };
-    let later = |script| Script { skip: 1, ..script };
-    match defect {
-        Defect::DriverIsNeverReady => vec![always("Probe", Effect::Code(FAILED_PRECONDITION))],
-        Defect::DriverPromisesCapacity => vec![always("GetCapacity", Effect::Code(UNIMPLEMENTED))],
-        Defect::DriverTellsAConstant => vec![capacity(all)],
-        Defect::DriverExaggerates => vec![capacity(all * 2)],
-        Defect::DriverGrowsLater => vec![Script {
-            times: Some(1),
-            ..capacity(all)
-        }],
-        Defect::DriverUnderstates => vec![capacity(all / 2)],
-        Defect::DriverTellsNonsense => vec![capacity(-1)],
-        Defect::DriverWavers => vec![Script {
-            times: Some(1),
-            ..later(capacity(all / 2))
-        }],
-        Defect::DriverChokesOnParameters => vec![Script {
-            parameters: [("unheard-of".to_owned(), "1".to_owned())].into(),
-            ..always("GetCapacity", Effect::Code(INTERNAL))
-        }],
-        Defect::DriverRefusesRepeats => vec![
-            later(always("CreateVolume", Effect::Code(ALREADY_EXISTS))),
-            later(always("DeleteVolume", Effect::Code(NOT_FOUND))),
-        ],
-        Defect::DriverRaisesMinimum => vec![always(
-            "GetCapacity",
-            Effect::Answer {
-                available: all,
-                maximum: Some(all),
-                minimum: Some(all + 1),
-            },
-        )],
-        _ => Vec::new(),
-    }
-}
-
-/// The first action is the script of the driver.
-fn script(plan: &mut Plan, scripts: Vec<Script>) {
-    first(plan, scripts.into_iter().map(Action::Script));
-}
-
-/// These come before all other actions.
-fn first(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
-    if let Some(step) = plan.steps.first_mut() {
-        let actions = actions.into_iter();
-        let actions = actions.map(|action| (action, "the surroundings are broken on purpose".to_owned()));
-        step.actions.splice(0..0, actions);
-    }
-}
-
-/// What is answered where a server does not have a resource.
-fn not_found(resource: &str) -> Action {
-    Action::Fault {
-        id: format!("no {resource}"),
-        rule: Rule {
-            on: Match {
-                verbs: vec![Verb::Get, Verb::List, Verb::Watch],
-                resource: Some(resource.to_owned()),
-                ..Match::default()
-            },
-            skip: 0,
-            times: None,
-            chance: None,
-            effect: fake_apiserver::Effect::Status {
-                code: 404,
-                retry_after_seconds: 0,
-            },
-        },
-        kills: false,
-    }
-}
-
-/// Changes every action, within attempts too.
-fn each_action(plan: &mut Plan, change: &mut impl FnMut(&mut Action)) {
-    for (action, _) in plan.steps.iter_mut().flat_map(|step| &mut step.actions) {
-        match action {
-            Action::Attempt(inner) => change(inner),
-            action => change(action),
-        }
-    }
-}
-
-/// The last release in which `storageCapacity` of a CSIDriver could not be changed.
-fn last_beta() -> Release {
-    Release::new(22).unwrap_or_default()
-}
-
-fn forget_driver_spec(plan: &mut Plan) {
-    let forget = |object: &mut Value| {
-        if object["kind"] == "CSIDriver" {
-            object["spec"] = json!({});
-        }
-    };
-    plan.objects.iter_mut().for_each(forget);
-    for (action, _) in plan.steps.iter_mut().flat_map(|step| &mut step.actions) {
-        if let Action::Create(object) = action {
-            forget(object);
-        }
-    }
-}
-
-type Gates = BTreeMap<String, bool>;
-
-/// Changes every release that the API server is to have, from the start or later on.
-fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {
-    change(&mut plan.release, &mut plan.gates);
-    let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
-    for (action, _) in actions {
-        if let Action::Release(release, gates) = action {
-            change(release, gates);
+    /// What it does to a plan.
+    fn change(self) -> fn(&mut Plan) {
+        match self {
+            Defect::ServerIgnoresGates => |plan| server::each_release(plan, |_, gates| gates.clear()),
+            Defect::ServerIsNewest => |plan| server::always_be(plan, Release::default()),
+            Defect::ServerIsOldest => |plan| server::always_be(plan, Release::OLDEST),
+            Defect::ServerIsBeta => |plan| server::always_be(plan, server::last_beta()),
+            Defect::ServerForgetsDriverSpec => objects::forget_driver_spec,
+            Defect::ServerLacksCsiNodes => |plan| server::lack(plan, "csinodes"),
+            Defect::ServerCreatesInstead => objects::create_instead,
+            Defect::ServerLetsClassesChange => objects::let_classes_change,
+            Defect::ServerFreezesFigures => objects::freeze_figures,
+            Defect::ServerTakesEverything => objects::take_everything,
+            Defect::ServerGeneratesNoNames => objects::generate_no_names,
+            Defect::ServerKnowsOneNamespace => objects::know_one_namespace,
+            Defect::ServerDeletesWithTheClass => objects::delete_with_the_class,
+            Defect::ServerFillsInCapacity => objects::fill_in_capacity,
+            Defect::ServerKeepsOneObject => objects::keep_one_object,
+            Defect::ServerTimesNoRequests => {
+                |plan| server::withhold_metric(plan, "apiserver_request_duration_seconds")
+            }
+            Defect::ServerCountsNoRequests => |plan| server::withhold_metric(plan, "apiserver_request_total"),
+            Defect::DriverForgetsCosts => |plan| plan.driver.costs.clear(),
+            Defect::DriverHasOddName => |plan| plan.driver.name = "Disk_1".to_owned(),
+            Defect::DriverIsNeverReady => driver::never_be_ready,
+            Defect::DriverHidesItsSegment => driver::hide_segments,
+            Defect::DriverPromisesCapacity => driver::promise_capacity,
+            Defect::DriverTellsAConstant => driver::tell_a_constant,
+            Defect::DriverExaggerates => driver::exaggerate,
+            Defect::DriverUnderstates => driver::understate,
+            Defect::DriverTellsNonsense => driver::tell_nonsense,
+            Defect::DriverWavers => driver::waver,
+            Defect::DriverChokesOnParameters => driver::choke_on_parameters,
+            Defect::DriverRefusesRepeats => driver::refuse_repeats,
+            Defect::DriverRaisesMinimum => driver::raise_minimum,
+            Defect::DriverGrowsLater => driver::grow_later,
+            Defect::DriverIgnoresFragmentation => driver::ignore_fragmentation,
+            Defect::DriverIgnoresParameters => driver::ignore_parameters,
+            Defect::DriverIgnoresUses => driver::ignore_uses,
+            Defect::DriverForgetsRawDevices => driver::forget_raw_devices,
+            Defect::DriverNeedsReservations => driver::need_reservations,
+            Defect::DriverReservesNothing => driver::reserve_nothing,
+            Defect::DriverForgetsHolders => driver::forget_holders,
+            Defect::DriverMiscallsExhaustion => driver::miscall_exhaustion,
+            Defect::DriverIsAskedByOthers => driver::be_asked_by_others,
         }
     }
 }

@@ -1,0 +1,59 @@
+//! The actions and objects of a plan, to be changed one by one. Knows no defect.
+
+use serde_json::Value;
+
+use crate::plan::{Action, Plan};
+
+/// Why the plan has an action that the case does not have.
+const ON_PURPOSE: &str = "the surroundings are broken on purpose";
+
+/// Puts actions before all others.
+pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
+    if let Some(step) = plan.steps.first_mut() {
+        let actions = actions.into_iter();
+        let actions = actions.map(|action| (action, ON_PURPOSE.to_owned()));
+        step.actions.splice(0..0, actions);
+    }
+}
+
+/// Replaces every action of a plan by any number of them.
+pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>) {
+    for step in &mut plan.steps {
+        for (action, note) in std::mem::take(&mut step.actions) {
+            let actions = by(action).into_iter();
+            step.actions.extend(actions.map(|action| (action, note.clone())));
+        }
+    }
+}
+
+/// Adds actions behind those of a plan that call for some.
+pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
+    replace(plan, |action| {
+        let added = what(&action);
+        std::iter::once(action).chain(added).collect()
+    });
+}
+
+/// Changes every action of a plan, also one that may be refused.
+pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
+    let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
+    for (action, _) in actions {
+        match action {
+            Action::Attempt(action) => change(action),
+            action => change(action),
+        }
+    }
+}
+
+/// Changes every object of a kind that a plan creates, at the beginning or later.
+pub(super) fn each_object(plan: &mut Plan, kind: &str, mut change: impl FnMut(&mut Value)) {
+    let of_kind = |object: &&mut Value| object["kind"] == kind;
+    plan.objects.iter_mut().filter(of_kind).for_each(&mut change);
+    each(plan, |action| {
+        if let Action::Create(object) = action
+            && object["kind"] == kind
+        {
+            change(object);
+        }
+    });
+}

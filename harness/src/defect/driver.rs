@@ -1,0 +1,265 @@
+//! A driver that is wrong: other storage, other scripts, other reservations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fake_csi::{Access, Device, Storage};
+
+use super::actions::{add_behind, begin_with, each, replace};
+use crate::plan::{Action, CsiCall, CsiCallKind, Effect, Plan, Script};
+use crate::scenario::AnswerSpec;
+
+/// gRPC codes.
+const NOT_FOUND: i32 = 5;
+const ALREADY_EXISTS: i32 = 6;
+const RESOURCE_EXHAUSTED: i32 = 8;
+const FAILED_PRECONDITION: i32 = 9;
+const UNIMPLEMENTED: i32 = 12;
+const INTERNAL: i32 = 13;
+
+pub(super) fn hide_segments(plan: &mut Plan) {
+    let segments = plan.driver_nodes.iter_mut().map(|(_, segment)| segment);
+    segments.for_each(|segment| segment.clear());
+}
+
+pub(super) fn never_be_ready(plan: &mut Plan) {
+    script(plan, [always("Probe", Effect::Code(FAILED_PRECONDITION))]);
+}
+
+pub(super) fn promise_capacity(plan: &mut Plan) {
+    plan.driver.get_capacity = true;
+    script(plan, [always("GetCapacity", Effect::Code(UNIMPLEMENTED))]);
+}
+
+pub(super) fn tell_a_constant(plan: &mut Plan) {
+    let all = told_at_first(plan);
+    script(plan, [capacity(all)]);
+}
+
+pub(super) fn exaggerate(plan: &mut Plan) {
+    let all = told_at_first(plan);
+    script(plan, [capacity(all.saturating_mul(2))]);
+}
+
+pub(super) fn understate(plan: &mut Plan) {
+    let all = told_at_first(plan);
+    script(plan, [capacity(all / 2)]);
+}
+
+pub(super) fn tell_nonsense(plan: &mut Plan) {
+    script(plan, [capacity(-1)]);
+}
+
+pub(super) fn waver(plan: &mut Plan) {
+    let lower = capacity(told_at_first(plan) / 2);
+    script(plan, [once(later(lower))]);
+}
+
+pub(super) fn raise_minimum(plan: &mut Plan) {
+    let all = told_at_first(plan);
+    let effect = Effect::Answer {
+        available: all,
+        maximum: Some(all),
+        minimum: Some(all.saturating_add(1)),
+    };
+    script(plan, [always("GetCapacity", effect)]);
+}
+
+pub(super) fn ignore_fragmentation(plan: &mut Plan) {
+    let all = told_at_first(plan);
+    script(plan, [once(capacity(all))]);
+}
+
+pub(super) fn grow_later(plan: &mut Plan) {
+    let all = told_at_first(plan);
+    script(plan, [once(capacity(all))]);
+    for (_, storage) in &mut plan.driver.pools {
+        if let Storage::Linear { capacity, .. } = storage {
+            *capacity = capacity.saturating_mul(1000);
+        }
+    }
+}
+
+pub(super) fn refuse_repeats(plan: &mut Plan) {
+    let again = |method, code| later(always(method, Effect::Code(code)));
+    script(
+        plan,
+        [
+            again("CreateVolume", ALREADY_EXISTS),
+            again("DeleteVolume", NOT_FOUND),
+        ],
+    );
+}
+
+/// The parameters of classes that mean nothing to the storage, and one that only a case about this has.
+pub(super) fn choke_on_parameters(plan: &mut Plan) {
+    let mut meant: BTreeSet<String> = plan.driver.costs.iter().map(|cost| cost.0.clone()).collect();
+    each_device(plan, |device| meant.extend(device.parameters.keys().cloned()));
+    let of_classes = plan.class_parameters.values().flatten();
+    let unknown = of_classes.filter(|(name, _)| !meant.contains(*name));
+    let mut unknown: BTreeMap<String, String> = unknown
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    unknown.insert("unheard-of".to_owned(), "1".to_owned());
+    let scripts: Vec<Script> = unknown
+        .into_iter()
+        .map(|parameter| Script {
+            parameters: [parameter].into(),
+            ..always("GetCapacity", Effect::Code(INTERNAL))
+        })
+        .collect();
+    script(plan, scripts);
+}
+
+pub(super) fn ignore_parameters(plan: &mut Plan) {
+    each_device(plan, |device| device.parameters.clear());
+}
+
+pub(super) fn ignore_uses(plan: &mut Plan) {
+    each_device(plan, |device| device.access = Access::Any);
+}
+
+pub(super) fn forget_raw_devices(plan: &mut Plan) {
+    each_storage(plan, |storage| {
+        if let Storage::Devices(devices) = storage {
+            devices.retain(|_, device| device.access != Access::Block);
+        }
+    });
+}
+
+pub(super) fn need_reservations(plan: &mut Plan) {
+    let mut reserves = plan.extenders.iter().any(|extender| extender.reserves);
+    each(plan, |action| reserves |= matches!(action, Action::Reserve(_)));
+    if !reserves {
+        script(plan, [always("CreateVolume", Effect::Code(FAILED_PRECONDITION))]);
+    }
+}
+
+pub(super) fn reserve_nothing(plan: &mut Plan) {
+    plan.extenders
+        .iter_mut()
+        .for_each(|extender| extender.reserves = false);
+    replace(plan, |action| match action {
+        Action::Reserve(_) | Action::Unreserve(_) => Vec::new(),
+        action => vec![action],
+    });
+}
+
+pub(super) fn forget_holders(plan: &mut Plan) {
+    each(plan, |action| {
+        if let Action::Reserve(reservation) = action {
+            let holders = reservation
+                .volumes
+                .iter_mut()
+                .flat_map(|volume| volume.holder.values_mut());
+            holders.for_each(|holder| *holder = "nobody".to_owned());
+        }
+    });
+}
+
+pub(super) fn miscall_exhaustion(plan: &mut Plan) {
+    plan.driver.exhausted = INTERNAL;
+    each(plan, |action| {
+        if let Action::Script(script) = action
+            && let Effect::Code(code @ RESOURCE_EXHAUSTED) = &mut script.effect
+        {
+            *code = INTERNAL;
+        }
+    });
+}
+
+pub(super) fn be_asked_by_others(plan: &mut Plan) {
+    let segment = plan.driver_nodes.first().map(|(_, segment)| segment.clone());
+    let mut calls = 0;
+    add_behind(plan, |action| {
+        let is_cause = match action {
+            Action::Create(object) => object["kind"] == "Pod",
+            action => matches!(action, Action::Pool(..)),
+        };
+        calls += 1;
+        let call = CsiCall {
+            name: format!("of another {calls}"),
+            class: None,
+            segment: segment.clone(),
+            kind: CsiCallKind::Capacity(BTreeMap::new()),
+            until: AnswerSpec::default(),
+        };
+        is_cause.then_some(Action::CsiCall(call)).into_iter().collect()
+    });
+}
+
+/// What all pools have together at the start, in bytes.
+fn told_at_first(plan: &Plan) -> i64 {
+    let raw = |storage: &Storage| match storage {
+        Storage::Linear { capacity, .. } => *capacity,
+        Storage::Filesystem { size, used } => size.saturating_sub(*used),
+        Storage::Devices(devices) => devices.values().map(|device| device.size).sum(),
+    };
+    let all = plan
+        .driver
+        .pools
+        .iter()
+        .map(|(_, storage)| raw(storage))
+        .sum::<u64>();
+    i64::try_from(all).unwrap_or(i64::MAX)
+}
+
+/// Changes the storage that there is at the start, and what replaces it.
+fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
+    plan.driver
+        .pools
+        .iter_mut()
+        .for_each(|(_, storage)| change(storage));
+    each(plan, |action| {
+        if let Action::Pool(_, Some(storage)) = action {
+            change(storage);
+        }
+    });
+}
+
+fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) {
+    each_storage(plan, |storage| {
+        if let Storage::Devices(devices) = storage {
+            devices.values_mut().for_each(&mut change);
+        }
+    });
+}
+
+/// A script for all calls of a method.
+fn always(method: &str, effect: Effect) -> Script {
+    Script {
+        id: None,
+        method: method.to_owned(),
+        segment: None,
+        parameters: BTreeMap::new(),
+        skip: 0,
+        times: None,
+        effect,
+    }
+}
+
+fn capacity(bytes: i64) -> Script {
+    always(
+        "GetCapacity",
+        Effect::Answer {
+            available: bytes,
+            maximum: Some(bytes),
+            minimum: None,
+        },
+    )
+}
+
+fn later(script: Script) -> Script {
+    Script { skip: 1, ..script }
+}
+
+fn once(script: Script) -> Script {
+    Script {
+        times: Some(1),
+        ..script
+    }
+}
+
+/// The first actions are the script of the driver.
+fn script(plan: &mut Plan, scripts: impl IntoIterator<Item = Script>) {
+    begin_with(plan, scripts.into_iter().map(Action::Script));
+}

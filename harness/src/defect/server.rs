@@ -1,0 +1,64 @@
+//! Releases, resources and metrics of an API server that is wrong.
+
+use std::collections::BTreeMap;
+
+use fake_apiserver::{Effect, Match, Release, Rule, Verb};
+
+use super::actions::{begin_with, each};
+use crate::plan::{Action, Plan, Predicate};
+use crate::scenario::Speaker;
+
+type Gates = BTreeMap<String, bool>;
+
+/// The last release in which `storageCapacity` of a CSIDriver could not be changed.
+pub(super) fn last_beta() -> Release {
+    Release::new(22).unwrap_or_default()
+}
+
+/// One release from the beginning to the end.
+pub(super) fn always_be(plan: &mut Plan, one: Release) {
+    each_release(plan, |release, _| *release = one);
+}
+
+/// Changes every release that the API server is to have, from the start or later on.
+pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {
+    change(&mut plan.release, &mut plan.gates);
+    each(plan, |action| {
+        if let Action::Release(release, gates) = action {
+            change(release, gates);
+        }
+    });
+}
+
+/// Nothing is read of the server's series whose names begin so: what no expectation names is not kept.
+pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
+    for expect in plan.steps.iter_mut().flat_map(|step| &mut step.expect) {
+        if let Predicate::Metrics(list) = &mut expect.predicate {
+            list.retain(|metric| metric.of != Speaker::Server || !metric.series.name.starts_with(name));
+        }
+    }
+}
+
+/// Answers as a server that does not have a resource.
+pub(super) fn lack(plan: &mut Plan, resource: &str) {
+    let rule = Rule {
+        on: Match {
+            verbs: vec![Verb::Get, Verb::List, Verb::Watch],
+            resource: Some(resource.to_owned()),
+            ..Match::default()
+        },
+        skip: 0,
+        times: None,
+        chance: None,
+        effect: Effect::Status {
+            code: 404,
+            retry_after_seconds: 0,
+        },
+    };
+    let fault = Action::Fault {
+        id: format!("no {resource}"),
+        rule,
+        kills: false,
+    };
+    begin_with(plan, [fault]);
+}
