@@ -12,7 +12,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::report::{WriteError, write_file};
-use suites::selftest::{self, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
+use suites::selftest::{self, Broken, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
 
 use crate::args::{SelectArgs, at_least_one, patience};
 use crate::built_in::built_in;
@@ -288,10 +288,7 @@ fn summarize(report: &SelftestReport) {
     }
     println!("\n{:.1}s, {} runs", report.seconds, report.runs);
     if let Some(demands) = &report.demands {
-        println!(
-            "{} of {} requirements that cases name were violated by a defect that the case detected; {} others are core",
-            demands.broken, demands.named, demands.unbroken_core
-        );
+        print_demands(demands);
     }
     println!(
         "{} of {} defects detected as expected, {} of {} cases pass without a defect, {} problems",
@@ -304,6 +301,19 @@ fn summarize(report: &SelftestReport) {
         report.healthy,
         report.cases.len(),
         report.problems.len()
+    );
+}
+
+/// What was never violated of what cases name, by file and by case.
+fn print_demands(demands: &Broken) {
+    let files = &demands.files;
+    for open in files.unbroken_core() {
+        println!("never violated  {}  {}", open.requirement, open.file);
+    }
+    println!("{files}");
+    println!(
+        "{} of {} requirements that cases name were violated by a defect that the case detected; {} of the others are core",
+        demands.broken, demands.named, demands.unbroken_core
     );
 }
 

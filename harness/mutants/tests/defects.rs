@@ -202,6 +202,8 @@ async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_vi
     assert_eq!(counted.broken, 1);
     assert_eq!(counted.named, 1 + exactly.len() + other.len());
     assert_eq!(counted.unbroken_core, exactly.len() + other.len());
+    assert_eq!(counted.files.broken, 1);
+    assert_eq!(counted.files.unbroken.len(), exactly.len() + other.len());
 }
 
 fn texts(report: &SelftestReport) -> Vec<String> {

@@ -6,7 +6,7 @@ use harness::invocation::program;
 use maud::{Markup, html};
 
 use super::markdown::headline;
-use super::{DefectBite, SelftestReport};
+use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
 use crate::report::escape::plain;
 use crate::report::page::page as whole_page;
 
@@ -24,6 +24,7 @@ pub fn page(report: &SelftestReport) -> String {
         main {
             (problems(report))
             (matrix(report))
+            @if let Some(demands) = &report.demands { (never_violated(&demands.files)) }
             section {
                 h2 { "Defects" }
                 @for defect in &report.defects { (article(defect)) }
@@ -52,6 +53,21 @@ fn problems(report: &SelftestReport) -> Markup {
                     @for open in &report.undecided {
                         li { "undecided on a busy machine: " code { (open) } }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// The requirements that no defect violates which a case of the file detected.
+fn never_violated(files: &BrokenFiles) -> Markup {
+    html! {
+        section {
+            h2 { "Requirements" }
+            p { (files) "." }
+            ul {
+                @for Unbroken { file, requirement, core } in &files.unbroken {
+                    li { code { (requirement) } " " (file) @if *core { " " span.bad { "core" } } }
                 }
             }
         }

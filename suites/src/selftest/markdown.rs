@@ -1,6 +1,6 @@
 //! `selftest.md`: what is wrong, the defects as a table, and the failure of each claim behind a fold.
 
-use super::{DefectBite, SelftestReport};
+use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
 use crate::report::escape::{markdown, markdown_block, xml};
 use harness::invocation::program;
 
@@ -23,6 +23,9 @@ pub fn page(report: &SelftestReport) -> String {
     out.push('\n');
     for defect in &report.defects {
         out.push_str(&fold(defect));
+    }
+    if let Some(demands) = &report.demands {
+        out.push_str(&never_violated(&demands.files));
     }
     out.push_str(&format!(
         "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, {}.\n",
@@ -49,6 +52,25 @@ pub(super) fn headline(report: &SelftestReport) -> String {
         report.healthy,
         report.cases.len(),
     )
+}
+
+/// The requirements that no defect violates which a case of the file detected, the core ones in bold.
+fn never_violated(files: &BrokenFiles) -> String {
+    let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
+    for Unbroken {
+        file,
+        requirement,
+        core,
+    } in &files.unbroken
+    {
+        let mark = if *core { "**" } else { "" };
+        out.push_str(&format!(
+            "- {mark}{}{mark} {}\n",
+            markdown(requirement),
+            markdown(file)
+        ));
+    }
+    out
 }
 
 fn row(defect: &DefectBite) -> String {

@@ -24,7 +24,7 @@ use crate::defects::Defect;
 use crate::said::Said;
 use crate::session::explain_failure;
 
-pub use broken::Broken;
+pub use broken::{Broken, BrokenFiles, Unbroken};
 pub use html::page as html;
 pub use markdown::page as markdown;
 pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};

@@ -169,9 +169,13 @@ impl SelftestReport {
             cases: Vec::new(),
             demands: None,
         };
-        let mut demands = (report.full && selftest.is_whole).then(Broken::default);
-        report.cases = cases(selftest, trials, demands.as_mut());
-        report.demands = demands;
+        let counts = report.full && selftest.is_whole;
+        report.cases = cases(selftest, trials, counts);
+        report.demands = counts.then(|| {
+            let plan = |case: &CaseBite| selftest.plans.iter().find(|plan| plan.id() == case.id);
+            let cases = report.cases.iter();
+            Broken::of(cases.filter_map(|case| Some((&**plan(case)?, &*case.unbroken))))
+        });
         report.problems = problems(selftest, trials, &report);
         report
     }
@@ -267,8 +271,8 @@ fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
     }
 }
 
-/// What each case caught. Counts in `demands`, where all defects met all cases, which requirements were never broken.
-fn cases(selftest: &Selftest, trials: &[Trial], mut demands: Option<&mut Broken>) -> Vec<CaseBite> {
+/// What each case caught, and, where all defects met all cases (`counts`), which of its requirements were never broken.
+fn cases(selftest: &Selftest, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
         if let Some(defect) = &trial.defect {
@@ -285,11 +289,7 @@ fn cases(selftest: &Selftest, trials: &[Trial], mut demands: Option<&mut Broken>
         };
         let own = caught.get(plan.id());
         let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
-        let unbroken = demands.as_mut().map(|demands| {
-            let unbroken = unbroken(plan, &caught);
-            demands.add(plan, unbroken.len());
-            unbroken
-        });
+        let unbroken = counts.then(|| unbroken(plan, &caught));
         CaseBite {
             id: plan.id().to_owned(),
             named_for: names(&of(&|defect| defect.names(plan.id()))),

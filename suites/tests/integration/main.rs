@@ -17,5 +17,6 @@ mod recorded_worlds;
 mod recordings;
 mod report;
 mod scoring;
+mod selftest;
 mod spec;
 mod worlds;

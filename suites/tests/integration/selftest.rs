@@ -1,0 +1,116 @@
+//! What the self-test makes of runs that it is told: what it counts by case, and what by file.
+
+use std::sync::Arc;
+
+use suites::selftest::{Found, Reach, Selftest, SelftestReport, Trial};
+use suites::{Defect, cases_folder, plan};
+
+/// Two rows of one table, and a file of its own.
+const CASES: [&str; 3] = [
+    "scheduler/filter/limit/exactly",
+    "scheduler/filter/limit/one-byte-more",
+    "publisher/value/hang",
+];
+
+fn defect(name: &str, violates: &[&str]) -> Defect {
+    Defect {
+        name: name.to_owned(),
+        text: String::new(),
+        violates: violates.iter().map(|id| (*id).to_owned()).collect(),
+        source: None,
+        wire: Vec::new(),
+        claims: Default::default(),
+        cases: Vec::new(),
+    }
+}
+
+fn trial(defect: &str, case: &str, found: Found) -> Trial {
+    Trial {
+        defect: Some(defect.to_owned()),
+        case: case.to_owned(),
+        found,
+        link: String::new(),
+        explanation: None,
+        seconds: 0.0,
+        runs: 1,
+    }
+}
+
+fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
+    let load = |id: &str| Arc::new(plan(&cases_folder(), id).unwrap().unwrap());
+    let selftest = Selftest {
+        defects: vec![
+            defect("scheduler-a", &["SCHED-10"]),
+            defect("publisher-b", &["FAIL-09", "SCHED-08"]),
+        ],
+        plans: CASES.map(load).to_vec(),
+        is_whole: true,
+        reach,
+        jobs: 1,
+        build: Arc::new(|_| unreachable!("nothing is run")),
+        sut: None,
+    };
+    SelftestReport::new(&selftest, trials, Vec::new())
+}
+
+fn trials() -> Vec<Trial> {
+    let [exactly, more, hang] = CASES;
+    vec![
+        trial("scheduler-a", exactly, Found::Failed),
+        trial("scheduler-a", more, Found::Passed),
+        trial("publisher-b", hang, Found::Passed),
+    ]
+}
+
+#[test]
+fn one_row_that_can_fail_is_enough_for_its_file_and_not_for_the_other_rows() {
+    let demands = report(Reach::Full, &trials()).demands.unwrap();
+    let files = &demands.files;
+    let of_table = plan(&cases_folder(), CASES[0])
+        .unwrap()
+        .unwrap()
+        .requirements
+        .len();
+    assert_eq!((demands.named, demands.broken), (2 * of_table + 1, 1));
+    assert_eq!((files.named, files.broken), (of_table + 1, 1));
+    let open: Vec<_> = files
+        .unbroken
+        .iter()
+        .map(|it| (&*it.requirement, it.core))
+        .collect();
+    assert!(
+        open.contains(&("FAIL-09", true)),
+        "a defect that the case missed shows nothing: {open:?}"
+    );
+    assert!(
+        open.contains(&("SCHED-08", true)),
+        "nor does one that another case was held against: {open:?}"
+    );
+    assert!(!open.iter().any(|(id, _)| *id == "SCHED-10"), "{open:?}");
+    let file = &files
+        .unbroken
+        .iter()
+        .find(|it| it.requirement == "FAIL-09")
+        .unwrap()
+        .file;
+    assert!(file.ends_with("publisher/value/hang.yaml"), "{file}");
+}
+
+#[test]
+fn what_was_never_violated_is_named_on_both_pages() {
+    let report = report(Reach::Full, &trials());
+    let sentence = report.demands.as_ref().unwrap().files.to_string();
+    for page in [
+        suites::selftest::html(&report),
+        suites::selftest::markdown(&report),
+    ] {
+        let page = page.replace("&#39;", "'").replace("&apos;", "'");
+        assert!(page.contains("FAIL-09") && page.contains("hang"), "{page}");
+        assert!(page.contains(sentence.split('\'').next().unwrap()), "{page}");
+    }
+}
+
+#[test]
+fn where_not_every_defect_met_every_case_nothing_is_counted() {
+    assert_eq!(report(Reach::Named, &trials()).demands, None);
+}
