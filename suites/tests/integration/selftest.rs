@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use suites::selftest::{Found, Reach, Selftest, SelftestReport, Trial};
-use suites::{Defect, cases_folder, plan};
+use suites::{Defect, case_files, plan};
 
 /// Two rows of one table, and a file of its own.
 const CASES: [&str; 3] = [
@@ -37,7 +37,7 @@ fn trial(defect: &str, case: &str, found: Found) -> Trial {
 }
 
 fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
-    let load = |id: &str| Arc::new(plan(&cases_folder(), id).unwrap().unwrap());
+    let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
     let selftest = Selftest {
         defects: vec![
             defect("scheduler-a", &["SCHED-10"]),
@@ -66,11 +66,7 @@ fn trials() -> Vec<Trial> {
 fn one_row_that_can_fail_is_enough_for_its_file_and_not_for_the_other_rows() {
     let demands = report(Reach::Full, &trials()).demands.unwrap();
     let files = &demands.files;
-    let of_table = plan(&cases_folder(), CASES[0])
-        .unwrap()
-        .unwrap()
-        .requirements
-        .len();
+    let of_table = plan(&case_files(), CASES[0]).unwrap().unwrap().requirements.len();
     assert_eq!((demands.named, demands.broken), (2 * of_table + 1, 1));
     assert_eq!((files.named, files.broken), (of_table + 1, 1));
     let open: Vec<_> = files
