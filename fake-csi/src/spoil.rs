@@ -171,7 +171,7 @@ impl Spoiler {
         for spoil in &*self.spoils {
             match *spoil {
                 Spoil::NothingAs(bytes) if answer.available_capacity == 0 => {
-                    answer.available_capacity = bytes
+                    answer.available_capacity = bytes;
                 }
                 Spoil::MaximumOverlooked => answer.maximum_volume_size = None,
                 Spoil::NegativeAsZero => answer.available_capacity = answer.available_capacity.max(0),

@@ -30,7 +30,7 @@ pub(super) fn fill_in_capacity(plan: &mut Plan) {
 
 pub(super) fn know_one_namespace(plan: &mut Plan) {
     each_object(plan, KIND, |object| {
-        object["metadata"]["namespace"] = NAMESPACE.into()
+        object["metadata"]["namespace"] = NAMESPACE.into();
     });
 }
 
