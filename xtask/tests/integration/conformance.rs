@@ -171,7 +171,7 @@ fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
             "publisher",
             "publisher.central",
             CASE,
-            "CSINode n1 delivered to the publisher: never",
+            "GetCapacity for class fast at n1: never since the step began",
         ),
         (
             "scheduler",
