@@ -1,7 +1,7 @@
 # csi-capacity alone in an image: a static program, and a folder for temporary files. Nothing else is needed.
 #
 #   docker build -t csi-capacity .
-#   docker run --rm --read-only --tmpfs /tmp -v "$PWD:/work" -w /work csi-capacity conformance --sut sut.yaml --output report
+#   docker run --rm --read-only --tmpfs /tmp -v "$PWD:/data" -w /data csi-capacity conformance --sut sut.yaml --output report
 
 FROM rust:1.95-alpine AS build
 # The C compiler is for the cryptography of TLS.
