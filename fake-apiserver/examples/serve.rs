@@ -1,7 +1,8 @@
 //! Serves an empty cluster until it is killed: `cargo run -p fake-apiserver --example serve -- --port 0`.
 //!
 //! Prints where it is and a token for it. Options: `--port N` (0 for any), `--storage-protection`, `--kubelets`, `--rbac`,
-//! `--tls`, `--kubeconfig FILE` (to be used with `--tls`), and `--tokenless`: requests without a token are those of the
+//! `--tls`, `--kubeconfig FILE` (to be used with `--tls`), `--service NAMESPACE/NAME=ADDRESS` (where a webhook is that is named by
+//! a service; may be repeated), and `--tokenless`: requests without a token are those of the
 //! client `kubectl`, who may do everything; for kubectl sends no token without TLS.
 
 use fake_apiserver::{ApiServer, Authorization, Kubeconfig, ServerOptions, Tls, User};
@@ -17,8 +18,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--port" => port = arguments.next().ok_or("--port needs a number")?.parse()?,
-            "--storage-protection" => options.storage_protection = true,
+            "--storage-protection" => {
+                options.admission = options.admission.clone().with("StorageObjectInUseProtection");
+            }
             "--kubelets" => options.kubelet_less = false,
+            "--service" => {
+                let place = arguments.next().ok_or("--service needs NAMESPACE/NAME=ADDRESS")?;
+                let (name, address) = place
+                    .split_once('=')
+                    .ok_or("--service needs NAMESPACE/NAME=ADDRESS")?;
+                options.services.insert(name.to_owned(), address.parse()?);
+            }
             "--rbac" => options.authorization = Authorization::Rbac,
             "--tls" => tls = true,
             "--tokenless" => tokenless = true,

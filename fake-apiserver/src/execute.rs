@@ -1,29 +1,153 @@
 //! The one way through for requests from HTTP and in-process clients alike.
 //!
-//! Takes the lock, runs the verb and the controllers, and reports the answer before it lets go. Does not know encodings.
+//! Takes the lock, runs the verb and the controllers, and reports the answer before it lets go. A request that waits for
+//! the answer of a webhook lets go of the lock, and is carried out again from its begin. Does not know encodings.
 
-use crate::kinds::CLUSTER_ROLE;
+use crate::admission::{Consultation, Requester};
+use crate::kinds::{CLUSTER_ROLE, Kind};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::observe::{Event, ResourcePath, Verb};
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Reply};
-use crate::{controllers, verbs};
+use crate::{consult, controllers, verbs};
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Carries out a request.
-pub(crate) fn execute(store: &Arc<Store>, call: Call) -> Reply {
+/// How often a request is carried out again because the state has changed while webhooks were asked.
+const ATTEMPTS_MAX: usize = 64;
+
+/// A request that is being carried out.
+pub(crate) struct Execution {
+    call: Call,
+    /// What is asked about it; none where nobody wants to be asked about such requests.
+    consultation: Option<Box<Consultation>>,
+    /// It may have to wait for answers.
+    may_wait: bool,
+}
+
+/// How far a request has come.
+pub(crate) enum Progress {
+    Done(Reply),
+    /// It waits for answers.
+    Waits(Box<Waiting>),
+}
+
+/// A request that waits for the answers of webhooks. It has changed nothing yet.
+pub(crate) struct Waiting(Execution);
+
+impl Execution {
+    pub(crate) fn new(store: &Store, call: Call) -> Self {
+        let (kind, part) = (&call.target.kind, call.target.part);
+        let registry = store.registry().filter(|_| !call.verb.only_reads());
+        let registry = registry.filter(|registry| registry.may_name(kind, part));
+        let converts = kind.conversion().is_some();
+        let asks = registry
+            .as_ref()
+            .is_some_and(|registry| registry.may_ask(kind, part));
+        let registry = registry.or_else(|| converts.then(Arc::default));
+        let consultation = registry.map(|registry| {
+            let requester = Requester {
+                user: call.user.clone(),
+                options: verbs::options_of(&call),
+            };
+            Box::new(Consultation::new(registry, requester))
+        });
+        Self {
+            call,
+            consultation,
+            may_wait: asks || converts,
+        }
+    }
+
+    /// Carries the request out, as far as that can be done without waiting.
+    pub(crate) fn attempt(self, store: &Arc<Store>) -> Progress {
+        let Self {
+            call,
+            consultation,
+            may_wait,
+        } = self;
+        if !may_wait {
+            return Progress::Done(attempt(store, call, consultation).0);
+        }
+        let (reply, consultation) = attempt(store, call.clone(), consultation);
+        match consultation {
+            Some(consultation) if consultation.is_waiting() => {
+                let consultation = Some(consultation);
+                Progress::Waits(Box::new(Waiting(Self {
+                    call,
+                    consultation,
+                    may_wait,
+                })))
+            }
+            _ => Progress::Done(reply),
+        }
+    }
+}
+
+impl Waiting {
+    /// Has webhooks asked and objects converted; then the request can be carried out again.
+    pub(crate) async fn answered(mut self, store: &Store) -> Execution {
+        if let Some(consultation) = &mut self.0.consultation {
+            consult::answer(store, consultation).await;
+        }
+        self.0
+    }
+
+    /// The refusal of a request whose object changes faster than webhooks answer.
+    pub(crate) fn given_up(self) -> Reply {
+        let target = &self.0.call.target;
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Reply {
+            outcome: Err(Status::conflict(target.kind.resource(), target.name(), why)),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The refusal of a request of somebody who cannot wait.
+    pub(crate) fn unanswered(self) -> Reply {
+        let target = &self.0.call.target;
+        let why = format!(
+            "a client in the server's own process cannot wait for webhooks, and some want to be asked about this request \
+             for {}; send it over a connection, or exempt it with a selector of the webhook",
+            target.kind.plural
+        );
+        Reply {
+            outcome: Err(Status::internal_error(why)),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Whether the state changes too quickly for the answers to be of use.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        let consultation = self.0.consultation.as_ref();
+        consultation.is_some_and(|consultation| consultation.answers() > ATTEMPTS_MAX)
+            && self.0.call.verb != Verb::DeleteCollection
+    }
+}
+
+/// Carries a request out; webhooks that have to be asked first are in the consultation.
+fn attempt(
+    store: &Arc<Store>,
+    call: Call,
+    consultation: Option<Box<Consultation>>,
+) -> (Reply, Option<Box<Consultation>>) {
     let client = call.user.name.clone();
     let mut txn = store.begin(&client);
     controllers::expire(&mut txn);
     txn.user = Some(call.user.clone());
+    if let Some(consultation) = consultation {
+        txn.consult(consultation);
+    }
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
     let before = txn.revision();
     let changes_roles = call.target.kind == CLUSTER_ROLE && !verb.only_reads();
     let outcome = verbs::run(&mut txn, call);
     controllers::follow_up(&mut txn);
+    let consultation = txn.consultation.take();
+    let waits = consultation.as_ref().is_some_and(|asked| asked.is_waiting());
     let written = Some(txn.revision()).filter(|revision| *revision > before);
     if changes_roles && outcome.is_ok() && !txn.dry_run {
         controllers::aggregate_roles(&mut txn);
@@ -39,21 +163,23 @@ pub(crate) fn execute(store: &Arc<Store>, call: Call) -> Reply {
         Ok(Answer::Watch(plan)) => (200, Some(plan.revision)),
         Err(status) => (status.code, None),
     };
-    txn.observe(answered(
-        &client,
-        verb,
-        Some(path),
-        (code, outcome.as_ref().err()),
-        written.or(revision),
-        began,
-    ));
+    if !waits {
+        txn.observe(answered(
+            &client,
+            verb,
+            Some(path),
+            (code, outcome.as_ref().err()),
+            written.or(revision),
+            began,
+        ));
+    }
     let warnings = std::mem::take(&mut txn.warnings);
     let has_garbage = txn.has_garbage();
     drop(txn);
     if has_garbage {
         controllers::collect_garbage(store);
     }
-    Reply { outcome, warnings }
+    (Reply { outcome, warnings }, consultation)
 }
 
 /// Reports a request that was answered without a look at the store, such as one that was refused.
@@ -88,4 +214,16 @@ fn answered(
         revision,
         elapsed: began.elapsed(),
     }
+}
+
+/// Has webhooks convert what an answer about a resource shows.
+pub(crate) async fn convert(store: &Store, kind: &Kind, reply: Reply) -> Reply {
+    let Ok(answer) = &reply.outcome else {
+        return reply;
+    };
+    let outcome = match consult::convert_objects(store, kind, &answer.unconverted(kind)).await {
+        Ok(()) => reply.outcome.map(|answer| answer.converted(kind)),
+        Err(failure) => Err(failure),
+    };
+    Reply { outcome, ..reply }
 }

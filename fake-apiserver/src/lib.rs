@@ -26,6 +26,7 @@
 //! - `machinery`: what all kinds have in common: names, quantities, selectors, metadata, field errors, `Status`.
 //! - `config`: options, and which release of Kubernetes is served, with which gates.
 //! - `observe`: the events that an [`Observer`] receives.
+//! - `outbound`: requests that the server itself sends.
 //! - `perturb`: failures on demand, as data.
 //! - `types`: the table of what the API types consist of.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
@@ -35,18 +36,23 @@
 //! - `object`: an object with the bytes that all its readers share.
 //! - `access`: who sends a request, whether they may, and what they needed.
 //! - `patch`: patches, and field managers with server-side apply.
+//! - `admission`: who is asked about requests beside the server: webhooks and policies.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
 //! - `documents`: discovery and OpenAPI.
 //! - `controllers`: what follows from changes: namespaces, garbage, the end of events, aggregated roles.
+//! - `consult`: asking webhooks, and waiting for them.
 //! - `execute`: the one way through for requests, however they came in.
 //! - `http`: connections, routes, encodings; and `local`: requests without a socket.
 //! - `server`: the handle that owns all of it.
+//! - `program`: the server as a program, where the feature of that name is on.
 //!
 //! It does not know CSI, schedulers, controllers of others or any harness.
 
 mod access;
+mod admission;
 mod config;
+mod consult;
 mod controllers;
 mod documents;
 mod execute;
@@ -56,8 +62,11 @@ mod local;
 mod machinery;
 mod object;
 mod observe;
+mod outbound;
 mod patch;
 mod perturb;
+#[cfg(feature = "program")]
+pub mod program;
 mod protobuf;
 mod rules;
 mod schema;
@@ -69,9 +78,12 @@ mod verbs;
 
 pub use access::auth::{TokenFileError, User};
 pub use access::usage::{Usage, minimal_roles};
+pub use config::admission::{Admission, NoPlugin};
+pub use config::network::{Cidr, Network, NoCidr};
 pub use config::options::{Authorization, Limits, ServerOptions};
 pub use config::release::{Release, UnknownRelease};
-pub use http::tls::{Tls, TlsError};
+pub use config::signer::Signer;
+pub use http::tls::{Certificate, Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use machinery::faults::Cause;
 pub use machinery::quantity;
@@ -81,4 +93,4 @@ pub use perturb::{
     Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, Rules, WatchFate,
 };
 pub use protobuf::json_of_protobuf;
-pub use server::{ApiServer, Kubeconfig, Running};
+pub use server::{ApiServer, Kubeconfig, Running, SnapshotError};

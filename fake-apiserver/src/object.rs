@@ -9,6 +9,7 @@ use crate::machinery::{json, metadata};
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::{Bound, Range};
@@ -29,6 +30,8 @@ pub(crate) struct Object {
     bytes: Bytes,
     /// The same in protobuf, once somebody wanted it; boxed because most objects never need it.
     protobuf: OnceLock<Box<Result<Encoded, Fault>>>,
+    /// The same in other versions, as a webhook has converted it; boxed because most objects never need it.
+    forms: OnceLock<Box<Mutex<Vec<Form>>>>,
     /// Where the members after `kind` and `apiVersion` begin in `bytes`.
     members_at: usize,
     /// Where `metadata.managedFields` is in `bytes`; empty where there is none.
@@ -37,7 +40,36 @@ pub(crate) struct Object {
     pub(crate) revision: u64,
 }
 
+/// An object in another version.
+#[derive(Debug)]
+struct Form {
+    /// The number of the conversion that has made it.
+    conversion: u64,
+    version: &'static str,
+    object: Arc<Object>,
+}
+
 impl Object {
+    /// The same object in another version, as a conversion of that number has made it before.
+    pub(crate) fn converted(&self, conversion: u64, version: &str) -> Option<Arc<Self>> {
+        let forms = self.forms.get()?.lock();
+        let mut forms = forms.iter();
+        let found = forms.find(|form| form.conversion == conversion && form.version == version);
+        found.map(|form| form.object.clone())
+    }
+
+    /// Keeps the same object in another version.
+    pub(crate) fn keep_converted(&self, conversion: u64, version: &'static str, object: Arc<Self>) {
+        let mut forms = self.forms.get_or_init(Box::default).lock();
+        // What another definition has made is of no use any more.
+        forms.retain(|form| form.conversion == conversion && form.version != version);
+        forms.push(Form {
+            conversion,
+            version,
+            object,
+        });
+    }
+
     /// Renders `value`, which carries its kind and its resourceVersion already. Its `metadata.managedFields`, if there
     /// are any, are JSON text, as `managed` writes it.
     pub(crate) fn new(mut value: Value, revision: u64) -> Arc<Self> {
@@ -72,6 +104,7 @@ impl Object {
             value: Arc::new(value),
             bytes: out.freeze(),
             protobuf: OnceLock::new(),
+            forms: OnceLock::new(),
             members_at,
             managed: place,
             revision,

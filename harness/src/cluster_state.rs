@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, MetricsFact, What};
-use crate::plan::{DRIVER_LABEL, MANAGED_LABEL};
+use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
 use crate::scenario::Role;
 
 /// Objects by name, of one resource.
@@ -63,6 +63,8 @@ fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
+    /// The workloads' pods that a scheduler has to place.
+    waiting: BTreeSet<String>,
     /// The latest refusal of each pod that exists.
     refusals: BTreeMap<String, Refusal>,
     /// How often each call or attempt was made.
@@ -127,6 +129,13 @@ impl ClusterState {
     }
 
     fn pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
+        if commit.namespace.as_deref() == Some(WORKLOADS) {
+            let is_there = commit.change != Change::Deleted;
+            match is_there && is_undecided(&commit.object) {
+                true => drop(self.waiting.insert(commit.name.clone())),
+                false => drop(self.waiting.remove(&commit.name)),
+            }
+        }
         match commit.change {
             Change::Added | Change::Deleted => drop(self.refusals.remove(&commit.name)),
             Change::Modified => {
@@ -179,6 +188,12 @@ impl ClusterState {
         self.resources.get(resource).into_iter().flatten()
     }
 
+    /// The workloads' pods that a scheduler has to place.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
+        let pods = self.waiting.iter();
+        pods.filter_map(|name| Some((name, self.object("pods", Some(WORKLOADS), name)?)))
+    }
+
     /// One object.
     pub(crate) fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<&Arc<Value>> {
         self.resources
@@ -214,6 +229,13 @@ pub(crate) fn call_key(call: &CallFact) -> String {
 
 fn uid_of(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
+}
+
+fn is_undecided(pod: &Value) -> bool {
+    let is_placed = pod["spec"]["nodeName"]
+        .as_str()
+        .is_some_and(|node| !node.is_empty());
+    !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
 fn unschedulable(pod: &Value) -> Option<&str> {

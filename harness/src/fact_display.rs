@@ -14,7 +14,7 @@ pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) => "api",
         What::Call(_) | What::Answer(_) => "csi",
-        What::Process(_) => "sut",
+        What::Process(_) | What::Log(_) => "sut",
         What::Extender(_) => "ext",
         _ => "harness",
     }
@@ -52,6 +52,7 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Answer(answer) => format_answer(answer),
         What::Extender(question) => format_question(question),
         What::Metrics(metrics) => format_metrics(metrics),
+        What::Log(log) => format!("{} logs: {}", log.client, log.line),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::last_words::{LINE_LIMIT, LastWords, readable};
+use crate::log_lines::LogLines;
 
 /// Bytes of the beginning that a file keeps, over all runs of the program that append to it.
 const HEAD_LIMIT: u64 = 128 * 1024;
@@ -34,11 +35,13 @@ struct State {
     /// The line that is not at its end yet, as far as it is looked at.
     line: Vec<u8>,
     words: LastWords,
+    /// What the case asks for.
+    lines: Option<LogLines>,
 }
 
 impl ProcessLog {
-    /// Appends to that file; without one only the end is kept.
-    pub(crate) fn open(path: Option<&Path>) -> std::io::Result<Self> {
+    /// Appends to that file; without one only the end is kept. `lines`: who listens.
+    pub(crate) fn open(path: Option<&Path>, lines: Option<LogLines>) -> std::io::Result<Self> {
         let open = |path| File::options().create(true).append(true).open(path);
         let file = path.map(open).transpose()?;
         let length = file
@@ -52,6 +55,7 @@ impl ProcessLog {
             tail: VecDeque::new(),
             line: Vec::new(),
             words: LastWords::default(),
+            lines,
         })))
     }
 
@@ -122,7 +126,11 @@ impl State {
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
-            self.words.take(String::from_utf8_lossy(&line).trim_end());
+            let line = String::from_utf8_lossy(&line);
+            if let Some(lines) = &self.lines {
+                lines.hear(line.trim_end());
+            }
+            self.words.take(line.trim_end());
         }
     }
 }
@@ -141,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_bounded_and_harmless() {
-        let log = ProcessLog::open(None).unwrap();
+        let log = ProcessLog::open(None, None).unwrap();
         for number in 0..100_000 {
             log.append(format!("line {number}\n").as_bytes());
         }
@@ -159,7 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         for _ in 0..3 {
-            let log = ProcessLog::open(Some(&path)).unwrap();
+            let log = ProcessLog::open(Some(&path), None).unwrap();
             log.append(b"the beginning\n");
             for _ in 0..1000 {
                 log.append(&[b'x'; 1000]);
@@ -178,7 +186,7 @@ mod tests {
     fn what_fits_is_kept_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let log = ProcessLog::open(Some(&path)).unwrap();
+        let log = ProcessLog::open(Some(&path), None).unwrap();
         let text = "a line\n".repeat(30_000);
         log.append(text.as_bytes());
         log.finish();

@@ -12,10 +12,12 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tracing::instrument::WithSubscriber;
 
 use crate::apiserver::RealServer;
 use crate::journal::{Exit, Journal, LastWords, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
+use crate::log_lines::LogLines;
 use crate::network::Network;
 use crate::scenario::Role;
 use crate::settings::Settings;
@@ -48,6 +50,8 @@ pub struct Access {
     pub clock: fn() -> Timestamp,
     /// What its random choices follow from; none: chance.
     pub seed: Option<u64>,
+    /// What listens to its log, where the case asks for lines of it.
+    pub log: Option<LogLines>,
     /// What a process of its own needs besides; none for systems in this process.
     pub child: Option<ChildAccess>,
 }
@@ -186,11 +190,16 @@ impl Fleet {
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
         self.killer.watch(&client, &stop);
+        // Whatever it spawns must take this along, which is its own business.
+        let heard = access.log.as_ref().filter(|_| !system.is_child);
+        let listener = heard.map(LogLines::dispatch);
         journal.append(process(&client, role, ProcessEvent::Started));
         let task = tokio::spawn(async move {
-            let ended = std::panic::AssertUnwindSafe(run(access, token.clone()))
-                .catch_unwind()
-                .await;
+            let running = std::panic::AssertUnwindSafe(run(access, token.clone())).catch_unwind();
+            let ended = match listener {
+                Some(listener) => running.with_subscriber(listener).await,
+                None => running.await,
+            };
             if !token.is_cancelled() {
                 journal.append(process(&name, role, ProcessEvent::Exited(exit_of(ended))));
             }

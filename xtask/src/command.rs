@@ -12,6 +12,7 @@ use crate::bench::{self, BenchArgs};
 use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
+use crate::envtest::{self, EnvtestAssetsArgs};
 use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
 use crate::out::eprintln;
@@ -64,6 +65,8 @@ enum Command {
     Capture(CaptureArgs),
     /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
+    /// Write the programs that envtest starts, kube-apiserver and etcd, which are this one
+    EnvtestAssets(EnvtestAssetsArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
     /// Repeat an experiment with which the documents argue, and hold what they say against it
@@ -162,6 +165,7 @@ fn obey(command: Command) -> Exit {
         Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
+        Command::EnvtestAssets(args) => envtest::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),

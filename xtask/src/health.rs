@@ -3,7 +3,7 @@
 //! Knows the names of metrics and where everything is read. What follows from it is the scheduler library's.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use capacity_scheduler::Options;
@@ -13,11 +13,14 @@ use suites::harness::RunOptions;
 use suites::harness::exposition::{Sample, Series, samples};
 use suites::harness::journal::{Change, Fact, RequestFact, What};
 use suites::harness::plan::Plan;
+use suites::harness::record;
 use suites::harness::scenario::Role;
+use suites::report::{IndicatorRecord, IndicatorState};
 
 use crate::Exit;
 use crate::out::println;
 use crate::reach::BoxError;
+use crate::snapshot::Snapshot;
 
 /// The resource that all of this is about.
 const RESOURCE: &str = "csistoragecapacities";
@@ -31,21 +34,21 @@ const REQUESTS: &str = "apiserver_request_total";
 /// A metric of every program that is written in Go: when it started, in seconds since 1970.
 const STARTED: &str = "process_start_time_seconds";
 
-/// The objects of a cluster, and what programs tell.
-#[derive(Default)]
+/// A cluster, and what programs tell.
 pub(crate) struct Known {
-    pub(crate) objects: Vec<Value>,
-    pub(crate) told: Told,
+    cluster: Snapshot,
+    told: Told,
 }
 
 impl Known {
-    /// Adds what metrics tell, which may be those of several programs.
-    pub(crate) fn read_metrics(&mut self, texts: &[String], now: Duration) {
+    /// A cluster whose programs, which may be several, tell these metrics.
+    pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
+        let mut told = Told::default();
         let read: Vec<Sample> = texts.iter().flat_map(|text| samples(text)).collect();
         let of = |name: &str| -> Vec<&Sample> { read.iter().filter(|it| it.series.name == name).collect() };
         let goals = of(GOAL);
         if !goals.is_empty() {
-            self.told.goal = Some(sum(&goals, |_| true));
+            told.goal = Some(sum(&goals, |_| true));
         }
         let is_capacity = |series: &Series| has(series, "method_name", |it| it.ends_with("/GetCapacity"));
         let calls: Vec<&Sample> = of(CALLS)
@@ -53,36 +56,46 @@ impl Known {
             .filter(|it| is_capacity(&it.series))
             .collect();
         if !calls.is_empty() {
-            self.told.calls = Some(Calls {
+            told.calls = Some(Calls {
                 all: sum(&calls, |_| true),
                 failed: sum(&calls, |series| has(series, "grpc_status_code", |it| it != "OK")),
             });
         }
         let requests = of(REQUESTS);
         if !requests.is_empty() {
-            self.told.requests = Some(Requests {
+            told.requests = Some(Requests {
                 over: texts.iter().find_map(|text| uptime(text, now)),
                 ..counted(&requests)
             });
         }
+        Self { cluster, told }
     }
 
     /// What a run showed.
-    pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Self {
-        Self {
-            objects: last_objects(facts),
+    pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Result<Self, BoxError> {
+        Ok(Self {
+            cluster: Snapshot::of_objects(last_objects(facts))?,
             told: Told {
                 answers: Some(answers(plan, facts)),
                 calls: Some(calls(facts)),
                 goal: None,
                 requests: Some(requests(facts)),
             },
-        }
+        })
+    }
+
+    fn indicators(&self) -> Result<Vec<Indicator>, BoxError> {
+        let observed = Observed {
+            objects: &self.cluster.objects,
+            inventory: &self.cluster.inventory,
+            told: &self.told,
+        };
+        Ok(observed.indicators(&Options::default().rules()?))
     }
 
     /// Prints every indicator by its question. Fails where one of them is bad.
     pub(crate) fn report(&self, json: bool) -> Result<Exit, BoxError> {
-        let indicators = Observed::new(&self.objects, &self.told)?.indicators(&Options::default().rules()?);
+        let indicators = self.indicators()?;
         match json {
             true => println!("{}", serde_json::to_string_pretty(&indicators)?),
             false => print(&indicators),
@@ -90,6 +103,23 @@ impl Known {
         let is_bad = indicators.iter().any(|indicator| indicator.state == State::Bad);
         Ok(if is_bad { Exit::Failed } else { Exit::Passed })
     }
+}
+
+/// The indicators of a run that is kept in a folder, for its record.
+pub(crate) fn of_kept(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
+    let (plan, facts) = record::load(folder)?;
+    let indicators = Known::of_run(&plan, &facts)?.indicators()?.into_iter();
+    let records = indicators.map(|indicator| IndicatorRecord {
+        question: indicator.question.words().to_owned(),
+        subject: indicator.subject,
+        state: match indicator.state {
+            State::Good => IndicatorState::Good,
+            State::Bad => IndicatorState::Bad,
+            State::Unknown => IndicatorState::Unknown,
+        },
+        told: indicator.told,
+    });
+    Ok(records.collect())
 }
 
 fn print(indicators: &[Indicator]) {

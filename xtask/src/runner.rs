@@ -23,7 +23,7 @@ use crate::runtime::runtime;
 use crate::selected::selected;
 use crate::summary::{announce, summarize};
 use crate::verdicts::exit_of;
-use crate::{Exit, apiserver, github, preflight};
+use crate::{Exit, apiserver, github, health, preflight};
 
 /// Which cases to run.
 pub(crate) enum Cases<'a> {
@@ -213,7 +213,7 @@ async fn run_all(
     };
     bar.finish_and_clear();
     report.seconds = started.elapsed().as_secs_f64();
-    report.cases = results.iter().map(CaseRecord::new).collect();
+    report.cases = results.iter().map(record).collect();
     for result in &results {
         report.add_findings(result, manifest.as_ref());
     }
@@ -238,6 +238,21 @@ async fn run_all(
     match cut {
         Some(Cut::Interrupted) => Exit::Interrupted,
         _ => exit_of(&results, &report),
+    }
+}
+
+/// The record of a case, with what an operator would have seen where something went wrong.
+fn record(result: &CaseResult) -> CaseRecord {
+    let kept = result
+        .folder
+        .as_ref()
+        .filter(|_| result.ended.explained().is_some());
+    CaseRecord {
+        // Objects that no scheduler can read make no indicators.
+        health: kept
+            .and_then(|folder| health::of_kept(folder).ok())
+            .unwrap_or_default(),
+        ..CaseRecord::new(result)
     }
 }
 

@@ -174,15 +174,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         );
         return Ok(Exit::Nothing);
     }
-    Ok(runtime()?.block_on(async {
-        tokio::select! {
-            exit = hold(selftest, args) => exit,
-            () = interrupted() => {
-                eprintln!("interrupted: nothing is said about what had not run");
-                Exit::Interrupted
-            }
-        }
-    }))
+    Ok(runtime()?.block_on(hold(selftest, args)))
 }
 
 /// The references or the programs of a manifest, broken as asked.
@@ -211,9 +203,27 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
 async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let (began, started) = (Instant::now(), jiff::Timestamp::now());
     let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
-    let trials: Vec<Trial> = selftest.run(|_| bar.inc(1)).await;
+    let mut made: Vec<Trial> = Vec::new();
+    let each = |trial: &Trial| {
+        bar.inc(1);
+        made.push(trial.clone());
+    };
+    let whole = tokio::select! {
+        trials = selftest.run(each) => Some(trials),
+        () = interrupted() => None,
+    };
     bar.finish_and_clear();
-    let mut report = SelftestReport::new(&selftest, &trials, command(args));
+    let partial = format!("interrupted after {} of {} runs", made.len(), selftest.size());
+    let mut report = match &whole {
+        Some(trials) => SelftestReport::new(&selftest, trials, command(args)),
+        None => {
+            let (part, trials) = selftest.finished(made);
+            SelftestReport {
+                partial: Some(partial),
+                ..SelftestReport::new(&part, &trials, command(args))
+            }
+        }
+    };
     report.started = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     report.seconds = began.elapsed().as_secs_f64();
     if args.json {
@@ -226,6 +236,9 @@ async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     {
         eprintln!("error: {error}");
         return Exit::Environment;
+    }
+    if whole.is_none() {
+        return Exit::Interrupted;
     }
     match (report.problems.is_empty(), report.undecided.is_empty()) {
         (false, _) => Exit::Failed,
@@ -302,6 +315,9 @@ fn summarize(report: &SelftestReport) {
         report.cases.len(),
         report.problems.len()
     );
+    if let Some(partial) = &report.partial {
+        println!("partial: {partial}; a defect is told where it met all its cases");
+    }
 }
 
 /// What was never violated of what cases name, by file and by case.

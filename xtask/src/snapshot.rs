@@ -105,7 +105,7 @@ impl Snapshot {
             }
         }
         let is_bound = |claim: &Arc<Claim>| claim.volume.is_some();
-        if snapshot.volumes.iter().next().is_none() && snapshot.claims.iter().any(is_bound) {
+        if snapshot.volumes.is_empty() && snapshot.claims.iter().any(is_bound) {
             gaps.push(
                 "no PersistentVolume objects, although claims are bound: are pv missing in the dump?"
                     .to_owned(),

@@ -65,11 +65,13 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     let cores = std::thread::available_parallelism().map_or(4, usize::from);
     let jobs = preflight::jobs(args.jobs.unwrap_or(cores * per_core))?;
     let roles = roles(chosen.manifest.as_ref());
+    let swept = std::cell::Cell::new(0);
     Ok(runtime()?.block_on(async {
         tokio::select! {
-            exit = all(args, &scenarios, &chosen, jobs, &roles) => exit,
+            exit = all(args, &scenarios, &chosen, jobs, &roles, &swept) => exit,
             () = interrupted() => {
-                eprintln!("interrupted: nothing is said about what had not run");
+                let (swept, all) = (swept.get(), scenarios.len());
+                eprintln!("interrupted: {swept} of {all} cases were swept and are told above; nothing is said about the others");
                 Exit::Interrupted
             }
         }
@@ -101,10 +103,19 @@ fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     }
 }
 
-async fn all(args: &SweepArgs, scenarios: &[Scenario], chosen: &Chosen, jobs: usize, roles: &[Role]) -> Exit {
+/// Sweeps one case after the other, and counts those that were.
+async fn all(
+    args: &SweepArgs,
+    scenarios: &[Scenario],
+    chosen: &Chosen,
+    jobs: usize,
+    roles: &[Role],
+    swept: &std::cell::Cell<usize>,
+) -> Exit {
     let mut worst = Exit::Nothing;
     for scenario in scenarios {
         let exit = one(args, scenario, chosen, jobs, roles).await;
+        swept.set(swept.get() + 1);
         worst = match (worst, exit) {
             (Exit::Nothing | Exit::Passed, exit) => exit,
             (worst, Exit::Passed) => worst,

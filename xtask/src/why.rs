@@ -296,7 +296,7 @@ impl Source {
     /// What is known of the cluster, with what programs tell of themselves.
     async fn known(&self, metrics: &[PathBuf]) -> Result<Known, BoxError> {
         if let Some((plan, facts)) = self.facts().await? {
-            return Ok(Known::of_run(&plan, &facts));
+            return Known::of_run(&plan, &facts);
         }
         let mut texts = health::texts(metrics)?;
         let snapshot = match self.file.is_empty() {
@@ -308,12 +308,7 @@ impl Source {
                 snapshot
             }
         };
-        let mut known = Known {
-            objects: snapshot.objects,
-            ..Known::default()
-        };
-        known.read_metrics(&texts, health::since_1970()?);
-        Ok(known)
+        Ok(Known::of_cluster(snapshot, &texts, health::since_1970()?))
     }
 
     /// The run that is meant, if one is.

@@ -1,4 +1,7 @@
 //! What a server is set to: its options and limits, and the release that it plays.
 
+pub(crate) mod admission;
+pub(crate) mod network;
 pub(crate) mod options;
 pub(crate) mod release;
+pub(crate) mod signer;

@@ -1,8 +1,12 @@
 //! What may be chosen about a server. Does not know how the choices are carried out.
 
+use crate::config::admission::Admission;
+use crate::config::network::Network;
 use crate::config::release::Release;
+use crate::config::signer::Signer;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Options of an [`ApiServer`](crate::ApiServer).
@@ -16,15 +20,25 @@ pub struct ServerOptions {
     /// There are no kubelets: pods that are bound to a node are deleted at once instead of waiting for a grace
     /// period to be confirmed, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
     pub kubelet_less: bool,
-    /// Put the `kubernetes.io/pvc-protection` and `kubernetes.io/pv-protection` finalizers on new claims and
-    /// volumes, as the StorageObjectInUseProtection admission plugin does. A controller has to remove them.
-    pub storage_protection: bool,
+    /// The admission plugins that are on. Where there are no kubelets, nodes are not tainted and service accounts are not
+    /// looked for whatever is set.
+    pub admission: Admission,
     /// How long events are kept after they were last written.
     pub event_ttl: Duration,
+    /// How often states that are older than that become unreadable: lists that are cut into pages end with `410 Expired`
+    /// after one to two of these. Watches go on for as long as `history` reaches back.
+    pub compaction: Duration,
     /// Who decides what users may do.
     pub authorization: Authorization,
     /// Give every namespace its service account `default`, as the controller manager does.
     pub default_service_accounts: bool,
+    /// Which addresses and ports services get, and where the server says that it is.
+    pub network: Network,
+    /// The authority that has signed the certificates of clients, in PEM: extension servers read it from the config map
+    /// `kube-system/extension-apiserver-authentication`.
+    pub client_authority: Option<String>,
+    /// Signs the client certificates that are asked for and granted, as the controller manager does; unset: nobody does.
+    pub signer: Option<Signer>,
     /// What peers are granted.
     pub limits: Limits,
     /// The release of Kubernetes whose API is served. Where KEP-1472 is not concerned, 1.36 is served whatever is set.
@@ -40,6 +54,9 @@ pub struct ServerOptions {
     /// How long every request over a connection is on its way before the server sees it. In simulated time it keeps a client that repeats
     /// itself without a pause from keeping the clock where it is.
     pub latency: Duration,
+    /// Where webhooks are that are named by a service: addresses by `namespace/name`, whatever the port of the service is. Services that
+    /// are not here are looked for in their endpoints and endpoint slices.
+    pub services: BTreeMap<String, SocketAddr>,
     /// The time of day that `creationTimestamp`, `deletionTimestamp` and managed fields are written with.
     pub clock: fn() -> Timestamp,
 }
@@ -97,13 +114,18 @@ impl Default for ServerOptions {
             history: 100_000,
             watch_queue: 16_384,
             kubelet_less: true,
-            storage_protection: false,
+            admission: Admission::default(),
             event_ttl: Duration::from_secs(60 * 60),
+            compaction: Duration::from_secs(5 * 60),
             authorization: Authorization::default(),
             default_service_accounts: false,
+            network: Network::default(),
+            client_authority: None,
+            signer: None,
             removed_versions: false,
             seed: None,
             latency: Duration::ZERO,
+            services: BTreeMap::new(),
             clock: Timestamp::now,
             limits: Limits::default(),
             release: Release::default(),

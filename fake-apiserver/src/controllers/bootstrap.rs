@@ -1,5 +1,7 @@
 //! What kube-apiserver makes when it starts: priority classes, namespaces, its record of tokens, default roles.
 
+use super::flows;
+use super::itself::{self, SERVER};
 use super::namespaces::add_account;
 use super::roles;
 use crate::access::rbac;
@@ -14,8 +16,6 @@ use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The field manager of what the server writes by itself.
-const SERVER: &str = "kube-apiserver";
 /// The client that these writes are reported as.
 const CLIENT: &str = "system:apiserver";
 /// Namespaces that exist from the start.
@@ -31,6 +31,8 @@ pub(crate) fn create(store: &Store) {
         create_namespace(&mut store.begin(&client), name);
     }
     track_tokens(&mut store.begin(&client));
+    itself::create(&mut store.begin(&client));
+    flows::create(&mut store.begin(&client));
     if store.options().authorization == Authorization::Rbac {
         create_roles(&mut store.begin(&client));
     }

@@ -3,9 +3,7 @@
 //! Plays the controllers of the real server's extension API: naming, establishing and finalizing. Each step is a write of
 //! its own, as there, and all are done when the request is answered.
 
-use crate::kinds::definition::{
-    CLEANUP, Names, accepted, condition, conflicts, is_true, kinds, set_condition,
-};
+use crate::kinds::definition::{CLEANUP, accepted, condition, conflicts, is_true, kinds, set_condition};
 use crate::kinds::{CUSTOM_RESOURCE_DEFINITION as DEFINITION, Part};
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -27,7 +25,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, name: &str) {
     if metadata::is_deleting(&found.value) {
         return finish(txn, name, &found);
     }
-    let named = give_names(txn, name, &found.value);
+    let named = give_names(txn, &found.value);
     let Some(named) = named else {
         return serve(txn, &found.value);
     };
@@ -62,10 +60,9 @@ fn serve(txn: &mut Txn<'_>, definition: &Value) {
 }
 
 /// The definition with the names that it gets, and established if it got them; none where it has them already.
-fn give_names(txn: &Txn<'_>, name: &str, definition: &Value) -> Option<Value> {
+fn give_names(txn: &Txn<'_>, definition: &Value) -> Option<Value> {
     let mut changed = definition.clone();
-    let taken = names_of_others(txn, name, json::string(&definition["spec"], "group"));
-    let refused = conflicts(&mut changed, &taken);
+    let refused = conflicts(&mut changed, &txn.names_of_others(definition));
     let before = is_true(definition, "Established");
     let accepted = match &refused {
         None => condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
@@ -94,17 +91,6 @@ fn give_names(txn: &Txn<'_>, name: &str, definition: &Value) -> Option<Value> {
     (changed != *definition).then_some(changed)
 }
 
-/// The names that other definitions of a group have.
-fn names_of_others(txn: &Txn<'_>, name: &str, group: &str) -> Names {
-    let all = txn.snapshot(&DEFINITION).objects;
-    let others = all.values().filter(|other| {
-        metadata::text(&other.value, "name") != name && other.value["spec"]["group"] == group
-    });
-    others.fold(Names::default(), |names, other| {
-        names.with(&other.value["status"]["acceptedNames"])
-    })
-}
-
 /// A definition has gone: so has what it made, and others may have its names.
 fn retire(txn: &mut Txn<'_>, name: &str) {
     let Some((plural, group)) = name.split_once('.') else {
@@ -116,15 +102,9 @@ fn retire(txn: &mut Txn<'_>, name: &str) {
 
 /// Looks again at the definitions of a group that have not got their names.
 fn reconsider(txn: &mut Txn<'_>, name: &str, group: &str) {
-    let all = txn.snapshot(&DEFINITION).objects;
-    let waiting = all.values().filter(|other| {
-        let other = &other.value;
-        other["spec"]["group"] == group
-            && metadata::text(other, "name") != name
-            && !is_true(other, "NamesAccepted")
-    });
-    for other in waiting {
-        settle(txn, metadata::text(&other.value, "name"));
+    let waiting = txn.definitions_without_names(group).into_iter();
+    for other in waiting.filter(|other| other != name) {
+        settle(txn, &other);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::verbs::remove;
 
 /// Removes the objects whose time has come. The next request does so, whichever it is.
 pub(crate) fn expire(txn: &mut Txn<'_>) {
+    txn.compact();
     while let Some((kind, key)) = txn.next_expired() {
         if let Some(object) = txn.get(&kind, &key) {
             remove::collect(txn, &Target::of(&kind, &object.value), &object, None);

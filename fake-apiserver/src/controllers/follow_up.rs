@@ -1,6 +1,6 @@
 //! What follows from the changes of a transaction.
 
-use super::{definitions, namespaces};
+use super::{definitions, flows, namespaces, policies, services, signer};
 use crate::store::{FollowUp, Txn};
 
 /// Does what the changes of a transaction have left to the controllers, under the same lock.
@@ -10,7 +10,15 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
             FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
             FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
             FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),
+            FollowUp::Service { old, new } => {
+                let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| &*object.value));
+                services::settle(txn, old, new);
+            }
+            FollowUp::Flow => flows::settle(txn),
+            FollowUp::Signing(key) => signer::settle(txn, &key),
+            FollowUp::Quota(key) => txn.recount(&key),
             FollowUp::Definition(name) => definitions::settle(txn, &name),
+            FollowUp::Policy(name) => policies::settle(txn, &name),
             FollowUp::InstanceGone { group, plural } => {
                 definitions::settle(txn, &format!("{plural}.{group}"));
             }

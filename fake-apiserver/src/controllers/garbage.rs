@@ -97,14 +97,37 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         return write(txn, kind, object, "ownerReferences", kept);
     }
     // Whoever waits for this object waits for its dependents as well.
-    let blocks =
-        states.contains(&Owner::Waiting) && !txn.dependents(metadata::text(&object.value, "uid")).is_empty();
+    let dependents = match states.contains(&Owner::Waiting) {
+        true => txn.dependents(metadata::text(&object.value, "uid")),
+        false => Vec::new(),
+    };
+    let blocks = !dependents.is_empty();
+    let is_ring = dependents.iter().any(|(_, each)| is_waiting(&each.value));
+    let unblocked = is_ring.then(|| unblock(txn, kind, object)).flatten();
+    let object = unblocked.as_ref().unwrap_or(object);
     let finalizers = metadata::finalizers(&object.value);
     let propagation = [ORPHAN, FOREGROUND]
         .into_iter()
         .find(|finalizer| finalizers.contains(finalizer));
     let propagation = propagation.or(blocks.then_some(FOREGROUND));
     remove::collect(txn, &Target::of(kind, &object.value), object, propagation);
+}
+
+/// Whether an owner is being deleted and waits for its dependents.
+fn is_waiting(object: &Value) -> bool {
+    metadata::is_deleting(object) && metadata::finalizers(object).contains(&FOREGROUND)
+}
+
+/// Takes it out of an object that it blocks the deletion of its owners: where owners and dependents form a ring, each would
+/// wait for the next for ever. Returns what has become of it.
+fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<Object>> {
+    let mut references = object.value["metadata"]["ownerReferences"].clone();
+    for reference in references.as_array_mut().into_iter().flatten() {
+        reference["blockOwnerDeletion"] = false.into();
+    }
+    write(txn, kind, object, "ownerReferences", references);
+    let target = Target::of(kind, &object.value);
+    txn.get(kind, &target.key())
 }
 
 /// Whether an owner is of a kind that is not served now.
@@ -141,8 +164,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     }
     match txn.get(&kind, &kind.key(Some(namespace), text("name"))) {
         Some(owner) if metadata::text(&owner.value, "uid") == text("uid") => {
-            let deletes = metadata::finalizers(&owner.value).contains(&FOREGROUND);
-            if deletes && metadata::is_deleting(&owner.value) {
+            if is_waiting(&owner.value) {
                 Owner::Waiting
             } else {
                 Owner::Solid

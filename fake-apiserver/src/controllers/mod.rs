@@ -7,10 +7,15 @@
 mod bootstrap;
 mod definitions;
 mod expiry;
+mod flows;
 mod follow_up;
 mod garbage;
+mod itself;
 mod namespaces;
+mod policies;
 mod roles;
+mod services;
+mod signer;
 
 pub(crate) use bootstrap::create as bootstrap;
 pub(crate) use expiry::expire;

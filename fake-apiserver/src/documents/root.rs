@@ -28,7 +28,7 @@ pub(crate) fn paths(api: &Api) -> Value {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
-    paths.extend(["/healthz", "/livez", "/metrics"].map(str::to_owned));
+    paths.extend(["/healthz", "/livez", "/metrics", "/metrics/slis"].map(str::to_owned));
     paths.extend(["/openapi/v2", "/openapi/v3"].map(str::to_owned));
     paths.extend(
         openapi::places(api)

@@ -81,6 +81,9 @@ pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
     if kind.review.is_some() {
         return vec!["create"];
     }
+    if kind.told.is_some() {
+        return vec!["get", "list"];
+    }
     if let Some(defined) = kind.defined() {
         let is_ending = |verb: &&str| !defined.is_ending || !MAKING.contains(verb);
         return DEFINED_VERBS.into_iter().filter(is_ending).collect();
@@ -114,7 +117,7 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
         };
     let own = kind.subresources.iter().map(|sub| {
         let verbs: &[&str] = match sub {
-            Subresource::Approval | Subresource::Scale => &STATUS_VERBS,
+            Subresource::Approval | Subresource::EphemeralContainers | Subresource::Scale => &STATUS_VERBS,
             Subresource::Binding | Subresource::Eviction | Subresource::Token => &["create"],
             Subresource::Finalize => &["update"],
         };

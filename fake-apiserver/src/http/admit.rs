@@ -29,7 +29,11 @@ pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result
             .clone()
             .unwrap_or_else(|| store.authenticator().anonymous().clone())
     };
-    known.unwrap_or_else(|| Ok(nobody()))
+    match (known, &endpoint.certified) {
+        (Some(known), _) => known,
+        (None, Some(certified)) => certified.clone().ok_or_else(Status::unauthorized),
+        (None, None) => Ok(nobody()),
+    }
 }
 
 /// The user on whose behalf a request is sent: mostly the sender.

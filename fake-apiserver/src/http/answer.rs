@@ -13,17 +13,24 @@ use super::route::Route;
 use super::stream::WatchBody;
 use super::untaken::Untaken;
 use super::{deadline, gzip, non_resource, offload, payload, respond};
-use crate::execute;
+use crate::execute::{self, Execution, Progress};
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::perturb::Blow;
+use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Reply, Target, WatchPlan};
 use hyper::body::Incoming;
-use hyper::header::USER_AGENT;
+use hyper::header::{HeaderName, USER_AGENT};
 use hyper::{Request, Response};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// Which headers say where a request would have been queued.
+const FLOW: [HeaderName; 2] = [
+    HeaderName::from_static("x-kubernetes-pf-flowschema-uid"),
+    HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid"),
+];
 
 /// A perturbation cuts the connection instead of answering.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +82,11 @@ pub(super) async fn answer(
     };
     let response = outcome.map(|outcome| {
         outcome.report(&head, service);
-        outcome.respond(&head, hold)
+        let mut response = outcome.respond(&head, hold);
+        for (name, uid) in FLOW.into_iter().zip(head.flow.iter().flatten()) {
+            response.headers_mut().insert(name, uid.clone());
+        }
+        response
     });
     drop(flight);
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
@@ -212,12 +223,10 @@ impl Exchange<'_> {
             agent,
             stale: self.stale,
         };
-        let (executing, is_long) = (store.clone(), offload::may_take_long(&call));
-        let executed = offload::run(is_long, move || execute::execute(&executing, call));
         let Reply {
             outcome,
             mut warnings,
-        } = executed.await;
+        } = carry_out(store, call).await;
         warnings.splice(0..0, target.kind.advice(store.profile()));
         let answer = match outcome {
             Ok(Answer::Watch(plan)) => match head.accept.unstreamed() {
@@ -257,6 +266,24 @@ impl Exchange<'_> {
         {
             store.reached(asked).await;
         }
+    }
+}
+
+/// Carries a request out, and waits for the webhooks that have to be asked.
+async fn carry_out(store: &Arc<Store>, call: Call) -> Reply {
+    let (is_long, kind) = (offload::may_take_long(&call), call.target.kind.clone());
+    let mut execution = Execution::new(store, call);
+    loop {
+        let executing = store.clone();
+        let waiting = match offload::run(is_long, move || execution.attempt(&executing)).await {
+            Progress::Done(reply) if kind.conversion().is_none() => return reply,
+            Progress::Done(reply) => return Box::pin(execute::convert(store, &kind, reply)).await,
+            Progress::Waits(waiting) => waiting,
+        };
+        if waiting.is_hopeless() {
+            return waiting.given_up();
+        }
+        execution = Box::pin(waiting.answered(store)).await;
     }
 }
 

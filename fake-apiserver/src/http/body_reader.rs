@@ -151,7 +151,8 @@ impl Purpose<'_> {
     fn expected(self, version: &str) -> (&str, &'static str) {
         match self.target.part {
             _ if self.is_deletion() => ("v1", "DeleteOptions"),
-            Part::Main | Part::Status | Part::Sub(Subresource::Approval) => (version, self.target.kind.kind),
+            Part::Main | Part::Status => (version, self.target.kind.kind),
+            Part::Sub(sub) if sub.is_of_whole() => (version, self.target.kind.kind),
             Part::Sub(Subresource::Scale) => ("autoscaling/v1", "Scale"),
             Part::Sub(_) => ("", ""),
         }

@@ -14,24 +14,97 @@ struct Check {
     is_well: fn(&Store, &CancellationToken) -> bool,
 }
 
-const CHECKS: [Check; 3] = [
+const ALL: &[&str] = &["healthz", "livez", "readyz"];
+const READY: &[&str] = &["readyz"];
+
+/// A check of what is done when the server starts: once it answers, all of that is.
+const fn settled(name: &'static str) -> Check {
     Check {
-        name: "ping",
-        endpoints: &["healthz", "livez", "readyz"],
+        name,
+        endpoints: ALL,
         is_well: |_, _| true,
-    },
+    }
+}
+
+/// In the order of the real server, and by its names.
+const CHECKS: &[Check] = &[
+    settled("ping"),
+    settled("log"),
     Check {
         // The store can be locked and has what every cluster has: the namespaces were written.
-        name: "storage",
-        endpoints: &["healthz", "livez", "readyz"],
+        name: "etcd",
+        endpoints: ALL,
         is_well: |store, _| store.revision() > 1,
     },
     Check {
+        endpoints: READY,
+        ..settled("etcd-readiness")
+    },
+    Check {
+        endpoints: READY,
+        ..settled("informer-sync")
+    },
+    settled("poststarthook/start-apiserver-admission-initializer"),
+    settled("poststarthook/generic-apiserver-start-informers"),
+    settled("poststarthook/priority-and-fairness-config-consumer"),
+    settled("poststarthook/priority-and-fairness-filter"),
+    settled("poststarthook/storage-object-count-tracker-hook"),
+    settled("poststarthook/start-apiextensions-informers"),
+    settled("poststarthook/start-apiextensions-controllers"),
+    settled("poststarthook/crd-informer-synced"),
+    settled("poststarthook/start-system-namespaces-controller"),
+    settled("poststarthook/start-cluster-authentication-info-controller"),
+    settled("poststarthook/start-kube-apiserver-identity-lease-controller"),
+    settled("poststarthook/start-kube-apiserver-identity-lease-garbage-collector"),
+    settled("poststarthook/start-legacy-token-tracking-controller"),
+    settled("poststarthook/start-service-ip-repair-controllers"),
+    settled("poststarthook/rbac/bootstrap-roles"),
+    settled("poststarthook/scheduling/bootstrap-system-priority-classes"),
+    settled("poststarthook/priority-and-fairness-config-producer"),
+    settled("poststarthook/bootstrap-controller"),
+    settled("poststarthook/start-kubernetes-service-cidr-controller"),
+    settled("poststarthook/aggregator-reload-proxy-client-cert"),
+    settled("poststarthook/start-kube-aggregator-informers"),
+    settled("poststarthook/apiservice-status-local-available-controller"),
+    settled("poststarthook/apiservice-status-remote-available-controller"),
+    settled("poststarthook/apiservice-registration-controller"),
+    settled("poststarthook/apiservice-discovery-controller"),
+    settled("poststarthook/kube-apiserver-autoregistration"),
+    settled("poststarthook/apiservice-openapi-controller"),
+    settled("poststarthook/apiservice-openapiv3-controller"),
+    settled("poststarthook/storage-readiness"),
+    settled("autoregister-completion"),
+    Check {
         name: "shutdown",
-        endpoints: &["readyz"],
+        endpoints: READY,
         is_well: |_, stop| !stop.is_cancelled(),
     },
 ];
+
+/// The checks as service level indicators (`/metrics/slis`).
+pub(super) fn indicators(store: &Store, stop: &CancellationToken) -> String {
+    let (mut now, mut total) = (String::new(), String::new());
+    for check in CHECKS {
+        for of in check.endpoints {
+            let labels = format!("name={:?},type={of:?}", check.name);
+            let is_well = (check.is_well)(store, stop);
+            let status = if is_well { "success" } else { "error" };
+            now.push_str(&format!(
+                "kubernetes_healthcheck{{{labels}}} {}\n",
+                u8::from(is_well)
+            ));
+            total.push_str(&format!(
+                "kubernetes_healthchecks_total{{{labels},status={status:?}}} 1\n"
+            ));
+        }
+    }
+    format!(
+        "# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single healthcheck.\n\
+         # TYPE kubernetes_healthcheck gauge\n{now}\
+         # HELP kubernetes_healthchecks_total [STABLE] This metric records the results of all healthcheck.\n\
+         # TYPE kubernetes_healthchecks_total counter\n{total}"
+    )
+}
 
 /// Answers a path below one of the three endpoints; `None` where there is no such check.
 pub(super) fn answer(
@@ -42,10 +115,9 @@ pub(super) fn answer(
     stop: &CancellationToken,
 ) -> Option<Plain> {
     let all = CHECKS.iter().filter(|check| check.endpoints.contains(&endpoint));
-    let chosen: Vec<&Check> = match rest {
-        [] => all.collect(),
-        [name] => vec![all.into_iter().find(|check| check.name == name)?],
-        _ => return None,
+    let chosen: Vec<&Check> = match rest.join("/") {
+        name if name.is_empty() => all.collect(),
+        name => vec![all.into_iter().find(|check| check.name == name)?],
     };
     let excluded = params.all("exclude");
     let mut lines = String::new();

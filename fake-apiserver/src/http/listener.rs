@@ -3,6 +3,7 @@
 //! Owns the bounds on connections. Does not know what requests ask for.
 
 use super::answer::answer;
+use super::client_certificate;
 use super::endpoint::Endpoint;
 use super::patience::Patient;
 use super::service::Service;
@@ -20,7 +21,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -42,7 +42,7 @@ const ACCEPT_FAILURES_MAX: u32 = 600;
 /// How a listener serves.
 pub(crate) struct Listening {
     /// TLS, unless the listener speaks plain HTTP.
-    tls: Option<TlsAcceptor>,
+    tls: Option<Tls>,
     /// The user of requests without a token; anonymous where there is none.
     tokenless: Option<Arc<User>>,
 }
@@ -59,7 +59,7 @@ impl Listening {
     /// With TLS.
     pub(crate) fn tls(tls: &Tls) -> Self {
         Self {
-            tls: Some(tls.acceptor()),
+            tls: Some(tls.clone()),
             tokenless: None,
         }
     }
@@ -78,6 +78,7 @@ pub(crate) async fn serve(
     let endpoint = Endpoint {
         service: service.clone(),
         tokenless: listening.tokenless,
+        certified: None,
         stop: stop.clone(),
     };
     let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));
@@ -136,6 +137,7 @@ pub(crate) async fn serve_connection(
     let endpoint = Endpoint {
         service: service.clone(),
         tokenless: None,
+        certified: None,
         stop: shutdown,
     };
     connection(endpoint, stream, service.store.limits()).await;
@@ -144,7 +146,7 @@ pub(crate) async fn serve_connection(
 /// Serves one connection from its first byte; the place is free again when it has ended.
 async fn accept(
     endpoint: Endpoint,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Tls>,
     stream: TcpStream,
     limits: Limits,
     _place: OwnedSemaphorePermit,
@@ -156,14 +158,28 @@ async fn accept(
     let Some(tls) = tls else {
         return connection(endpoint, stream, limits).await;
     };
-    let handshake = tokio::time::timeout(limits.handshake, tls.accept(stream));
+    let handshake = tokio::time::timeout(limits.handshake, tls.acceptor().accept(stream));
     let shaken = tokio::select! {
         biased;
         shaken = handshake => shaken,
         () = endpoint.stop.cancelled() => return,
     };
     match shaken {
-        Ok(Ok(stream)) => connection(endpoint, stream, limits).await,
+        Ok(Ok(stream)) => {
+            let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+            let certified = chain
+                .first()
+                .map(|first| client_certificate::user(first).filter(|_| tls.trusts(chain)));
+            connection(
+                Endpoint {
+                    certified,
+                    ..endpoint
+                },
+                stream,
+                limits,
+            )
+            .await;
+        }
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }

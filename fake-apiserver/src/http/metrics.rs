@@ -16,6 +16,9 @@ use std::time::{Duration, SystemTime};
 /// The media type of the text.
 pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// The media type of text that is no OpenMetrics.
+pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// Seconds; the buckets of the real server.
 const BUCKETS: [f64; 24] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
@@ -146,9 +149,16 @@ impl Metrics {
         }
     }
 
-    /// Everything, in the OpenMetrics text format.
-    pub(crate) fn text(&self) -> String {
+    /// Everything, in the OpenMetrics text format. Seats are those of priority levels, which come and go.
+    pub(crate) fn text(&self, seats: &[(String, i64)]) -> String {
         let mut text = String::new();
+        let name = "apiserver_flowcontrol_nominal_limit_seats";
+        text.push_str(&format!(
+            "# HELP {name} Seats of a priority level by its shares.\n# TYPE {name} gauge\n"
+        ));
+        for (level, seats) in seats {
+            text.push_str(&format!("{name}{{priority_level={level:?}}} {seats}\n"));
+        }
         encode(&mut text, &self.registry).expect("a String takes all that is written to it");
         text
     }

@@ -6,6 +6,8 @@ mod admit;
 mod answer;
 mod body;
 mod body_reader;
+mod client_certificate;
+mod converting;
 mod deadline;
 mod endpoint;
 mod gzip;

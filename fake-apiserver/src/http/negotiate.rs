@@ -94,6 +94,15 @@ impl Offer<'_> {
         }
     }
 
+    /// The refusal of a table of what has no rows.
+    fn untabled(self) -> Option<Status> {
+        let kind = self.kind.filter(|kind| kind.review.is_some())?;
+        let (group, plural) = (kind.group, kind.plural);
+        Some(Status::no_such_form_because(format!(
+            "the resource {plural}.{group} does not support being converted to a Table"
+        )))
+    }
+
     /// Whether there is a protobuf form; custom resources have none.
     fn has_protobuf(self) -> bool {
         self.kind
@@ -163,6 +172,9 @@ impl Accept {
     /// The refusal of the metadata of one object where a list is asked for, or the other way round. It comes when all
     /// else has been judged.
     pub(super) fn misfit(self, headers: &HeaderMap, offer: Offer<'_>) -> Option<Status> {
+        if let Self::Table(_) = self {
+            return offer.untabled();
+        }
         if !matches!(self, Self::Metadata(_) | Self::ProtobufMetadata(_)) {
             return None;
         }

@@ -33,7 +33,15 @@ pub(super) fn answer(
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
-        NonResource::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
+        NonResource::Metrics => {
+            let limits = endpoint.service.store.limits();
+            let seats = endpoint.service.store.seats(limits.reading + limits.changing);
+            respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text(&seats))
+        }
+        NonResource::Indicators => {
+            let text = health::indicators(&endpoint.service.store, &endpoint.stop);
+            respond::typed(200, metrics::TEXT, text)
+        }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
         NonResource::Paths => respond::json(200, &root::paths(api), head.pretty),
         NonResource::Swagger => openapi::swagger(api, request.headers())

@@ -111,6 +111,15 @@ pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
     }
 }
 
+/// A status in JSON.
+pub(super) fn status_body(status: &Status, pretty: bool) -> Bytes {
+    let text = match pretty {
+        true => serde_json::to_string_pretty(status),
+        false => serde_json::to_string(status).map(|text| text + "\n"),
+    };
+    text.expect("texts and numbers are JSON").into()
+}
+
 pub(super) fn bytes(value: &Value) -> Bytes {
     let mut out = BytesMut::new();
     json::write(&mut out, value);

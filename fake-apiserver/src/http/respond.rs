@@ -7,7 +7,9 @@ use super::gzip::Zipped;
 use super::inflight::RequestHold;
 use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
-use super::render::{bytes, document_body, list_body, object_body, plain_list, prettier, yaml_body};
+use super::render::{
+    bytes, document_body, list_body, object_body, plain_list, prettier, status_body, yaml_body,
+};
 use super::stream::WatchBody;
 use super::{protobuf, warnings};
 use crate::documents::discovery::Cached;
@@ -103,7 +105,13 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
             (200, Ok(Bytes::new()))
         }
         Answer::Object { code, object } => (code, object_body(kind, &object, form)),
-        Answer::Status(success) => (success.code, Ok(document_body(&success.to_value(), form.accept))),
+        Answer::Status(success) if form.accept == Accept::Yaml || form.accept.is_protobuf() => {
+            (success.code, Ok(document_body(&success.to_value(), form.accept)))
+        }
+        Answer::Status(success) => {
+            let plain = in_json(success.code, status_body(&success, form.pretty));
+            return Ok(plain.header(CACHE_CONTROL, HeaderValue::from_static("no-cache, private")));
+        }
         Answer::List(plan) => (200, list_body(kind, plan.cut(), form)),
         // Watches are streamed; they do not come here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
@@ -147,7 +155,10 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
         Accept::ProtobufMetadata(_) => Accept::Json,
         other => other,
     };
-    let mut response = document(status.code, &status.to_value(), accept, pretty);
+    let mut response = match accept {
+        Accept::Protobuf | Accept::Yaml => document(status.code, &status.to_value(), accept, pretty),
+        _ => in_json(status.code, status_body(status, pretty)),
+    };
     let wait = status
         .details
         .as_ref()
@@ -195,6 +206,10 @@ pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
     } else {
         bytes(value)
     };
+    in_json(code, body)
+}
+
+fn in_json(code: u16, body: Bytes) -> Plain {
     Plain {
         code,
         headers: vec![(CONTENT_TYPE, JSON)],

@@ -35,6 +35,8 @@ pub(super) enum NonResource {
     /// One of the three endpoints of health, and what follows it.
     Health(&'static str, Vec<String>),
     Metrics,
+    /// `/metrics/slis`: the checks of health as indicators.
+    Indicators,
     Version,
     Paths,
     Discovery(DiscoveryDocument),
@@ -70,6 +72,7 @@ impl Route {
                 Self::NonResource(NonResource::Health(which, rest))
             }
             ["metrics"] => Self::NonResource(NonResource::Metrics),
+            ["metrics", "slis"] => Self::NonResource(NonResource::Indicators),
             ["version"] => Self::NonResource(NonResource::Version),
             ["openapi", "v2"] => Self::NonResource(NonResource::Swagger),
             ["openapi", "v3"] => Self::NonResource(NonResource::OpenApi(None)),
@@ -190,6 +193,7 @@ impl Route {
                 Self::NonResource(
                     NonResource::Health(..)
                         | NonResource::Metrics
+                        | NonResource::Indicators
                         | NonResource::Swagger
                         | NonResource::OpenApi(_)
                 ) | Self::Unknown
@@ -343,11 +347,18 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     if kind.review.is_some() {
         return (method == Method::POST && target.name.is_none() && scoped).then_some(Verb::Create);
     }
+    if kind.told.is_some() {
+        return match (method, target.name.is_some()) {
+            (&Method::GET, true) => Some(Verb::Get),
+            (&Method::GET, false) => Some(Verb::List),
+            _ => None,
+        };
+    }
     // These are read and written as objects are.
-    let whole = matches!(
-        target.part,
-        Part::Main | Part::Status | Part::Sub(Subresource::Approval | Subresource::Scale)
-    );
+    let whole = match target.part {
+        Part::Main | Part::Status => true,
+        Part::Sub(sub) => sub.is_of_whole() || sub == Subresource::Scale,
+    };
     match (method, target.part, target.name.is_some()) {
         (&Method::GET, Part::Main, false) if watch => Some(Verb::Watch),
         (&Method::GET, Part::Main, false) => Some(Verb::List),

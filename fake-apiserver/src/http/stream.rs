@@ -2,8 +2,9 @@
 //!
 //! Owns timers and frames. What is sent and in which order is the watcher's business.
 
+use super::converting::Converting;
 use super::negotiate::{Accept, AnswerForm};
-use super::render::{bytes, document_body, object_body};
+use super::render::{bytes, document_body, object_body, status_body};
 use super::table;
 use crate::http::metrics::Flight;
 use crate::kinds::Kind;
@@ -50,6 +51,8 @@ pub(super) struct WatchBody {
     _flight: Flight,
     /// Ends a hold of the watch.
     held: Option<Pin<Box<Sleep>>>,
+    /// Events whose objects a webhook converts.
+    converting: Option<Converting>,
 }
 
 enum Source {
@@ -101,6 +104,7 @@ impl WatchBody {
             stop: Box::pin(stop.cancelled_owned()),
             _flight: flight,
             held: None,
+            converting: None,
         }
     }
 
@@ -114,17 +118,20 @@ impl WatchBody {
         if self.stop.as_mut().poll(cx).is_ready() {
             return Poll::Ready(self.end(WatchEnd::Shutdown));
         }
+        if self.converting.is_some() {
+            let frame = ready!(self.poll_converted(&watcher, cx));
+            return Poll::Ready(Some(frame));
+        }
         loop {
             match watcher.take(EVENTS_PER_FRAME, self.store.activity(), cx) {
                 Batch::Events { events, .. } if events.is_empty() => {}
-                Batch::Events { events, counted } => {
-                    let (frame, sent) = self.frame(&events);
-                    self.store.delivered(&watcher, &events[..sent]);
-                    self.store.activity().done(counted);
-                    if sent < events.len() {
-                        self.end(WatchEnd::Failed);
-                    }
+                Batch::Events { events, counted } if self.kind.conversion().is_some() => {
+                    self.converting = Some(Converting::new(&self.store, &self.kind, events, counted));
+                    let frame = ready!(self.poll_converted(&watcher, cx));
                     return Poll::Ready(Some(frame));
+                }
+                Batch::Events { events, counted } => {
+                    return Poll::Ready(Some(self.send(&watcher, &events, counted)));
                 }
                 Batch::Complete(revision) if self.marks_end => {
                     return Poll::Ready(Some(self.bookmark(revision, true)));
@@ -141,6 +148,34 @@ impl WatchBody {
                 Batch::Pending => return self.poll_timers(&watcher, cx),
             }
         }
+    }
+
+    /// Sends events.
+    fn send(&mut self, watcher: &Watcher, events: &[Delivered], counted: usize) -> Bytes {
+        let (frame, sent) = self.frame(events);
+        self.store.delivered(watcher, &events[..sent]);
+        self.store.activity().done(counted);
+        if sent < events.len() {
+            self.end(WatchEnd::Failed);
+        }
+        frame
+    }
+
+    /// Sends events when their objects are converted. A failure to convert them ends the watch.
+    fn poll_converted(&mut self, watcher: &Arc<Watcher>, cx: &mut Context<'_>) -> Poll<Bytes> {
+        let Some(converting) = &mut self.converting else {
+            return Poll::Ready(Bytes::new());
+        };
+        let (outcome, events, counted) = ready!(converting.poll(cx));
+        self.converting = None;
+        Poll::Ready(match outcome {
+            Ok(()) => self.send(watcher, &events, counted),
+            Err(failure) => {
+                self.store.activity().done(counted);
+                self.end(WatchEnd::Failed);
+                one("ERROR", &failure.to_value(), self.form.accept)
+            }
+        })
     }
 
     fn poll_timers(&mut self, watcher: &Arc<Watcher>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -168,7 +203,7 @@ impl WatchBody {
                 Ok(piece) => pieces.push(piece),
                 Err(failure) => {
                     let sent = pieces.len();
-                    pieces.push(one("ERROR", &failure.to_value(), self.form.accept));
+                    pieces.push(error(&failure, self.form.accept));
                     return (joined(pieces), sent);
                 }
             }
@@ -250,7 +285,7 @@ impl WatchBody {
             return None;
         };
         self.store.watch_failed(&client, id, &self.kind);
-        Some(one("ERROR", &status.to_value(), self.form.accept))
+        Some(error(&status, self.form.accept))
     }
 
     fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
@@ -263,6 +298,9 @@ impl WatchBody {
 
 impl Drop for WatchBody {
     fn drop(&mut self) {
+        if let Some(converting) = self.converting.take() {
+            self.store.activity().done(converting.counted);
+        }
         self.end(WatchEnd::Client);
     }
 }
@@ -289,6 +327,16 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
 fn one(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
     put(&mut out, accept, event, &document_body(object, accept));
+    out.freeze()
+}
+
+/// The event that a failure is.
+fn error(failure: &Status, accept: Accept) -> Bytes {
+    if accept.is_protobuf() {
+        return one("ERROR", &failure.to_value(), accept);
+    }
+    let mut out = BytesMut::new();
+    put(&mut out, accept, "ERROR", &status_body(failure, false));
     out.freeze()
 }
 

@@ -1,13 +1,17 @@
 //! The certificates of a server: an authority made for it, and a certificate that the authority has signed.
 //!
-//! Owns their making and the TLS parameters. Nothing is kept on disk: every server has an authority of its own.
+//! Owns their making and the TLS parameters. Nothing is kept on disk.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     IsCa, KeyPair, KeyUsagePurpose,
 };
-use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -35,12 +39,47 @@ const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 pub struct Tls {
     authority_pem: Arc<str>,
     acceptor: TlsAcceptor,
+    /// Knows the certificates of clients that are good.
+    clients: Option<Arc<dyn ClientCertVerifier>>,
 }
 
-/// No certificates could be made; the source of randomness or the clock of the system is out of order.
+/// Certificates cannot be made or used.
 #[derive(Debug, thiserror::Error)]
-#[error("the server certificate could not be made: {0}; check the clock of this machine")]
-pub struct TlsError(String);
+pub enum TlsError {
+    /// No certificates could be made; the source of randomness or the clock of the system is out of order.
+    #[error("the server certificate could not be made: {0}; check the clock of this machine")]
+    Unmade(String),
+    /// A text that should hold certificates or a key does not, or they do not go together.
+    #[error("{what} cannot be used: {why}; give it in PEM")]
+    Unusable {
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A certificate with its key, in PEM.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The certificate, and those that lead to its authority.
+    pub chain_pem: String,
+    /// The key, as PKCS #8.
+    pub key_pem: String,
+}
+
+impl Certificate {
+    /// Makes an authority and a certificate for the loopback addresses, the usual names within a cluster and the
+    /// address given, if it is another one. The chain ends with the authority.
+    pub fn generate(address: IpAddr) -> Result<Self, TlsError> {
+        let mut names: Vec<String> = NAMES.map(str::to_owned).to_vec();
+        let address = address.to_string();
+        if !names.contains(&address) {
+            names.push(address);
+        }
+        certificates(names).map_err(|error| TlsError::Unmade(error.to_string()))
+    }
+}
 
 impl Tls {
     /// Makes an authority and a certificate for the loopback addresses, the usual names within a cluster and the
@@ -48,24 +87,41 @@ impl Tls {
     ///
     /// HTTP/1.1 and HTTP/2 are offered by ALPN.
     pub fn generate(address: IpAddr) -> Result<Self, TlsError> {
-        let mut names: Vec<String> = NAMES.map(str::to_owned).to_vec();
-        let address = address.to_string();
-        if !names.contains(&address) {
-            names.push(address);
-        }
-        let made = certificates(names).map_err(|error| TlsError(error.to_string()))?;
+        Self::of(&Certificate::generate(address)?, None)
+    }
+
+    /// Serves with a certificate of the caller's. Clients may come with certificates that `client_authority` has signed, in
+    /// PEM: they are the user that the common name names, in the groups that the organizations are.
+    pub fn of(certificate: &Certificate, client_authority: Option<&str>) -> Result<Self, TlsError> {
+        let unusable = |what| move |why: String| TlsError::Unusable { what, why };
+        let chain = certificates_of(&certificate.chain_pem).map_err(unusable("the server certificate"))?;
+        let key = PrivateKeyDer::from_pem_slice(certificate.key_pem.as_bytes());
+        let key = key.map_err(|error| unusable("the key of the server certificate")(error.to_string()))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let refused = |error: rustls::Error| TlsError(error.to_string());
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
-            .map_err(refused)?
-            .with_no_client_auth()
-            .with_single_cert(vec![made.certificate], made.key)
-            .map_err(refused)?;
+            .map_err(|error| TlsError::Unmade(error.to_string()))?;
+        let clients: Option<Arc<dyn ClientCertVerifier>> = match client_authority {
+            None => None,
+            Some(pem) => {
+                let roots = roots(pem).map_err(unusable("the authority of clients"))?;
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build();
+                let unusable = unusable("the authority of clients");
+                Some(verifier.map_err(|error| unusable(error.to_string()))?)
+            }
+        };
+        let builder = match clients.clone() {
+            None => builder.with_no_client_auth(),
+            Some(clients) => builder.with_client_cert_verifier(Arc::new(AnyClient(clients))),
+        };
+        let config = builder.with_single_cert(chain, key);
+        let unusable = unusable("the server certificate");
+        let mut config = config.map_err(|error| unusable(error.to_string()))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self {
-            authority_pem: made.authority_pem.into(),
+            authority_pem: last(&certificate.chain_pem).into(),
             acceptor: Arc::new(config).into(),
+            clients,
         })
     }
 
@@ -87,15 +143,87 @@ impl Tls {
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         self.acceptor.clone()
     }
+
+    /// Whether a chain of certificates that a client has come with is good.
+    pub(crate) fn trusts(&self, chain: &[CertificateDer<'_>]) -> bool {
+        let Some((clients, (first, rest))) = self.clients.as_ref().zip(chain.split_first()) else {
+            return false;
+        };
+        clients.verify_client_cert(first, rest, UnixTime::now()).is_ok()
+    }
 }
 
-struct Made {
-    authority_pem: String,
-    certificate: rustls::pki_types::CertificateDer<'static>,
-    key: PrivateKeyDer<'static>,
+/// Lets clients in whatever their certificates are, or without any: it is their requests that are refused. They prove all the
+/// same that they have the key.
+#[derive(Debug)]
+struct AnyClient(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for AnyClient {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
 }
 
-fn certificates(names: Vec<String>) -> Result<Made, rcgen::Error> {
+/// The certificates of a text; there has to be one.
+fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    match all {
+        Ok(all) if all.is_empty() => Err("there is no certificate in it".to_owned()),
+        Ok(all) => Ok(all),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn roots(pem: &str) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates_of(pem)? {
+        roots.add(certificate).map_err(|error| error.to_string())?;
+    }
+    Ok(roots)
+}
+
+/// The last certificate of a chain.
+fn last(chain: &str) -> &str {
+    let begin = chain.rfind("-----BEGIN CERTIFICATE-----");
+    &chain[begin.unwrap_or_default()..]
+}
+
+fn certificates(names: Vec<String>) -> Result<Certificate, rcgen::Error> {
     let mut authority = CertificateParams::default();
     authority.distinguished_name = named("fake-apiserver authority");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -110,10 +238,9 @@ fn certificates(names: Vec<String>) -> Result<Made, rcgen::Error> {
     limit(&mut server);
     let key = KeyPair::generate()?;
     let certificate = server.signed_by(&key, &authority)?;
-    Ok(Made {
-        authority_pem: authority.pem(),
-        certificate: certificate.der().clone(),
-        key: PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+    Ok(Certificate {
+        chain_pem: format!("{}{}", certificate.pem(), authority.pem()),
+        key_pem: key.serialize_pem(),
     })
 }
 

@@ -1,6 +1,7 @@
-//! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever called.
+//! admissionregistration.k8s.io: policies and webhooks, as resources. Their rules are in `registration`.
 
-use super::{Generation, PLAIN, Row};
+use super::hooks::{Hooks, NO_HOOKS};
+use super::{Generation, PLAIN, Row, registration};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, Cell, Column, NAME, integer, text};
@@ -13,8 +14,15 @@ const REGISTRATION: Row = Row {
     namespaced: false,
     generation: Generation::FromCreation,
     unconditional_update: false,
-    caveat: Some("admission policies and webhooks are stored here, and never asked"),
+    registers: true,
     ..PLAIN
+};
+
+/// Conditions are judged when they are new.
+const WEBHOOK: Hooks = Hooks {
+    validate_create: registration::webhook_conditions,
+    validate_update: registration::changed_conditions,
+    ..NO_HOOKS
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
@@ -30,6 +38,11 @@ pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
         AGE,
     ],
     life: Life::since(36),
+    hooks: Hooks {
+        default: registration::default_policy,
+        validate: registration::mutating_policy,
+        ..NO_HOOKS
+    },
     ..REGISTRATION
 };
 
@@ -41,6 +54,11 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
     singular: "mutatingadmissionpolicybinding",
     columns: POLICY_BINDING,
     life: Life::since(36),
+    hooks: Hooks {
+        default: registration::default_binding,
+        validate: registration::mutating_binding,
+        ..NO_HOOKS
+    },
     ..REGISTRATION
 };
 
@@ -50,6 +68,11 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
     columns: WEBHOOKS,
+    hooks: Hooks {
+        default: |object| registration::default_webhooks(object, true),
+        validate: registration::mutating_webhooks,
+        ..WEBHOOK
+    },
     ..REGISTRATION
 };
 
@@ -65,6 +88,11 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
         AGE,
     ],
     life: Life::since(30),
+    hooks: Hooks {
+        default: registration::default_policy,
+        validate: registration::validating_policy,
+        ..NO_HOOKS
+    },
     ..REGISTRATION
 };
 
@@ -74,6 +102,11 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
     singular: "validatingadmissionpolicybinding",
     columns: POLICY_BINDING,
     life: Life::since(30),
+    hooks: Hooks {
+        default: registration::default_binding,
+        validate: registration::validating_binding,
+        ..NO_HOOKS
+    },
     ..REGISTRATION
 };
 
@@ -83,6 +116,11 @@ pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
     columns: WEBHOOKS,
+    hooks: Hooks {
+        default: |object| registration::default_webhooks(object, false),
+        validate: registration::validating_webhooks,
+        ..WEBHOOK
+    },
     ..REGISTRATION
 };
 

@@ -6,16 +6,16 @@
 use super::KINDS;
 use super::kind::Kind;
 use crate::config::release::Profile;
-use std::collections::{BTreeMap, HashMap};
+use imbl::{HashMap, OrdMap};
 use std::sync::{Arc, LazyLock};
 
 static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(Arc::default);
 
-/// The resources that there are.
+/// The resources that there are. Clones share what is the same in both.
 #[derive(Clone, Default)]
 pub(crate) struct Catalogue {
     /// What definitions have made, by group and plural name; the preferred version is first.
-    groups: BTreeMap<&'static str, BTreeMap<&'static str, Arc<[Kind]>>>,
+    groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
     /// The same by number.
     by_shelf: HashMap<usize, Arc<[Kind]>>,
 }
@@ -99,14 +99,14 @@ impl Catalogue {
 
     /// All resources, served or not.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Kind> {
-        let defined = self.groups.values().flat_map(BTreeMap::values);
+        let defined = self.groups.values().flat_map(OrdMap::values);
         KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
     /// The resources of a group, served or not.
     pub(crate) fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Kind> {
         let built_in = KINDS.iter().filter(move |kind| kind.group == group);
-        let defined = self.groups.get(group).into_iter().flat_map(BTreeMap::values);
+        let defined = self.groups.get(group).into_iter().flat_map(OrdMap::values);
         built_in.chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
@@ -134,7 +134,7 @@ impl Catalogue {
     pub(crate) fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let is_it = |found: &&Kind| found.kind == kind && found.has_version(api_version);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let defined = self.groups.get(group).into_iter().flat_map(BTreeMap::values);
+        let defined = self.groups.get(group).into_iter().flat_map(OrdMap::values);
         let mut all = KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()));
         all.find(is_it)
     }

@@ -1,7 +1,7 @@
 //! certificates.k8s.io: requests are stored and shown; nothing signs them.
 
 use super::row::not_supported;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -9,7 +9,7 @@ use crate::kinds::columns::{AGE, NAME, condition, text};
 use crate::machinery::json;
 use crate::machinery::selector::selectable;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     kind: "CertificateSigningRequest",
@@ -23,12 +23,9 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {
-        create: |object, _| {
-            // The requestor is never taken from the body, and hooks do not know the user: it stays empty.
-            for field in ["username", "uid", "groups", "extra"] {
-                json::member(object, "spec").remove(field);
-            }
-        },
+        create: name_requester,
+        // What was asked for, and by whom, stays.
+        update: |new, old, _| json::assign(new, "spec", old["spec"].clone()),
         ..NO_HOOKS
     },
     columns: &[
@@ -42,6 +39,23 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     life: Life::since(19),
     ..PLAIN
 };
+
+/// The request says who has sent it, whatever it said before.
+fn name_requester(object: &mut Value, setting: &Setting<'_>) {
+    let spec = json::slot(object, "spec");
+    for field in ["username", "uid", "groups", "extra"] {
+        json::assign(spec, field, Value::Null);
+    }
+    let Some(by) = setting.requester else { return };
+    json::assign(spec, "username", by.name.into());
+    json::assign(spec, "groups", by.groups.into());
+    if !by.uid.is_empty() {
+        json::assign(spec, "uid", by.uid.into());
+    }
+    if !by.extra.is_empty() {
+        json::assign(spec, "extra", json!(by.extra));
+    }
+}
 
 fn requested_duration(request: &Value, now: Timestamp) -> Value {
     let seconds = request["spec"]["expirationSeconds"].as_i64();

@@ -6,11 +6,13 @@
 use super::definition::is_true;
 use super::printer::PrinterColumn;
 use super::row::{NAME, NAMESPACE, Row, not_supported};
+use crate::machinery::json;
 use crate::machinery::selector::Selectable;
 use crate::rules::Rules;
 use crate::structural::Schema;
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A resource that a definition has made, in one version.
 pub(crate) struct Defined {
@@ -33,6 +35,8 @@ pub(crate) struct Defined {
     pub(crate) deprecation: Option<String>,
     /// What of the definition says what it makes.
     pub(super) origin: Arc<Origin>,
+    /// The webhook that brings objects from one version to another; none where the server does that.
+    pub(crate) conversion: Option<Arc<Conversion>>,
     /// The definition is being deleted: no objects are made any more.
     pub(crate) is_ending: bool,
 }
@@ -43,6 +47,36 @@ pub(crate) struct ScalePaths {
     pub(crate) replicas: Vec<String>,
     pub(crate) observed: Vec<String>,
     pub(crate) selector: Option<Vec<String>>,
+}
+
+/// A webhook that brings objects from one version to another.
+#[derive(Debug)]
+pub(crate) struct Conversion {
+    /// No other one has this number, not even of the same definition before it was changed.
+    pub(crate) number: u64,
+    /// Where it is, as the definition has it.
+    pub(crate) client: Value,
+    /// The version of reviews that it is sent; none that is known.
+    pub(crate) version: Option<&'static str>,
+}
+
+static CONVERSIONS: AtomicU64 = AtomicU64::new(0);
+
+impl Conversion {
+    pub(super) fn read(conversion: &Value) -> Option<Arc<Self>> {
+        if conversion["strategy"] != "Webhook" {
+            return None;
+        }
+        let webhook = &conversion["webhook"];
+        let versions = json::texts(&webhook["conversionReviewVersions"]);
+        let mut versions = versions.into_iter();
+        Some(Arc::new(Self {
+            number: CONVERSIONS.fetch_add(1, Ordering::Relaxed),
+            client: webhook["clientConfig"].clone(),
+            version: versions
+                .find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version)),
+        }))
+    }
 }
 
 /// What of a definition says what it makes.

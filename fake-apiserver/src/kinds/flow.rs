@@ -1,9 +1,10 @@
-//! flowcontrol.apiserver.k8s.io: stored and shown. Requests are never queued.
+//! flowcontrol.apiserver.k8s.io: requests are told which flow they belong to, and never queued.
 
-use super::{Generation, PLAIN, Row};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
+use crate::machinery::json;
 use serde_json::Value;
 
 const FLOW_CONTROL: Row = Row {
@@ -19,6 +20,10 @@ pub(super) static FLOW_SCHEMA: Row = Row {
     kind: "FlowSchema",
     plural: "flowschemas",
     singular: "flowschema",
+    hooks: Hooks {
+        default: |object| fill(&mut object["spec"], &[("matchingPrecedence", 1000)]),
+        ..NO_HOOKS
+    },
     columns: &[
         NAME,
         text("PriorityLevel", Text("/spec/priorityLevelConfiguration/name")),
@@ -37,6 +42,10 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
     singular: "prioritylevelconfiguration",
+    hooks: Hooks {
+        default: level_default,
+        ..NO_HOOKS
+    },
     columns: &[
         NAME,
         text("Type", Text("/spec/type")),
@@ -60,6 +69,37 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
     ],
     ..FLOW_CONTROL
 };
+
+/// Sets numbers that are not there, or zero.
+fn fill(members: &mut Value, numbers: &[(&str, i64)]) {
+    for (name, number) in numbers {
+        if members[*name].as_i64().unwrap_or_default() == 0 {
+            json::assign(members, name, (*number).into());
+        }
+    }
+}
+
+fn level_default(object: &mut Value) {
+    if object["spec"]["type"] == "Exempt" {
+        json::member(&mut object["spec"], "exempt");
+        let exempt = &mut object["spec"]["exempt"];
+        json::default_member(exempt, "nominalConcurrencyShares", 0);
+        return json::default_member(exempt, "lendablePercent", 0);
+    }
+    let limited = object.pointer_mut("/spec/limited");
+    let Some(limited) = limited.filter(|limited| limited.is_object()) else {
+        return;
+    };
+    json::default_member(limited, "nominalConcurrencyShares", 30);
+    json::default_member(limited, "lendablePercent", 0);
+    let queuing = limited.pointer_mut("/limitResponse/queuing");
+    if let Some(queuing) = queuing.filter(|queuing| queuing.is_object()) {
+        fill(
+            queuing,
+            &[("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)],
+        );
+    }
+}
 
 fn dangles(schema: &Value) -> Value {
     let status = condition(schema, "Dangling").and_then(|one| one["status"].as_str());

@@ -4,6 +4,7 @@ use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
 use crate::machinery::faults::Faults;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What a kind does to its objects. All run with the whole object.
 pub(crate) struct Hooks {
@@ -23,6 +24,10 @@ pub(crate) struct Hooks {
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
     /// The rules for a change of the status; the second is the old one.
     pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
+    /// What a write to a subresource that has the form of the object itself leaves of the new object; the second is the old.
+    pub(crate) separate: fn(&mut Value, &Value),
+    /// The rules for such a change; the second is the old one.
+    pub(crate) validate_part: fn(&Value, &Value, &mut Faults),
     /// Warnings about a written object; the second value is the old object, or null.
     pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// The rules for a change that not all releases have.
@@ -35,6 +40,17 @@ pub(crate) struct Setting<'a> {
     pub(crate) now: &'a str,
     pub(crate) options: &'a ServerOptions,
     pub(crate) profile: Profile,
+    /// Who writes; none where the server itself does.
+    pub(crate) requester: Option<Requester<'a>>,
+}
+
+/// Who writes an object, as far as objects tell.
+#[derive(Clone, Copy)]
+pub(crate) struct Requester<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) uid: &'a str,
+    pub(crate) groups: &'a [String],
+    pub(crate) extra: &'a BTreeMap<String, Vec<String>>,
 }
 
 /// Hooks that do nothing.
@@ -47,6 +63,8 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     validate_create: |_, _| {},
     validate_update: |_, _, _| {},
     validate_status: |_, _, _| {},
+    separate: |_, _| {},
+    validate_part: |_, _, _| {},
     warn: |_, _| Vec::new(),
     validate_update_then: |_, _, _, _| {},
 };

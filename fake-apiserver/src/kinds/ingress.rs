@@ -3,6 +3,7 @@
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
 use super::{Generation, Row};
+use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, first, or, text};
@@ -31,6 +32,7 @@ pub(super) static INGRESS: Row = Row {
     singular: "ingress",
     short_names: &["ing"],
     status: true,
+    admission: &[Plugin::DefaultIngressClass],
     generation: Generation::FromCreation,
     columns: &[
         NAME,

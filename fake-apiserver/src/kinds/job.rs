@@ -1,11 +1,12 @@
 //! Jobs and cron jobs: stored and shown; nothing runs them.
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, pod, template_rules};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, text, wide};
+use crate::machinery::faults::Faults;
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata};
 use jiff::Timestamp;
@@ -26,6 +27,7 @@ pub(super) static CRON_JOB: Row = Row {
     short_names: &["cj"],
     hooks: Hooks {
         default: cron_job_default,
+        validate: |object, faults| template_rules::CRON_JOB.validate(object, faults),
         ..NO_HOOKS
     },
     columns: &[
@@ -72,9 +74,15 @@ pub(super) static JOB: Row = Row {
     kind: "Job",
     plural: "jobs",
     singular: "job",
+    orphans: Some(Some(
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
+         propagationPolicy=Orphan to suppress this warning",
+    )),
     hooks: Hooks {
         default: job_default,
         create: job_create,
+        validate: |object, faults| template_rules::JOB.validate(object, faults),
+        validate_update: job_update,
         ..NO_HOOKS
     },
     selectable: &[selectable("status.successful", &["/status/succeeded"])],
@@ -108,6 +116,18 @@ fn job_default(object: &mut Value) {
     }
     if let Some(template) = object.pointer_mut("/spec/template") {
         pod::template_default(template);
+    }
+}
+
+/// What a job does is settled when it is made.
+fn job_update(new: &Value, old: &Value, faults: &mut Faults) {
+    template_rules::selector_update(new, old, faults);
+    // Where the pods of a job may run is open until it starts.
+    let is_open = old["spec"]["suspend"] == true && old["status"]["startTime"].is_null();
+    let settled = ["completionMode", "podFailurePolicy"].into_iter();
+    for name in settled.chain((!is_open).then_some("template")) {
+        let field = format!("spec.{name}");
+        faults.unchanged(&field, &new["spec"][name], &old["spec"][name]);
     }
 }
 

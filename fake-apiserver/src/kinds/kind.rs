@@ -4,7 +4,7 @@
 //! Does not know which resources there are.
 
 use super::columns::Columns;
-use super::defined::Defined;
+use super::defined::{Conversion, Defined};
 use super::row::Row;
 use crate::config::release::Profile;
 use crate::machinery::selector::Selectable;
@@ -50,6 +50,11 @@ impl Kind {
             Source::Table(_) => None,
             Source::Defined(defined, _) => Some(defined),
         }
+    }
+
+    /// The webhook that brings objects from one version to another, if there is one.
+    pub(crate) fn conversion(&self) -> Option<&Conversion> {
+        self.defined()?.conversion.as_deref()
     }
 
     /// The resource whose objects are stored: this one, or the one that it is a view of.

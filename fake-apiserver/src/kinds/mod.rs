@@ -9,6 +9,7 @@ mod autoscaler;
 mod catalogue;
 mod certificates;
 pub(crate) mod columns;
+mod component_status;
 mod config_map;
 mod csi_driver;
 mod csi_node;
@@ -37,6 +38,7 @@ mod printer;
 mod priority_class;
 mod quota;
 mod rbac;
+mod registration;
 mod resource;
 mod review;
 mod row;
@@ -45,22 +47,25 @@ mod secret;
 mod selectors;
 mod service;
 mod service_account;
+mod service_rules;
 mod shown;
 mod storage_class;
+mod template_rules;
 pub(crate) mod token_lifetime;
+pub(crate) mod usage;
 mod volume;
 mod volume_attachment;
 mod volume_attributes_class;
 mod workload;
 
 pub(crate) use catalogue::{Api, Catalogue};
-pub(crate) use defined::{Defined, ScalePaths};
-pub(crate) use hooks::Setting;
+pub(crate) use defined::{Conversion, Defined, ScalePaths};
+pub(crate) use hooks::{Requester, Setting};
 pub(crate) use kind::{Kind, Shape};
 pub(crate) use part::{Part, Subresource};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Admission, Generation, Grants, Review};
+pub(crate) use row::{Generation, Grants, Review};
 
 use hooks::{Hooks, NO_HOOKS};
 use row::{PLAIN, Row, View};
@@ -68,6 +73,7 @@ use row::{PLAIN, Row, View};
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.
 pub(crate) static KINDS: &[Kind] = &[
+    Kind::table(&component_status::COMPONENT_STATUS),
     Kind::table(&config_map::CONFIG_MAP),
     Kind::table(&endpoints::ENDPOINTS),
     Kind::table(&event::EVENT),
@@ -144,14 +150,41 @@ pub(crate) static KINDS: &[Kind] = &[
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
 pub(crate) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION);
+/// The kinds by which the server is found, and those of what services are given.
+pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
+pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);
+pub(crate) static IP_ADDRESS: Kind = Kind::table(&network::IP_ADDRESS);
+pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
+pub(crate) static SERVICE_CIDR: Kind = Kind::table(&network::SERVICE_CIDR);
 /// Kinds that admission and eviction look at.
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
 pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);
 pub(crate) static RUNTIME_CLASS: Kind = Kind::table(&runtime_class::RUNTIME_CLASS);
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
+/// The kind of requests for certificates.
+pub(crate) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind::table(&certificates::CERTIFICATE_SIGNING_REQUEST);
+/// Kinds that say which flow a request belongs to.
+pub(crate) static FLOW_SCHEMA: Kind = Kind::table(&flow::FLOW_SCHEMA);
+pub(crate) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION);
+/// Kinds by which admission keeps to bounds.
+pub(crate) static INGRESS_CLASS: Kind = Kind::table(&ingress::INGRESS_CLASS);
+pub(crate) static LIMIT_RANGE: Kind = Kind::table(&quota::LIMIT_RANGE);
+pub(crate) static RESOURCE_QUOTA: Kind = Kind::table(&quota::RESOURCE_QUOTA);
 /// The kind of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
+/// The kinds that say which webhooks are asked about requests.
+pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Kind =
+    Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION);
+pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: Kind =
+    Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION);
+/// The kinds that say which policies hold.
+pub(crate) static MUTATING_ADMISSION_POLICY: Kind = Kind::table(&admission::MUTATING_ADMISSION_POLICY);
+pub(crate) static MUTATING_ADMISSION_POLICY_BINDING: Kind =
+    Kind::table(&admission::MUTATING_ADMISSION_POLICY_BINDING);
+pub(crate) static VALIDATING_ADMISSION_POLICY: Kind = Kind::table(&admission::VALIDATING_ADMISSION_POLICY);
+pub(crate) static VALIDATING_ADMISSION_POLICY_BINDING: Kind =
+    Kind::table(&admission::VALIDATING_ADMISSION_POLICY_BINDING);
 /// The kinds that decide who may do what.
 pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);

@@ -4,6 +4,7 @@ use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Join, Labels, Of};
 use crate::kinds::columns::{AGE, NAME, or, text};
+use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::names::Complaints;
 use serde_json::{Value, json};
@@ -42,6 +43,7 @@ pub(super) static NETWORK_POLICY: Row = Row {
     generation: Generation::FromCreation,
     hooks: Hooks {
         default: policy_default,
+        validate: policy_validate,
         ..NO_HOOKS
     },
     columns: &[NAME, text("Pod-Selector", Labels("/spec/podSelector")), AGE],
@@ -58,6 +60,51 @@ fn policy_default(object: &mut Value) {
         } else {
             json!(["Ingress"])
         };
+    }
+}
+
+/// A range of ports begins with a number, and ends after it.
+fn policy_validate(object: &Value, faults: &mut Faults) {
+    for way in ["ingress", "egress"] {
+        for (i, rule) in json::list(&object["spec"][way]).iter().enumerate() {
+            for (j, port) in json::list(&rule["ports"]).iter().enumerate() {
+                let at = format!("spec.{way}[{i}].ports[{j}]");
+                policy_port(port, &at, faults);
+            }
+        }
+    }
+}
+
+fn policy_port(port: &Value, at: &str, faults: &mut Faults) {
+    const PORT: &str = "must be between 1 and 65535, inclusive";
+    let is_port = |number: i64| (1..=65_535).contains(&number);
+    if let Some(protocol) = port["protocol"].as_str() {
+        faults.one_of(&format!("{at}.protocol"), protocol, &["SCTP", "TCP", "UDP"]);
+    }
+    if let Some(number) = port["port"].as_i64().filter(|number| !is_port(*number)) {
+        faults.invalid(format!("{at}.port"), number, PORT);
+    }
+    let Some(end) = port["endPort"].as_i64() else {
+        return;
+    };
+    match &port["port"] {
+        Value::Null => {
+            let text = "may not be specified when `port` is not specified";
+            faults.invalid(format!("{at}.endPort"), end, text);
+        }
+        Value::String(_) => {
+            let text = "may not be specified when `port` is non-numeric";
+            faults.invalid(format!("{at}.endPort"), end, text);
+        }
+        first => {
+            if first.as_i64().is_some_and(|first| end < first) {
+                let text = "must be greater than or equal to `port`";
+                faults.invalid(format!("{at}.endPort"), first.clone(), text);
+            }
+            if !is_port(end) {
+                faults.invalid(format!("{at}.endPort"), end, PORT);
+            }
+        }
     }
 }
 

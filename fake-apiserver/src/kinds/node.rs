@@ -3,6 +3,7 @@
 use super::pod::resources;
 use super::row::not_supported;
 use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
+use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
 use crate::machinery::faults::Faults;
@@ -83,7 +84,8 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
     // Kubelets are not configured through the server any more.
     json::assign(&mut object["spec"], "configSource", Value::Null);
     json::assign(&mut object["status"], "config", Value::Null);
-    if setting.options.kubelet_less {
+    let taints = setting.options.admission.has(Plugin::TaintNodesByCondition);
+    if setting.options.kubelet_less || !taints {
         return;
     }
     let taints = json::member(object, "spec")

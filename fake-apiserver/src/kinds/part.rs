@@ -18,6 +18,8 @@ pub(crate) enum Subresource {
     Approval,
     /// `pods/binding`.
     Binding,
+    /// `pods/ephemeralcontainers`: containers that come to look into a running pod.
+    EphemeralContainers,
     /// `pods/eviction`.
     Eviction,
     /// `namespaces/finalize`.
@@ -39,9 +41,10 @@ impl Part {
 }
 
 impl Subresource {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Approval,
         Self::Binding,
+        Self::EphemeralContainers,
         Self::Eviction,
         Self::Finalize,
         Self::Scale,
@@ -53,11 +56,17 @@ impl Subresource {
         Self::ALL.into_iter().find(|sub| sub.as_str() == name)
     }
 
+    /// Whether it is the object itself that is read and written there, and only a part of it changes.
+    pub(crate) fn is_of_whole(self) -> bool {
+        matches!(self, Self::Approval | Self::EphemeralContainers)
+    }
+
     /// The last segment of its path.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
             Self::Binding => "binding",
+            Self::EphemeralContainers => "ephemeralcontainers",
             Self::Finalize => "finalize",
             Self::Eviction => "eviction",
             Self::Scale => "scale",
@@ -68,7 +77,7 @@ impl Subresource {
     /// Group, version and kind of what is sent to it; none where that is the object itself.
     pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
         match self {
-            Self::Approval | Self::Finalize => None,
+            Self::Approval | Self::EphemeralContainers | Self::Finalize => None,
             Self::Binding => Some(("", "v1", "Binding")),
             Self::Eviction => Some(("policy", "v1", "Eviction")),
             Self::Scale => Some(("autoscaling", "v1", "Scale")),

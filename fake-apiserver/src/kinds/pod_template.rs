@@ -1,6 +1,6 @@
 //! PodTemplate: stored and shown.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod, template_rules};
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
 
@@ -17,6 +17,7 @@ pub(super) static POD_TEMPLATE: Row = Row {
                 pod::template_default(template);
             }
         },
+        validate: |object, faults| template_rules::pod_template(&object["template"], "template", faults),
         ..NO_HOOKS
     },
     columns: &[

@@ -1,6 +1,6 @@
-//! LimitRange and ResourceQuota: stored and shown; nothing enforces them.
+//! LimitRange and ResourceQuota. What they bound is kept to by admission; what is used is counted with every commit.
 
-use super::{PLAIN, Row};
+use super::{Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -14,7 +14,10 @@ pub(super) static LIMIT_RANGE: Row = Row {
     short_names: &["limits"],
     create_on_update: true,
     columns: columns::NAME_AND_CREATION,
-    caveat: Some("limits are stored here, and not enforced"),
+    hooks: Hooks {
+        default: limit_range_default,
+        ..NO_HOOKS
+    },
     ..PLAIN
 };
 
@@ -31,9 +34,30 @@ pub(super) static RESOURCE_QUOTA: Row = Row {
         text("Limit", Of(|o| quota(o, true))),
         AGE,
     ],
-    caveat: Some("quotas are stored here, and not enforced"),
     ..PLAIN
 };
+
+/// A container may have at most what it gets if it does not say, and asks for what it is limited to.
+fn limit_range_default(object: &mut Value) {
+    for limit in json::entries(object, "/spec/limits") {
+        if limit["type"] != "Container" {
+            continue;
+        }
+        for (from, to) in [
+            ("max", "default"),
+            ("default", "defaultRequest"),
+            ("min", "defaultRequest"),
+        ] {
+            let Some(amounts) = limit[from].as_object().cloned() else {
+                continue;
+            };
+            let members = json::member(limit, to);
+            for (name, amount) in amounts {
+                members.entry(name).or_insert(amount);
+            }
+        }
+    }
+}
 
 /// What is used and what is there, of limits or of requests.
 fn quota(quota: &Value, of_limits: bool) -> Value {

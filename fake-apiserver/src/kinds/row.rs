@@ -5,6 +5,7 @@
 use super::columns::{Column, NAME_AND_AGE};
 use super::hooks::{Hooks, NO_HOOKS};
 use super::part::{Part, Subresource};
+use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
 use crate::machinery::json;
@@ -49,6 +50,9 @@ pub(crate) struct Row {
     pub(crate) returns_deleted: bool,
     /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
     pub(crate) meta_checked_twice: bool,
+    /// Dependents stay where a deletion does not say what becomes of them; a warning to those who do not say so where the
+    /// real server has one.
+    pub(crate) orphans: Option<Option<&'static str>>,
     /// The grace period of a deletion in seconds, by the object and `gracePeriodSeconds` of the request; none for kinds
     /// without one.
     pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
@@ -58,8 +62,10 @@ pub(crate) struct Row {
     pub(crate) undeletable: &'static [&'static str],
     /// Objects are kept for a while only (`ServerOptions::event_ttl`).
     pub(crate) expires: bool,
-    /// Admission plugins that look at other objects, in the order in which they run.
-    pub(crate) admission: &'static [Admission],
+    /// Admission plugins that look at other objects, in the order in which they run. Quotas are about all kinds.
+    pub(crate) admission: &'static [Plugin],
+    /// Objects say who is asked about requests: webhooks and policies. They themselves are never asked about.
+    pub(crate) registers: bool,
     /// What objects grant to users: a user can grant only permissions that they have themselves.
     pub(crate) grants: Option<Grants>,
     /// The version in which the real server stores objects, where it is another one.
@@ -72,11 +78,13 @@ pub(crate) struct Row {
     pub(crate) columns: &'static [Column],
     /// Objects are not stored: to create one is to have it answered.
     pub(crate) review: Option<Review>,
+    /// Objects are not stored: they are told when they are asked for.
+    pub(crate) told: Option<fn() -> Vec<Value>>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
     /// A warning to clients that create an object: that it does less here than in a cluster.
     pub(crate) caveat: Option<&'static str>,
-    /// Since which minor release another kind should be used, and which.
+    /// Since which minor release another kind should be used, and which, if there is one.
     pub(crate) deprecation: Option<(u8, &'static str)>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
@@ -97,21 +105,6 @@ pub(crate) enum Review {
     LocalSubjectAccess,
     /// What may I do in that namespace?
     SelfSubjectRules,
-}
-
-/// Admission by other objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
-    /// A pod has the priority of its class, or of the default one, or none.
-    Priority,
-    /// The runtime class that a pod names is there.
-    RuntimeClass,
-    /// A pod needs its service account, and gets a volume with a token of it.
-    ServiceAccount,
-    /// A claim that names no class gets the default one.
-    DefaultStorageClass,
-    /// A claim grows only once it is bound, and if its class lets it.
-    PersistentVolumeClaimResize,
 }
 
 /// What an object of rbac.authorization.k8s.io gives to users.
@@ -168,11 +161,13 @@ pub(crate) const PLAIN: Row = Row {
     deletes_collection: true,
     returns_deleted: false,
     meta_checked_twice: true,
+    orphans: None,
     grace: |_, _, _| None,
     end: None,
     undeletable: &[],
     expires: false,
     admission: &[],
+    registers: false,
     grants: None,
     storage_version: None,
     hooks: NO_HOOKS,
@@ -182,6 +177,7 @@ pub(crate) const PLAIN: Row = Row {
     },
     columns: NAME_AND_AGE,
     review: None,
+    told: None,
     view: None,
     caveat: None,
     deprecation: None,
@@ -253,8 +249,12 @@ impl Row {
     pub(super) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();
+        let advice = match instead {
+            "" => String::new(),
+            instead => format!("; use {instead}"),
+        };
         Some(format!(
-            "{version} {} is deprecated in v1.{since}+; use {instead}",
+            "{version} {} is deprecated in v1.{since}+{advice}",
             self.kind
         ))
     }

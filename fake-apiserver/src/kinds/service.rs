@@ -1,8 +1,9 @@
-//! Services: with their defaults; no addresses or ports are given out.
+//! Services, with their defaults. Addresses and ports are given out by `verbs::addresses`.
 
 use super::row::not_supported;
 use super::workload::SELECTOR;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, service_rules};
+use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json;
@@ -17,10 +18,14 @@ pub(super) static SERVICE: Row = Row {
     categories: &["all"],
     status: true,
     create_on_update: true,
+    admission: &[Plugin::DenyServiceExternalIps],
     returns_deleted: true,
     hooks: Hooks {
         default: service_default,
         create: service_create,
+        update: service_rules::update,
+        validate: service_rules::validate,
+        validate_update: service_rules::validate_update,
         ..NO_HOOKS
     },
     selectable: &[
@@ -66,14 +71,15 @@ fn service_default(object: &mut Value) {
     }
 }
 
-/// The families of addresses, for one of which an address would be given out.
-fn service_create(object: &mut Value, _: &Setting<'_>) {
+/// The families of addresses, for one of which an address is given out.
+fn service_create(object: &mut Value, setting: &Setting<'_>) {
     let spec = &mut object["spec"];
     let has_selector = json::pairs(&spec["selector"]).next().is_some();
     let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
         (Some("ExternalName"), _) => return,
         (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
-        _ => (json!(["IPv4"]), "SingleStack"),
+        _ if setting.options.network.services.is_ipv4() => (json!(["IPv4"]), "SingleStack"),
+        _ => (json!(["IPv6"]), "SingleStack"),
     };
     if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
         let addresses = json!([address]);

@@ -1,7 +1,7 @@
-//! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
+//! Owners of pods and their companions: stored and shown, with their defaults and the rules for their pods; nothing runs them.
 
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules};
 use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
@@ -63,6 +63,8 @@ pub(super) static DAEMON_SET: Row = Row {
         blank: no_template_generation,
         create: |object, _| set_template_generation(object, 1),
         update: daemon_set_update,
+        validate: |object, faults| template_rules::DAEMON_SET.validate(object, faults),
+        validate_update: template_rules::selector_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -88,6 +90,8 @@ pub(super) static DEPLOYMENT: Row = Row {
     hooks: Hooks {
         default: deployment_default,
         blank: no_replicas,
+        validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
+        validate_update: template_rules::selector_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -103,6 +107,8 @@ pub(super) static REPLICA_SET: Row = Row {
     hooks: Hooks {
         default: replicated_default,
         blank: no_replicas,
+        validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
+        validate_update: template_rules::selector_update,
         ..NO_HOOKS
     },
     selectable: REPLICAS,
@@ -119,6 +125,8 @@ pub(super) static STATEFUL_SET: Row = Row {
     hooks: Hooks {
         default: stateful_set_default,
         blank: no_replicas,
+        validate: |object, faults| template_rules::STATEFUL_SET.validate(object, faults),
+        validate_update: template_rules::stateful_set_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -132,8 +140,10 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     short_names: &["rc"],
     columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
+    orphans: Some(None),
     hooks: Hooks {
         default: replication_controller_default,
+        validate: |object, faults| template_rules::REPLICATION_CONTROLLER.validate(object, faults),
         ..NO_HOOKS
     },
     selectable: REPLICAS,

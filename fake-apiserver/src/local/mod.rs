@@ -1,25 +1,27 @@
 //! Requests without a socket, for programs that run in the server's process.
 //!
 //! They go through `execute` like requests from the wire, so validation, admission, events and quiescence are
-//! the same. Only encodings are skipped.
+//! the same. Only encodings are skipped. They cannot wait: what a webhook has to be asked about is refused.
 
 mod resource_ref;
 
 pub use resource_ref::ResourceRef;
 
 use crate::access::auth::User;
-use crate::execute;
-use crate::kinds::{Part, Subresource};
+use crate::execute::{Execution, Progress};
+use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::store::Store;
-use crate::verbs::call::{Answer, Call, Params, Patch, Payload, Reply, Target};
+use crate::verbs::call::{Answer, Call, Params, Patch, Payload, Target};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
 /// A client in the server's own process.
+///
+/// It cannot wait: what a webhook would have to be asked about, or to convert, is refused with the reason `InternalError`.
 #[derive(Clone)]
 pub struct LocalClient {
     store: Arc<Store>,
@@ -97,10 +99,10 @@ impl LocalClient {
     /// own, which is a conflict otherwise.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
         let target = self.place(&object, true)?;
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("fieldManager", manager);
-        query.append_pair("force", if force { "true" } else { "false" });
-        let params = Params::parse(&query.finish());
+        let params = Params::from([
+            ("fieldManager", manager),
+            ("force", if force { "true" } else { "false" }),
+        ]);
         let payload = Payload::Apply(Ok(object.into()));
         match self.call_with(Verb::Patch, target, params, payload)? {
             Answer::Object { object, .. } => Ok(object.shared()),
@@ -221,8 +223,8 @@ impl LocalClient {
             kind: served.unwrap_or(&target.kind).clone(),
             ..target
         };
-        let (user, began) = (self.user.clone(), Instant::now());
-        let Reply { outcome, .. } = execute::execute(
+        let (user, began, kind) = (self.user.clone(), Instant::now(), target.kind.clone());
+        let execution = Execution::new(
             &self.store,
             Call {
                 user,
@@ -235,8 +237,25 @@ impl LocalClient {
                 stale: None,
             },
         );
-        outcome
+        let reply = match execution.attempt(&self.store) {
+            Progress::Done(reply) => return converted(&kind, reply.outcome),
+            Progress::Waits(waiting) => waiting.unanswered(),
+        };
+        reply.outcome
     }
+}
+
+/// An answer, unless a webhook has to convert it first.
+fn converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
+    let answer = outcome?;
+    if answer.unconverted(kind).is_empty() {
+        return Ok(answer);
+    }
+    Err(Status::internal_error(format!(
+        "a client in the server's own process cannot wait for the webhook that converts {}; send the request over a \
+         connection",
+        kind.plural
+    )))
 }
 
 fn part(subresource: &str) -> Result<Part, Status> {

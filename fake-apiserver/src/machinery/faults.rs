@@ -3,18 +3,21 @@
 //! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
 
 use super::names::Complaints;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;
 
 /// One fault of an object or a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    /// The machine readable reason, for example `FieldValueInvalid`.
+    /// The machine readable reason, for example `FieldValueInvalid`; empty where there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
     /// The text for people.
     pub message: String,
     /// Path of the field; empty where no field is at fault.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 
@@ -219,17 +222,6 @@ impl Faults {
             message,
             field: field.into(),
         });
-    }
-}
-
-impl Cause {
-    /// The cause as it goes over the wire.
-    pub(crate) fn to_value(&self) -> Value {
-        let mut out = json!({"reason": self.reason, "message": self.message});
-        if !self.field.is_empty() {
-            out["field"] = self.field.as_str().into();
-        }
-        out
     }
 }
 

@@ -3,6 +3,7 @@
 //! Plays the API machinery library of Kubernetes, with its texts for what is refused. Does not know which kinds
 //! there are.
 
+pub(crate) mod amounts;
 pub(crate) mod document;
 pub(crate) mod faults;
 pub(crate) mod go;
@@ -15,4 +16,5 @@ pub mod quantity;
 pub(crate) mod selector;
 pub(crate) mod status;
 pub(crate) mod versions;
+pub(crate) mod x509;
 pub(crate) mod yaml;

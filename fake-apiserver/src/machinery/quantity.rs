@@ -125,6 +125,57 @@ impl Quantity {
         self.mantissa < 0
     }
 
+    /// The sum, written as this number is, or as the other one where this one is zero. The largest number there is where
+    /// it does not fit.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let exponent = self.exponent.min(other.exponent);
+        let aligned = |number: &Self| {
+            let factor = ten_to(number.exponent.abs_diff(exponent));
+            factor.and_then(|factor| number.mantissa.checked_mul(factor))
+        };
+        let sum = aligned(self).zip(aligned(other));
+        let sum = sum.and_then(|(one, other)| one.checked_add(other));
+        Self {
+            mantissa: sum.unwrap_or(i128::MAX),
+            exponent: if sum.is_some() { exponent } else { 0 },
+            notation: if self.is_zero() {
+                other.notation
+            } else {
+                self.notation
+            },
+            big: self.big || other.big,
+            verbatim: None,
+        }
+    }
+
+    /// The number with the other sign.
+    pub(crate) fn negated(&self) -> Self {
+        Self {
+            mantissa: -self.mantissa,
+            verbatim: None,
+            ..self.clone()
+        }
+    }
+
+    /// The number rounded away from zero to an integer, written as it was.
+    pub(crate) fn rounded(&self) -> Self {
+        match self.exponent {
+            0.. => self.clone(),
+            _ => Self {
+                mantissa: self.ceil(),
+                exponent: 0,
+                verbatim: None,
+                ..self.clone()
+            },
+        }
+    }
+
+    /// How often the other number goes into this one.
+    pub(crate) fn ratio(&self, other: &Self) -> f64 {
+        let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
+        float(self) / float(other)
+    }
+
     /// Mantissa without factors of ten, and an exponent that is a multiple of three.
     fn decimal_parts(&self) -> (i128, i32) {
         let (mut mantissa, mut exponent) = (self.mantissa, self.exponent);

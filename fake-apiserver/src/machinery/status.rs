@@ -5,7 +5,9 @@
 
 use crate::machinery::document::summary;
 use crate::machinery::faults::{Cause, Faults};
-use serde_json::{Map, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A Kubernetes `Status`: a failure, or the success of a request that has no object to return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,15 +70,7 @@ impl<'a> GroupResource<'a> {
 }
 
 /// Subresources that the real server has.
-const NOT_HERE: [&str; 7] = [
-    "attach",
-    "ephemeralcontainers",
-    "exec",
-    "log",
-    "portforward",
-    "proxy",
-    "resize",
-];
+const NOT_HERE: [&str; 6] = ["attach", "exec", "log", "portforward", "proxy", "resize"];
 
 /// The group and kind under which the machinery reports faulty options.
 pub(crate) fn options(kind: &str) -> GroupResource<'_> {
@@ -291,6 +285,25 @@ impl Status {
         }
     }
 
+    /// The answer to a request that failed on the way, with the cause.
+    pub(crate) fn internal_error(why: impl Into<String>) -> Self {
+        let why = why.into();
+        let cause = Cause {
+            reason: "",
+            message: why.clone(),
+            field: String::new(),
+        };
+        let details = Details {
+            causes: vec![cause],
+            ..Details::default()
+        };
+        let message = format!("Internal error occurred: {why}");
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::failure(500, "InternalError", message)
+        }
+    }
+
     /// The answer to a request for a revision that is not written yet.
     pub(crate) fn revision_too_large(asked: u64, current: u64) -> Self {
         let cause = Cause {
@@ -315,41 +328,46 @@ impl Status {
         self.code < 400
     }
 
-    /// The status as it goes over the wire.
+    /// The status as a document. (Over the wire its members have an order, which a document does not keep.)
     pub fn to_value(&self) -> Value {
-        let success = self.is_success();
-        let mut out = Map::new();
-        let mut metadata = Map::new();
-        if let Some(token) = &self.continue_token {
-            metadata.insert("continue".to_owned(), token.as_str().into());
-        }
-        out.insert("kind".to_owned(), "Status".into());
-        out.insert("apiVersion".to_owned(), "v1".into());
-        out.insert("metadata".to_owned(), metadata.into());
-        out.insert(
-            "status".to_owned(),
-            if success { "Success" } else { "Failure" }.into(),
-        );
-        if !self.message.is_empty() {
-            out.insert("message".to_owned(), self.message.as_str().into());
-        }
-        if let Some(reason) = self.reason {
-            out.insert("reason".to_owned(), reason.into());
-        }
-        if let Some(details) = &self.details {
-            out.insert("details".to_owned(), details.to_value());
-        }
-        // The success of a deletion carries no code; that of a binding does.
-        if !success || self.code != 200 {
-            out.insert("code".to_owned(), self.code.into());
-        }
-        out.into()
+        serde_json::to_value(self).expect("texts and numbers are JSON")
     }
 }
 
-impl Details {
-    fn to_value(&self) -> Value {
-        let mut out = Map::new();
+/// Members in the order in which the real server writes them: some clients compare texts.
+impl Serialize for Status {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let success = self.is_success();
+        let metadata: BTreeMap<&str, &String> = self
+            .continue_token
+            .iter()
+            .map(|token| ("continue", token))
+            .collect();
+        let mut out = serializer.serialize_map(None)?;
+        out.serialize_entry("kind", "Status")?;
+        out.serialize_entry("apiVersion", "v1")?;
+        out.serialize_entry("metadata", &metadata)?;
+        out.serialize_entry("status", if success { "Success" } else { "Failure" })?;
+        if !self.message.is_empty() {
+            out.serialize_entry("message", &self.message)?;
+        }
+        if let Some(reason) = self.reason {
+            out.serialize_entry("reason", reason)?;
+        }
+        if let Some(details) = &self.details {
+            out.serialize_entry("details", details)?;
+        }
+        // The success of a deletion carries no code; that of a binding does.
+        if !success || self.code != 200 {
+            out.serialize_entry("code", &self.code)?;
+        }
+        out.end()
+    }
+}
+
+impl Serialize for Details {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
         for (key, text) in [
             ("name", &self.name),
             ("group", &self.group),
@@ -357,18 +375,15 @@ impl Details {
             ("uid", &self.uid),
         ] {
             if !text.is_empty() {
-                out.insert(key.to_owned(), text.as_str().into());
+                out.serialize_entry(key, text)?;
             }
         }
         if !self.causes.is_empty() {
-            out.insert(
-                "causes".to_owned(),
-                self.causes.iter().map(Cause::to_value).collect(),
-            );
+            out.serialize_entry("causes", &self.causes)?;
         }
         if self.retry_after_seconds > 0 {
-            out.insert("retryAfterSeconds".to_owned(), self.retry_after_seconds.into());
+            out.serialize_entry("retryAfterSeconds", &self.retry_after_seconds)?;
         }
-        out.into()
+        out.end()
     }
 }

@@ -73,6 +73,11 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
 /// Bytes that the copies of one patch may add together: each could double the document. So much are they in the real server.
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
+/// Whether a patch is subject to a condition.
+pub(crate) fn has_test(operations: &[Operation]) -> bool {
+    operations.iter().any(|operation| operation.op == "test")
+}
+
 /// Applies all operations; what is left of the document after a failure is of no use.
 pub(crate) fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
     let mut copied = 0;

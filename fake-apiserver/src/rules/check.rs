@@ -9,7 +9,9 @@ use super::program::Program;
 use super::scope::Scope;
 use super::signatures;
 use super::types::CelType;
-use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
+use cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr, StructExpr,
+};
 use std::rc::Rc;
 
 /// What is known of an expression.
@@ -39,6 +41,10 @@ pub(super) fn check<'a>(
         Err((id, why)) => Err(program.fault(id, &why)),
     }
 }
+
+/// The type of an operation of a JSON patch, and its members.
+const PATCH: &str = "JSONPatch";
+const PATCH_FIELDS: [&str; 4] = ["op", "path", "from", "value"];
 
 struct Checker<'a> {
     scope: Scope<'a, CelType<'a>>,
@@ -85,8 +91,27 @@ impl<'a> Checker<'a> {
                 Ok(CelType::Map(Rc::new(CelType::Dyn), map.entries.len() as u64))
             }
             Expr::Comprehension(loops) => self.comprehension(loops),
-            Expr::Struct(_) | Expr::Unspecified => Err((expression.id, "unsupported syntax".to_owned())),
+            Expr::Struct(made) => self.made(expression.id, made),
+            Expr::Unspecified => Err((expression.id, "unsupported syntax".to_owned())),
         }
+    }
+
+    /// An object of a named type. Its name is a variable where there are such types.
+    fn made(&mut self, id: u64, made: &'a StructExpr) -> Result<CelType<'a>, Fault> {
+        let root = made.type_name.split('.').next().unwrap_or_default();
+        if !matches!(self.scope.find(root), Some(CelType::Made(_))) {
+            return Err(undeclared(id, &made.type_name));
+        }
+        self.spend(40);
+        for entry in &made.entries {
+            if let EntryExpr::StructField(field) = &entry.expr {
+                if root == PATCH && !PATCH_FIELDS.contains(&field.field.as_str()) {
+                    return Err((entry.id, format!("undefined field '{}'", field.field)));
+                }
+                self.of(&field.value)?;
+            }
+        }
+        Ok(CelType::Made(&made.type_name))
     }
 
     fn select(&mut self, id: u64, select: &'a SelectExpr) -> Result<CelType<'a>, Fault> {
@@ -159,6 +184,7 @@ impl<'a> Checker<'a> {
             }
             ("_[_]" | "_[?_]", _) => Ok(CelType::Dyn),
             ("_==_" | "_!=_", [one, other]) if !one.meets(other) => Err(unfit()),
+            ("_<_" | "_<=_" | "_>_" | "_>=_", [one, other]) if !one.is_ordered_with(other) => Err(unfit()),
             ("_&&_" | "_||_" | "!_", args) if args.iter().any(|of| !of.meets(&CelType::Bool)) => Err(unfit()),
             ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => sum(one, other).ok_or_else(unfit),
             _ => signatures::returned(name, args).ok_or_else(|| undeclared(id, name)),
@@ -226,6 +252,19 @@ fn member<'a>(operand: &CelType<'a>, field: &str) -> Result<CelType<'a>, String>
                 .map(|schema| CelType::of(schema, false))
                 .ok_or_else(undefined)
         }
+        CelType::Typed(of) => {
+            let found = of.field(&name).map(|field| CelType::of_form(&field.form));
+            found.ok_or_else(undefined)
+        }
+        CelType::Record(record) => {
+            let found = record.members.iter().find(|(known, _)| *known == name);
+            found.map(|(_, member)| member.as_type()).ok_or_else(undefined)
+        }
+        CelType::Computed(values) => {
+            let found = values.iter().find(|(known, _)| *known == name);
+            found.map(|(_, of)| of.clone()).ok_or_else(undefined)
+        }
+        CelType::Permission if name == "requestResource" => Ok(CelType::Permission),
         CelType::Metadata if ["name", "generateName"].contains(&&*name) => Ok(CelType::Text(253)),
         CelType::Metadata => Err(undefined()),
         other => Err(format!("type '{other}' does not support field selection")),

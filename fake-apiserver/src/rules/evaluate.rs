@@ -9,7 +9,7 @@ use super::names;
 use super::scope::Scope;
 use super::value::Val;
 use cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, StructExpr,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -18,6 +18,7 @@ use std::rc::Rc;
 const COST_MAX: u64 = 1_000_000;
 const LIST_COST: u64 = 10;
 const MAP_COST: u64 = 30;
+const STRUCT_COST: u64 = 40;
 /// What came of an evaluation.
 type Outcome<'a> = Result<Val<'a>, Failure>;
 
@@ -66,7 +67,8 @@ impl<'a> Evaluation<'a> {
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
             Expr::Comprehension(loops) => self.comprehension(loops),
-            Expr::Struct(_) | Expr::Unspecified => Err(Failure::no_overload()),
+            Expr::Struct(made) => self.made(made),
+            Expr::Unspecified => Err(Failure::no_overload()),
         }
     }
 
@@ -100,6 +102,25 @@ impl<'a> Evaluation<'a> {
                 return Err(Failure::no_overload());
             };
             let key = self.value(&entry.key)?;
+            match self.value(&entry.value)? {
+                Val::Optional(value) if entry.optional => {
+                    entries.extend(value.map(|value| (key, Val::clone(&value))));
+                }
+                value => entries.push((key, value)),
+            }
+        }
+        Ok(Val::Map(Rc::new(entries)))
+    }
+
+    /// An object of a named type: its members by name.
+    fn made(&mut self, made: &'a StructExpr) -> Outcome<'a> {
+        self.spend(STRUCT_COST)?;
+        let mut entries = Vec::with_capacity(made.entries.len());
+        for entry in &made.entries {
+            let EntryExpr::StructField(entry) = &entry.expr else {
+                return Err(Failure::no_overload());
+            };
+            let key = Val::Text(names::field(&entry.field));
             match self.value(&entry.value)? {
                 Val::Optional(value) if entry.optional => {
                     entries.extend(value.map(|value| (key, Val::clone(&value))));
@@ -271,6 +292,14 @@ fn select_from<'a>(operand: &Val<'a>, name: &str) -> Outcome<'a> {
         Val::Members(..) | Val::Map(_) => {
             let found = operand.member(name);
             found.ok_or_else(|| Failure::new(format!("no such key: {name}")))
+        }
+        Val::Permission(permission) if name == "requestResource" => {
+            Ok(Val::Permission(Rc::new(permission.of_request())))
+        }
+        Val::Computed(values) => {
+            let found = values.iter().find(|(known, _)| *known == name);
+            let missing = || Err(Failure::new(format!("no such key: {name}")));
+            found.map_or_else(missing, |(_, value)| value.clone())
         }
         _ => Err(Failure::no_overload()),
     }

@@ -1,17 +1,21 @@
 //! Validation rules in CEL (`x-kubernetes-validations`).
 //!
 //! Owns what a rule means for a value: reading, checking against a schema, estimating and counting its cost, evaluating,
-//! and the texts of failures. The grammar is that of the `cel` crate; values, functions and costs are Kubernetes' own, for
+//! and the texts of failures. Expressions of admission are read and evaluated here, too. The grammar is that of the `cel` crate; values, functions and costs are Kubernetes' own, for
 //! they depend on schemas. Does not know definitions, resources or requests.
 
+mod authority;
 mod check;
 mod definition;
 mod evaluate;
+mod expression;
 mod failure;
 mod functions;
 mod instants;
+mod json;
 mod names;
 mod program;
+mod records;
 mod rule;
 mod scope;
 mod signatures;
@@ -20,6 +24,9 @@ mod types;
 mod validate;
 mod value;
 
+pub(crate) use authority::{Authority, Check};
 pub(crate) use definition::validate as validate_definition;
+pub(crate) use expression::{Budget, Declarations, Expression, Inputs, ObjectForm, Returns, Variables};
+pub(crate) use names::RESERVED;
 pub(crate) use tree::Rules;
 pub(crate) use validate::validate;

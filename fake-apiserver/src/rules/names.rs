@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Words of CEL that no field can be called by.
-const RESERVED: [&str; 20] = [
+pub(crate) const RESERVED: [&str; 20] = [
     "true",
     "false",
     "null",

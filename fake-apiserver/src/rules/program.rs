@@ -50,6 +50,19 @@ impl Program {
         )
     }
 
+    /// Whether the expression is nothing but a variable, or a member or an entry of one.
+    pub(super) fn reads_only(&self) -> bool {
+        let mut part = &self.expression;
+        loop {
+            part = match &part.expr {
+                Expr::Ident(_) => return true,
+                Expr::Select(select) if !select.test => &select.operand,
+                Expr::Call(call) if call.func_name == "_[_]" && !call.args.is_empty() => &call.args[0],
+                _ => return false,
+            };
+        }
+    }
+
     /// Whether the expression uses a variable.
     pub(super) fn uses(&self, name: &str) -> bool {
         let mut found = false;
@@ -98,6 +111,13 @@ fn visit<'a>(expression: &'a IdedExpr, look: &mut impl FnMut(&'a IdedExpr)) {
             }
         }
         Expr::Select(select) => visit(&select.operand, look),
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => {}
+        Expr::Struct(made) => {
+            for entry in &made.entries {
+                if let EntryExpr::StructField(entry) = &entry.expr {
+                    visit(&entry.value, look);
+                }
+            }
+        }
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => {}
     }
 }

@@ -33,9 +33,11 @@ enum Returns {
     Inner,
     /// The first argument, if it is something.
     Maybe,
+    /// What is asked of `authorizer` next.
+    Permission,
 }
 
-const FUNCTIONS: [(Returns, &[&str]); 17] = [
+const FUNCTIONS: [(Returns, &[&str]); 18] = [
     (
         Returns::Bool,
         &[
@@ -67,6 +69,8 @@ const FUNCTIONS: [(Returns, &[&str]); 17] = [
             "isLinkLocalUnicast",
             "equivalent",
             "intersects",
+            "allowed",
+            "errored",
         ],
     ),
     (
@@ -113,6 +117,9 @@ const FUNCTIONS: [(Returns, &[&str]); 17] = [
             "substring",
             "find",
             "quote",
+            "reason",
+            "error",
+            "escapeKey",
         ],
     ),
     (Returns::Joined, &["join", "format", "replace"]),
@@ -122,6 +129,21 @@ const FUNCTIONS: [(Returns, &[&str]); 17] = [
     (Returns::MaybeEntry, &["first", "last"]),
     (Returns::Inner, &["value", "orValue"]),
     (Returns::Maybe, &["of", "ofNonZeroValue", "none", "or"]),
+    (
+        Returns::Permission,
+        &[
+            "path",
+            "group",
+            "serviceAccount",
+            "resource",
+            "subresource",
+            "namespace",
+            "name",
+            "fieldSelector",
+            "labelSelector",
+            "check",
+        ],
+    ),
 ];
 
 /// What a call returns; none for functions that there are not.
@@ -151,6 +173,10 @@ pub(super) fn returned<'a>(name: &str, args: &[CelType<'a>]) -> Option<CelType<'
         Returns::Inner => match first {
             Some(CelType::Optional(inner)) => CelType::clone(inner),
             _ => CelType::Dyn,
+        },
+        Returns::Permission => match first {
+            Some(CelType::Permission | CelType::Dyn) => CelType::Permission,
+            _ => return None,
         },
         Returns::Maybe => match (name, first) {
             ("or", Some(first)) => first.clone(),

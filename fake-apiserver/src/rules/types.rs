@@ -2,6 +2,7 @@
 //!
 //! Owns what a schema means for an expression. Does not know expressions.
 
+use crate::schema::{Type as ObjectType, ValueType};
 use crate::structural::Schema;
 use std::fmt::{self, Display, Formatter};
 use std::rc::Rc;
@@ -31,6 +32,60 @@ pub(super) enum CelType<'a> {
     Metadata,
     Optional(Rc<Self>),
     Type,
+    /// An object of a type of the API.
+    Typed(&'static ObjectType),
+    /// A record of declared members.
+    Record(&'static Record),
+    /// `variables`: what was computed before, by name.
+    Computed(Rc<Vec<(&'a str, Self)>>),
+    /// An object that an expression makes, by the name of its type.
+    Made(&'a str),
+    /// `authorizer`, or what follows from it.
+    Permission,
+}
+
+/// A record of declared members.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) name: &'static str,
+    pub(super) members: &'static [(&'static str, Member)],
+}
+
+/// What a member of a record is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Member {
+    Text,
+    Bool,
+    Int,
+    Time,
+    /// Anything.
+    Dyn,
+    Texts,
+    /// Texts by name.
+    Map,
+    /// Lists of texts by name.
+    Lists,
+    One(&'static Record),
+    Many(&'static Record),
+}
+
+impl Member {
+    pub(super) fn as_type<'a>(self) -> CelType<'a> {
+        let text = || CelType::Text(REQUEST_MAX);
+        let list = |of: CelType<'a>| CelType::List(Rc::new(of), REQUEST_MAX / 8);
+        match self {
+            Self::Text => text(),
+            Self::Bool => CelType::Bool,
+            Self::Int => CelType::Int,
+            Self::Time => CelType::Time,
+            Self::Dyn => CelType::Dyn,
+            Self::Texts => list(text()),
+            Self::Map => CelType::Map(Rc::new(text()), REQUEST_MAX / 8),
+            Self::Lists => CelType::Map(Rc::new(list(text())), REQUEST_MAX / 8),
+            Self::One(record) => CelType::Record(record),
+            Self::Many(record) => list(CelType::Record(record)),
+        }
+    }
 }
 
 impl<'a> CelType<'a> {
@@ -64,6 +119,23 @@ impl<'a> CelType<'a> {
         }
     }
 
+    /// The type of the values of a form of the API.
+    pub(super) fn of_form(form: &'static ValueType) -> Self {
+        let list = |inner: &'static ValueType| Rc::new(Self::of_form(inner));
+        match form {
+            ValueType::Bool => Self::Bool,
+            ValueType::Double => Self::Double,
+            ValueType::Int32 | ValueType::Int64 => Self::Int,
+            ValueType::Text(_) => Self::Text(REQUEST_MAX),
+            ValueType::Bytes => Self::Bytes,
+            ValueType::Time | ValueType::MicroTime => Self::Time,
+            ValueType::Struct(of) => Self::Typed(of.get()),
+            ValueType::List(inner) => Self::List(list(inner), REQUEST_MAX / 8),
+            ValueType::Map(inner) => Self::Map(list(inner), REQUEST_MAX / 8),
+            ValueType::Raw | ValueType::Quantity | ValueType::IntOrString => Self::Dyn,
+        }
+    }
+
     /// The most characters or entries of a value; a whole request for what is not known.
     pub(super) fn size(&self) -> u64 {
         match self {
@@ -82,6 +154,12 @@ impl<'a> CelType<'a> {
         }
     }
 
+    /// Whether values of both types can be compared: those of one type, and numbers.
+    pub(super) fn is_ordered_with(&self, other: &Self) -> bool {
+        let is_number = |of: &Self| matches!(of, Self::Int | Self::Uint | Self::Double);
+        (is_number(self) && is_number(other)) || self.meets(other)
+    }
+
     /// Whether a value can be of both types.
     pub(super) fn meets(&self, other: &Self) -> bool {
         match (self, other) {
@@ -90,9 +168,10 @@ impl<'a> CelType<'a> {
                 one.meets(other)
             }
             (
-                Self::Object(..) | Self::Metadata | Self::Map(..),
-                Self::Object(..) | Self::Metadata | Self::Map(..),
+                Self::Object(..) | Self::Metadata | Self::Map(..) | Self::Typed(_) | Self::Record(_),
+                Self::Object(..) | Self::Metadata | Self::Map(..) | Self::Typed(_) | Self::Record(_),
             ) => true,
+            (Self::Made(one), Self::Made(other)) => one == other,
             (Self::Optional(one), Self::Optional(other)) => one.meets(other),
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -172,6 +251,11 @@ impl Display for CelType<'_> {
             Self::Object(..) | Self::Metadata => out.write_str("object"),
             Self::Optional(inner) => write!(out, "optional_type({inner})"),
             Self::Type => out.write_str("type"),
+            Self::Typed(of) => write!(out, "io.k8s.api.{}", of.name),
+            Self::Record(record) => out.write_str(record.name),
+            Self::Made(name) => out.write_str(name),
+            Self::Computed(_) => out.write_str("kubernetes.variables"),
+            Self::Permission => out.write_str("kubernetes.authorization.Authorizer"),
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns when two values are the same and how they are ordered. Does not know expressions.
 
+use super::authority::Permission;
+use super::failure::Failure;
 use super::instants::{duration, time};
 use crate::machinery::quantity::Quantity;
 use crate::structural::{ListType, Schema};
@@ -35,7 +37,14 @@ pub(super) enum Val<'a> {
     Optional(Option<Rc<Val<'a>>>),
     /// The name of a type.
     Type(&'static str),
+    /// `authorizer`, or what follows from it.
+    Permission(Rc<Permission<'a>>),
+    /// Values that were computed before by name, or why they have none.
+    Computed(Rc<Computed<'a>>),
 }
+
+/// Values by name, or why they have none.
+pub(super) type Computed<'a> = Vec<(&'a str, Result<Val<'a>, Failure>)>;
 
 impl<'a> Val<'a> {
     /// A value of an object, by its schema.
@@ -191,6 +200,8 @@ impl<'a> Val<'a> {
             Self::Ip(_) => "net.IP",
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
+            Self::Permission(_) => "kubernetes.authorization.Authorizer",
+            Self::Computed(_) => "kubernetes.variables",
         }
     }
 }

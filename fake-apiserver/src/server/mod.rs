@@ -3,8 +3,10 @@
 //! Does not know requests: `http` and `local` carry them to `verbs`.
 
 mod kubeconfig;
+mod snapshot;
 
 pub use kubeconfig::Kubeconfig;
+pub use snapshot::SnapshotError;
 
 use crate::access::auth::{TokenFileError, User};
 use crate::access::usage::Usage;
@@ -144,6 +146,19 @@ impl ApiServer {
             stop: stop.drop_guard(),
             task,
         })
+    }
+
+    /// All objects as one document, for `restore`. It holds secrets.
+    pub fn snapshot(&self) -> String {
+        snapshot::taken(&self.0.store)
+    }
+
+    /// Puts the objects of a snapshot in the places of those that are there; returns how many. They keep their uids and
+    /// times, and get new revisions.
+    ///
+    /// Fails where the document is no snapshot, or has objects of a kind that is not there; objects before that one stay.
+    pub fn restore(&self, snapshot: &str) -> Result<usize, SnapshotError> {
+        snapshot::restore(&self.0.store, snapshot)
     }
 
     /// The newest revision.

@@ -5,6 +5,7 @@
 use super::txn::Txn;
 use super::{Shelf, State};
 use crate::kinds::Kind;
+use crate::kinds::definition::Others;
 use crate::machinery::intern;
 use crate::observe::WatchEnd;
 use serde_json::Value;
@@ -25,6 +26,16 @@ impl State {
 }
 
 impl Txn<'_> {
+    /// The names that definitions other than this one have, in its group.
+    pub(crate) fn names_of_others(&self, definition: &Value) -> Others<'_> {
+        self.state.names.of_others(definition)
+    }
+
+    /// The definitions of a group that have not been given all names that they want.
+    pub(crate) fn definitions_without_names(&self, group: &str) -> Vec<String> {
+        self.state.names.waiting(group)
+    }
+
     /// The number that a resource has, or gets now.
     pub(crate) fn resource_number(&mut self, group: &str, plural: &str) -> usize {
         self.state.number(group, plural)

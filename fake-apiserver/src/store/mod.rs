@@ -4,13 +4,17 @@
 //! does not know what a valid object is; `verbs` decides that while holding a transaction.
 
 pub(crate) mod activity;
+mod admission;
 mod clock;
+mod compaction;
 mod definitions;
 mod expiry;
+mod follow_up;
 mod frames;
 mod history;
 mod owners;
 mod perturbed;
+mod quotas;
 mod selection;
 mod size;
 mod txn;
@@ -18,25 +22,31 @@ mod watcher;
 mod watchers;
 
 use expiry::Expiry;
+pub(crate) use follow_up::FollowUp;
 pub(crate) use frames::{Delivered, FrameForm, Frames};
 pub(crate) use history::History;
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
 pub(crate) use selection::Selection;
-pub(crate) use txn::{FollowUp, Txn};
+pub(crate) use txn::Txn;
 pub(crate) use watcher::{Batch, Start, Watcher};
 use watchers::Watchers;
 
 use self::activity::Activity;
 use self::clock::Clock;
+use self::compaction::Compaction;
 use crate::access::auth::{Authenticator, User};
+use crate::access::flows::{Flow, Flows};
 use crate::access::rbac::{Attributes, Authorizer, Decision, Sources};
+use crate::admission::Registrar;
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
-use crate::kinds::{Api, Catalogue, Kind};
+use crate::kinds::definition::TakenNames;
+use crate::kinds::{Api, Catalogue, FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION};
 use crate::machinery::status::Status;
-use crate::object::Objects;
+use crate::object::{Object, Objects};
 use crate::observe::{Event, Observer, WatchEnd};
+use crate::outbound::Connections;
 use crate::perturb::Rules;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
@@ -46,6 +56,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// How long a request waits for a revision that is not written yet, as in the real server.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
@@ -58,6 +69,10 @@ pub(crate) struct Store {
     options: ServerOptions,
     authenticator: Authenticator,
     authorizer: Authorizer,
+    flows: Flows,
+    registrar: Registrar,
+    /// Those to webhooks.
+    connections: Connections,
     clock: Clock,
     /// Wakes those who wait for a revision.
     committed: Notify,
@@ -73,10 +88,13 @@ struct State {
     shelves: Vec<Shelf>,
     /// The numbers of what definitions have made, by group and plural name. A name that comes again has its old number.
     numbers: HashMap<(&'static str, &'static str), usize>,
+    /// The names that definitions have.
+    names: TakenNames,
     history: History,
     owners: Owners,
     /// The ends of events.
     expiry: Expiry,
+    compaction: Compaction,
     watches: u64,
     rng: StdRng,
     perturbations: Rules,
@@ -104,9 +122,11 @@ impl Store {
             revision: 1,
             shelves: std::iter::repeat_with(Shelf::default).take(built_in).collect(),
             numbers: HashMap::new(),
+            names: TakenNames::default(),
             history: History::new(built_in, options.history),
             owners: Owners::default(),
             expiry: Expiry::new(options.event_ttl),
+            compaction: Compaction::new(options.compaction, Instant::now()),
             watches: 0,
             rng: options.seed.map_or_else(rand::make_rng, StdRng::seed_from_u64),
             perturbations: Rules::default(),
@@ -117,7 +137,10 @@ impl Store {
             activity: Activity::default(),
             authenticator: Authenticator::new(),
             authorizer: Authorizer::new(options.authorization),
+            registrar: Registrar::default(),
+            connections: Connections::default(),
             api: RwLock::new(Api::built_in(profile)),
+            flows: Flows::default(),
             clock: Clock::new(options.clock),
             options,
             committed: Notify::new(),
@@ -177,6 +200,34 @@ impl Store {
     pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
         self.authorizer
             .decide(user, attributes, || self.state.lock().policy_sources())
+    }
+
+    /// The flow that a request belongs to: its number among those that are returned.
+    pub(crate) fn flow(&self, user: &User, attributes: Attributes<'_>) -> Option<(Arc<Vec<Flow>>, usize)> {
+        self.flows.of(user, attributes, || {
+            let state = self.state.lock();
+            let objects = |kind: &Kind| state.shelves[kind.shelf()].objects.clone();
+            (objects(&FLOW_SCHEMA), objects(&PRIORITY_LEVEL_CONFIGURATION))
+        })
+    }
+
+    /// The priority levels with the seats that each has by its shares, of so many altogether.
+    pub(crate) fn seats(&self, altogether: usize) -> Vec<(String, i64)> {
+        let levels = self.state.lock().shelves[PRIORITY_LEVEL_CONFIGURATION.shelf()]
+            .objects
+            .clone();
+        let shares = |spec: &serde_json::Value| {
+            let limited = spec["limited"]["nominalConcurrencyShares"].as_i64();
+            limited.or(spec["exempt"]["nominalConcurrencyShares"].as_i64())
+        };
+        let of = |level: &Object| shares(&level.value["spec"]).unwrap_or_default();
+        let all: i64 = levels.values().map(|level| of(level)).sum();
+        let altogether = i64::try_from(altogether).unwrap_or(i64::MAX);
+        let seats = |share: i64| (altogether.saturating_mul(share) + all - 1) / all.max(1);
+        let levels = levels.iter();
+        levels
+            .map(|(name, level)| ((**name).to_owned(), seats(of(level))))
+            .collect()
     }
 
     pub(crate) fn profile(&self) -> Profile {

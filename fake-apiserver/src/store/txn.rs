@@ -3,12 +3,14 @@
 //! Owns the single write path, `commit`: revision, objects, log, watchers and observer, in this order under one lock.
 //! Does not know what a valid object is.
 
+use super::follow_up::FollowUp;
 use super::history::{self, Gone, Logged};
 use super::selection::Selection;
 use super::watcher::{Inbox, Opening, Start, Watcher};
 use super::{Frames, Snapshot, State, Store, size};
 use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, PolicyRule};
+use crate::admission::Consultation;
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
 use crate::kinds::{Api, Kind};
@@ -19,6 +21,7 @@ use crate::observe::{Change, Event};
 use crate::patch::managed;
 use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
+use rand::rngs::StdRng;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,35 +43,12 @@ pub(crate) struct Txn<'a> {
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
+    /// What webhooks are asked about the request; none where nobody is asked.
+    pub(crate) consultation: Option<Box<Consultation>>,
+    /// Chance of the request's own, where it may be carried out several times.
+    pub(super) chance: Option<StdRng>,
     /// What the changes leave to the controllers, in the order of the changes.
     owed: VecDeque<FollowUp>,
-}
-
-/// What a change leaves to the controllers.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum FollowUp {
-    /// A namespace is there: it gets what every namespace has.
-    NamespaceCreated(String),
-    /// The deletion of a namespace has begun: its content goes.
-    NamespaceEnding(String),
-    /// An object has gone from a namespace, which may only have waited for that.
-    Gone { namespace: String },
-    /// A definition was written, or has gone.
-    Definition(String),
-    /// An object has gone whose definition may only have waited for that.
-    InstanceGone {
-        group: &'static str,
-        plural: &'static str,
-    },
-}
-
-impl FollowUp {
-    /// What an object leaves to be done that has gone.
-    pub(crate) fn gone(object: &Value) -> Self {
-        Self::Gone {
-            namespace: metadata::text(object, "namespace").to_owned(),
-        }
-    }
 }
 
 /// Readers of watches that have something to send; they wake when this is dropped.
@@ -94,6 +74,8 @@ impl<'a> Txn<'a> {
             now,
             dry_run: false,
             warnings: Vec::new(),
+            consultation: None,
+            chance: None,
             owed: VecDeque::new(),
         }
     }
@@ -161,6 +143,17 @@ impl Txn<'_> {
         let mut objects = self.state.shelves[shelf].objects.clone();
         self.state.history.rewind(shelf, revision, &mut objects)?;
         Ok(Snapshot { objects, revision })
+    }
+
+    /// Lets states become old.
+    pub(crate) fn compact(&mut self) {
+        let state = &mut *self.state;
+        state.compaction.advance(Instant::now(), state.revision);
+    }
+
+    /// Whether the state at a revision is too old to be read.
+    pub(crate) fn is_compacted(&self, revision: u64) -> bool {
+        self.state.compaction.has_taken(revision)
     }
 
     /// Writes an object, new or changed. It gets its resourceVersion here, and unless it says who manages its fields,
@@ -251,6 +244,10 @@ impl Txn<'_> {
                 None => state.expiry.removed(&spot),
             }
         }
+        if kind.defines {
+            let before = old.as_deref().map(|old| &*old.value);
+            state.names.change(before, after.map(|new| &*new.value));
+        }
         let catalogue = &self.store.api.read().catalogue;
         state
             .owners
@@ -258,12 +255,12 @@ impl Txn<'_> {
         state.revision += 1;
         let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
         state.history.push(shelf_number, logged.clone());
-        if kind.defines {
-            self.owed.push_back(FollowUp::Definition(key.to_owned()));
+        if FollowUp::is_of_flows(kind) {
+            self.store.flows.outdate();
         }
-        if kind.defined().is_some() && change == Change::Deleted {
-            let (group, plural) = (kind.group, kind.plural);
-            self.owed.push_back(FollowUp::InstanceGone { group, plural });
+        self.owed.extend(FollowUp::of(kind, &logged));
+        if kind.registers {
+            self.store.registrar.outdate();
         }
         if rbac::is_source(kind) {
             self.store.authorizer.outdate();
@@ -281,6 +278,9 @@ impl Txn<'_> {
         if let Some(observer) = &self.store.observer {
             observer.observe(logged.committed(&kind.stored(), self.client));
         }
+        let old = logged.old.as_ref().map(|old| &*old.value);
+        let new = Some(&*logged.object.value).filter(|_| change != Change::Deleted);
+        self.account(&kind.stored(), old, new);
     }
 
     /// Leaves something to the controllers. Whoever holds the transaction lets them do it before it ends.
@@ -344,6 +344,11 @@ impl Txn<'_> {
             .collect()
     }
 
+    /// Whether a resource has any object at all.
+    pub(super) fn has_any(&self, kind: &Kind) -> bool {
+        !self.state.shelves[kind.shelf()].objects.is_empty()
+    }
+
     /// Whether a resource has any object in a namespace.
     pub(crate) fn has_content(&self, kind: &Kind, namespace: &str) -> bool {
         let mut objects = namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace));
@@ -405,6 +410,6 @@ impl Txn<'_> {
     }
 
     pub(crate) fn random(&mut self) -> &mut impl RngExt {
-        &mut self.state.rng
+        self.chance.as_mut().unwrap_or(&mut self.state.rng)
     }
 }

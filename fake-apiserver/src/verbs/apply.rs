@@ -34,7 +34,7 @@ pub(super) fn apply(
     let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
     let writer = call.field_manager();
     let force = call.params.flag("force").unwrap_or_default();
-    let before = live.as_ref().map(|live| judged(kind, live));
+    let before = live.as_ref().map(|live| judged(txn, kind, live)).transpose()?;
     let (object, owners) = writer.apply(&txn.now, before.as_deref(), &document.value, force)?;
     let decoded = decode(&kind.judged(), object.into()).map_err(|why| match why {
         Undecodable::Version(status) => status,

@@ -2,6 +2,7 @@
 
 use super::body::no_body;
 use super::call::{Answer, Call, Payload};
+use super::consult::Write;
 use super::decode;
 use super::options::dry_run;
 use super::read::existing;
@@ -23,10 +24,14 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let Payload::Object(binding) = &call.payload else {
         return Err(no_body());
     };
-    let binding = &binding.value;
-    decode::identify_as("v1", "Binding", binding)?;
+    let mut binding = binding.value.clone();
+    decode::identify_as("v1", "Binding", &binding)?;
+    let write = Write::create(&call.target);
+    write.mutate(txn, &mut binding, |_, _| Ok(()))?;
     let name = call.target.name();
-    validate(binding, name)?;
+    validate(&binding, name)?;
+    write.approve(txn, &binding)?;
+    let binding = &binding;
     let old = existing(txn, call)?;
     let mut pod = Value::clone(&old.value);
     let node = binding["target"]["name"].as_str().unwrap_or_default();

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 /// A request for a resource.
+#[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) user: Arc<User>,
     pub(crate) verb: Verb,
@@ -40,6 +41,7 @@ pub(crate) struct Target {
 }
 
 /// The body of a request.
+#[derive(Clone)]
 pub(crate) enum Payload {
     None,
     /// An object or options.
@@ -162,6 +164,16 @@ impl Target {
             namespace: self.namespace.clone(),
             name: self.name.clone(),
         }
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Params {
+    fn from(pairs: [(&str, &str); N]) -> Self {
+        Self(
+            pairs
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+        )
     }
 }
 

@@ -2,44 +2,151 @@
 //!
 //! Does not know how bodies are read.
 
+use super::call::Answer;
 use super::custom;
+use super::decode::decode;
+use crate::admission::Consultation;
 use crate::kinds::Kind;
 use crate::machinery::metadata;
+use crate::machinery::status::Status;
 use crate::object::Object;
+use crate::store::Txn;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// An object in the form of the resource through which it is read.
+/// An object in the form of the resource through which it is read. What a webhook has to convert, and has not, is left as
+/// it is: whoever answers has it converted.
 pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
         (Some(view), _) => object.like((view.from_stored)(&object.value), object.revision),
         // With one version there is nothing to convert, and lists are long.
         (None, Some(defined)) if defined.versions.len() > 1 && !is_in(kind, &object.value) => {
-            object.like(to_version(kind, &object.value), object.revision)
+            match kind.conversion() {
+                Some(conversion) => object
+                    .converted(conversion.number, kind.version)
+                    .unwrap_or(object),
+                None => object.like(to_version(kind, &object.value), object.revision),
+            }
         }
         (None, _) => object,
     }
 }
 
+/// Whether a webhook has still to convert an object.
+pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
+    kind.conversion().is_some_and(|conversion| {
+        !is_in(kind, &object.value) && object.converted(conversion.number, kind.version).is_none()
+    })
+}
+
+impl Answer {
+    /// What webhooks still have to convert for an answer about a resource.
+    pub(crate) fn unconverted(&self, kind: &Kind) -> Vec<Arc<Object>> {
+        match self {
+            Self::Object { object, .. }
+                if object.value["kind"] == kind.kind && is_unconverted(kind, object) =>
+            {
+                vec![object.clone()]
+            }
+            Self::List(plan) => plan.unconverted(),
+            Self::Object { .. } | Self::Status(_) | Self::Watch(_) => Vec::new(),
+        }
+    }
+
+    /// The same when it was converted.
+    pub(crate) fn converted(self, kind: &Kind) -> Self {
+        match self {
+            Self::Object { code, object }
+                if kind.conversion().is_some() && object.value["kind"] == kind.kind =>
+            {
+                Self::Object {
+                    code,
+                    object: shown(kind, object),
+                }
+            }
+            other => other,
+        }
+    }
+}
+
 /// A stored object in the form in which a write is judged: that of the request for what definitions have made, and the
 /// stored one for all else.
-pub(super) fn judged(kind: &Kind, object: &Arc<Object>) -> Arc<Object> {
-    match kind.defined() {
-        Some(_) => shown(kind, object.clone()),
-        None => object.clone(),
+pub(super) fn judged(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
+    if kind.defined().is_none() {
+        return Ok(object.clone());
     }
+    if is_unconverted(kind, object) {
+        return Err(await_conversion(txn, |consultation| {
+            consultation.to_convert.push((kind.clone(), object.clone()));
+        }));
+    }
+    Ok(shown(kind, object.clone()))
 }
 
 /// A judged object in the form in which it is stored.
-pub(super) fn stored(kind: &Kind, object: Value) -> Value {
+pub(super) fn stored(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
     let stored = kind.stored();
-    match kind.defined() {
-        Some(_) if !is_in(&stored, &object) => to_version(&stored, &object),
-        _ => object,
+    if kind.defined().is_none() || is_in(&stored, &object) {
+        return Ok(object);
     }
+    if kind.conversion().is_none() {
+        return Ok(to_version(&stored, &object));
+    }
+    let consultation = txn.consultation.as_ref();
+    if let Some(converted) = consultation.and_then(|known| known.converted(&stored, &object)) {
+        return Ok(converted);
+    }
+    Err(await_conversion(txn, |consultation| {
+        consultation.values_to_convert.push((stored, object));
+    }))
 }
 
-fn is_in(kind: &Kind, object: &Value) -> bool {
+/// Has something converted before the verb is carried out again. What ends the verb for now, or for good.
+fn await_conversion(txn: &mut Txn<'_>, ask: impl FnOnce(&mut Consultation)) -> Status {
+    let Some(consultation) = txn.consultation.as_mut() else {
+        return Status::internal("the definition of the resource has just changed; send the request again");
+    };
+    if let Some(failure) = &consultation.unconvertible {
+        return failure.clone();
+    }
+    ask(consultation);
+    Status::internal("the request waits for a conversion; this is a bug if anybody reads it")
+}
+
+/// An object as a webhook sees it: whole, and in the form of a resource with the same objects, unless another webhook has
+/// to convert it. What has the form of another kind, as bodies of subresources, is left alone.
+pub(crate) fn sent(kind: &Kind, is_whole: bool, object: &Value) -> Value {
+    let mut sent = match kind.view {
+        _ if !is_whole => object.clone(),
+        Some(view) => (view.from_stored)(object),
+        None if kind.defined().is_some() && kind.conversion().is_none() && !is_in(kind, object) => {
+            to_version(kind, object)
+        }
+        None => object.clone(),
+    };
+    if let Some(Value::String(text)) = metadata::take(&mut sent, "managedFields")
+        && let Ok(managed) = serde_json::from_str(&text)
+    {
+        metadata::set(&mut sent, "managedFields", Some(managed));
+    }
+    sent
+}
+
+/// What a webhook has made of an object, in the form in which writes to `asked` are judged, unless another webhook has to
+/// convert it. Field managers stay as they were in `before`.
+pub(crate) fn received(kind: &Kind, asked: &Kind, before: &Value, sent: Value) -> Result<Value, String> {
+    let decoded = decode(kind, sent.into()).map_err(|why| why.text())?;
+    let mut object = decoded.object;
+    if asked.defined().is_some() && asked.conversion().is_none() && !is_in(asked, &object) {
+        object = to_version(asked, &object);
+    }
+    let managed = before["metadata"].get("managedFields").cloned();
+    metadata::set(&mut object, "managedFields", managed);
+    Ok(object)
+}
+
+/// Whether an object is in the version of a resource.
+pub(crate) fn is_in(kind: &Kind, object: &Value) -> bool {
     object["apiVersion"]
         .as_str()
         .is_some_and(|version| kind.has_version(version))

@@ -4,13 +4,14 @@
 
 use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload, Target};
+use super::consult::Write;
 use super::convert::{shown, stored};
 use super::custom;
 use super::decode::decode;
 use super::generate::generate_name;
 use super::options::WriteOptions;
 use super::write::setting;
-use super::{admission, escalation};
+use super::{addresses, admission, escalation};
 use crate::kinds::{Generation, Kind};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
@@ -52,12 +53,20 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
 /// Makes an object of one whose owners are recorded.
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
     let kind = &target.kind;
-    admission::admit(txn, kind, &mut object)?;
+    let write = Write::create(target);
+    write.mutate(txn, &mut object, |txn, object| {
+        admission::admit(txn, kind, object)
+    })?;
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
+    addresses::assign(txn, target, &mut object, None)?;
     escalation::check(txn, kind, None, &object)?;
     let warnings = validate(kind, &object)?;
     txn.warnings.extend(warnings);
+    admission::confirm(txn, target, &object, None)?;
+    write.approve(txn, &object)?;
+    admission::count(txn, target, &object, None)?;
+    let object = stored(txn, kind, object)?;
     let key = kind.key(target.namespace.as_deref(), metadata::text(&object, "name"));
     if let Some(present) = txn.get(kind, &key) {
         return Err(exists(kind, &object, &present));
@@ -67,7 +76,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     if kind.defined().is_some() {
         txn.warnings.extend(custom::warnings(&object, None));
     }
-    let object = txn.put_limited(kind, &key, stored(kind, object))?;
+    let object = txn.put_limited(kind, &key, object)?;
     if kind.end.is_some() {
         txn.owe(FollowUp::NamespaceCreated(key));
     }
@@ -92,10 +101,9 @@ fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
 
 fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
     // A revision that is no number is none.
-    if metadata::text(object, "resourceVersion")
-        .parse::<u64>()
-        .is_ok_and(|revision| revision > 0)
-    {
+    let asked = metadata::text(object, "resourceVersion").parse::<u64>();
+    // It is the storage that refuses one, and a dry run does not come that far.
+    if !txn.dry_run && asked.is_ok_and(|revision| revision > 0) {
         return Err(Status::internal(
             "resourceVersion should not be set on objects to be created",
         ));

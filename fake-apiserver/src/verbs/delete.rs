@@ -1,6 +1,7 @@
 //! delete and deletecollection: what is to go, and what is answered.
 
 use super::call::{Answer, Call, ListPlan, Payload};
+use super::consult_deletion::{before_deletion, may_go};
 use super::delete_options::DeleteOptions;
 use super::list::{self, selected, selection};
 use super::read::existing;
@@ -20,6 +21,8 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         return Err(Status::forbidden(kind.resource(), name, &why));
     }
     let old = existing(txn, call)?;
+    options.check(kind, name, &old.value)?;
+    may_go(txn, kind, &old)?;
     remove(txn, &call.target, &old, &options)
 }
 
@@ -33,7 +36,11 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection, after.as_deref())
         .cloned()
         .collect();
-    remove_each(txn, kind, &objects, &options)?;
+    let (count, refusal) = before_deletion(txn, kind, &objects)?;
+    remove_each(txn, kind, &objects[..count], &options)?;
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
     let snapshot = Snapshot {
         revision: txn.revision(),
         ..snapshot

@@ -18,6 +18,8 @@ const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion
 pub(super) struct DeleteOptions {
     pub(super) grace_seconds: Option<i64>,
     pub(super) propagation: Option<&'static str>,
+    /// Nothing is said about dependents: the kind decides.
+    pub(super) is_silent: bool,
     pub(super) uid: Option<String>,
     pub(super) revision: Option<String>,
     pub(super) dry_run: bool,
@@ -29,6 +31,7 @@ impl DeleteOptions {
         Self {
             grace_seconds: None,
             propagation: None,
+            is_silent: false,
             uid: None,
             revision: None,
             dry_run,
@@ -95,6 +98,7 @@ impl DeleteOptions {
         Ok(Self {
             grace_seconds: body["gracePeriodSeconds"].as_i64(),
             propagation,
+            is_silent: policy.is_empty() && orphan.is_none(),
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
             dry_run: dry_run(&json::texts(&body["dryRun"]), DELETE_OPTIONS)?,

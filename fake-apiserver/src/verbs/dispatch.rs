@@ -1,7 +1,9 @@
 //! From verb and part to what carries it out.
 
 use super::call::{Answer, Call};
-use super::{bind, create, delete, evict, finalize, list, patch, read, review, scale, token, update, watch};
+use super::{
+    bind, create, delete, evict, finalize, list, patch, read, review, scale, token, told, update, watch,
+};
 use crate::kinds::{Part, Subresource};
 use crate::machinery::status::Status;
 use crate::observe::Verb;
@@ -19,23 +21,28 @@ pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
         (Verb::Create, Part::Main) if let Some(asked) = call.target.kind.review => {
             review::review(txn, asked, call)
         }
+        (_, Part::Main) if let Some(objects) = call.target.kind.told => told::tell(txn, objects, &call),
         (Verb::Create, Part::Main) => create::create(txn, call),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Eviction)) => evict::evict(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),
         (Verb::Update, Part::Sub(Subresource::Finalize)) => finalize::finalize(txn, &call),
         (_, Part::Sub(Subresource::Scale)) => scale::scale(txn, &call),
-        (Verb::Get, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => read::get(txn, &call),
+        (Verb::Get, part) if is_whole(part) => read::get(txn, &call),
         (Verb::List, Part::Main) => list::list(txn, &call),
         (Verb::Watch, Part::Main) => watch::watch(txn, &call),
-        (Verb::Update, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => {
-            update::update(txn, call)
-        }
-        (Verb::Patch, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => {
-            patch::patch(txn, &call)
-        }
+        (Verb::Update, part) if is_whole(part) => update::update(txn, call),
+        (Verb::Patch, part) if is_whole(part) => patch::patch(txn, &call),
         (Verb::Delete, Part::Main) => delete::delete(txn, &call),
         (Verb::DeleteCollection, Part::Main) => delete::delete_collection(txn, &call),
         _ => Err(Status::method_not_allowed()),
+    }
+}
+
+/// Whether the object itself is read and written there.
+fn is_whole(part: Part) -> bool {
+    match part {
+        Part::Main | Part::Status => true,
+        Part::Sub(sub) => sub.is_of_whole(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::body::no_body;
 use super::call::{Answer, Call, Payload};
+use super::consult::Write;
 use super::decoded::Undecodable;
 use super::delete_options::DeleteOptions;
 use super::read::existing;
@@ -39,6 +40,9 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let pod = existing(txn, call)?;
     let options = DeleteOptions::read(&call.params, &eviction["deleteOptions"])?;
     txn.dry_run = options.dry_run;
+    let write = Write::create(&call.target);
+    write.mutate(txn, &mut eviction, |_, _| Ok(()))?;
+    write.approve(txn, &eviction)?;
     if is_protected(&pod.value) {
         permit(txn, &pod)?;
     }

@@ -2,6 +2,7 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Payload};
+use super::consult::Write;
 use super::convert::shown;
 use super::decode::decode;
 use super::options::dry_run;
@@ -23,6 +24,8 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     let decoded = decode(&NAMESPACE, body.clone()).map_err(|why| why.of_body(&NAMESPACE))?;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
+    let write = Write::update(&call.target, &old);
+    write.mutate(txn, &mut object, |_, _| Ok(()))?;
     let mut faults = Faults::default();
     for (i, finalizer) in json::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
         let field = format!("spec.finalizers[{i}]");
@@ -38,6 +41,7 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     json::assign(&mut object, "status", old.value["status"].clone());
     call.field_manager().track(&txn.now, Some(&old), &mut object);
     carry_over(&mut object, &old.value);
+    write.approve(txn, &object)?;
     let object = store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {
         code: 200,

@@ -5,7 +5,8 @@
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
-use super::convert::shown;
+use super::convert::{is_unconverted, shown};
+use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
 use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
@@ -52,7 +53,7 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
         let Ok(revision) = u64::try_from(token.rv) else {
             return Ok((txn.snapshot(kind), Some(token.start)));
         };
-        let snapshot = txn.snapshot_at(kind, revision).map_err(|_| token.expired())?;
+        let snapshot = readable(txn, kind, revision).ok_or_else(|| token.expired())?;
         return Ok((snapshot, Some(token.start)));
     }
     let asked =
@@ -62,11 +63,17 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
     }
     match asked {
         Some(asked) if is_exact(call, asked) => {
-            let gone = |_| Status::expired("The resourceVersion for the provided list is too old.");
-            Ok((txn.snapshot_at(kind, asked).map_err(gone)?, None))
+            let gone = || Status::expired("The resourceVersion for the provided list is too old.");
+            Ok((readable(txn, kind, asked).ok_or_else(gone)?, None))
         }
         _ => Ok((txn.snapshot_as_of(kind, call.stale), None)),
     }
+}
+
+/// The resource as it was at an earlier revision, unless that is too long ago.
+fn readable(txn: &Txn<'_>, kind: &Kind, revision: u64) -> Option<Snapshot> {
+    let found = txn.snapshot_at(kind, revision).ok();
+    found.filter(|_| !txn.is_compacted(revision))
 }
 
 /// Whether a list is of one revision only: on demand, and by old custom where it is cut into pages, as it always is
@@ -79,6 +86,18 @@ fn is_exact(call: &Call, asked: u64) -> bool {
 }
 
 impl ListPlan {
+    /// What webhooks still have to convert of the requested page.
+    pub(crate) fn unconverted(&self) -> Vec<Arc<Object>> {
+        if self.kind.conversion().is_none() {
+            return Vec::new();
+        }
+        let objects = self.selection.narrow(&self.kind, self.snapshot.objects.clone());
+        let page = selected(&objects, &self.selection, self.after.as_deref()).take(self.limit);
+        page.filter(|object| is_unconverted(&self.kind, object))
+            .cloned()
+            .collect()
+    }
+
     /// Cuts the requested page.
     pub(crate) fn cut(self) -> Listing {
         let Self {

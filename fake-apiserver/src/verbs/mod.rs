@@ -3,11 +3,14 @@
 //! `write` and `remove` are the only ways in which objects change and go. Does not know encodings, nor what follows from
 //! a change: the controllers do that.
 
+pub(crate) mod addresses;
 mod admission;
 mod apply;
 mod bind;
 mod body;
 pub(crate) mod call;
+mod consult;
+mod consult_deletion;
 mod continue_token;
 mod convert;
 mod create;
@@ -24,16 +27,19 @@ mod generate;
 mod list;
 mod options;
 mod patch;
+mod policies;
 mod read;
 pub(crate) mod remove;
 mod review;
 mod scale;
 mod token;
 mod token_volume;
+mod told;
 mod update;
 mod watch;
 pub(crate) mod write;
 
-pub(crate) use convert::shown;
+pub(crate) use convert::{is_in, is_unconverted, received, sent, shown};
 pub(crate) use custom::reformed;
 pub(crate) use dispatch::run;
+pub(crate) use options::of_call as options_of;

@@ -2,13 +2,14 @@
 //!
 //! Owns how they are read and the texts of what is wrong with them. All faults are reported at once.
 
-use super::call::Params;
+use super::call::{Call, Params, Payload};
 use super::decoded::FieldValidation;
 use crate::machinery::faults::Faults;
 use crate::machinery::go;
 use crate::machinery::status::{Status, options};
+use crate::observe::Verb;
 use crate::patch::managed::NAME_MAX;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// The values of `fieldValidation`; to warn is the default.
 const VALIDATIONS: [(&str, FieldValidation); 4] = [
@@ -88,4 +89,27 @@ fn manager(name: &str, faults: &mut Faults) {
         let text = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
         faults.invalid("fieldManager", name, &text);
     }
+}
+
+/// The options of a request, without their kind, as those see them who are asked about it.
+pub(crate) fn of_call(call: &Call) -> Value {
+    let params = &call.params;
+    let mut options = match (&call.payload, call.verb) {
+        (Payload::Object(body), Verb::Delete | Verb::DeleteCollection) => {
+            body.value.as_object().cloned().unwrap_or_default()
+        }
+        _ => Map::new(),
+    };
+    options.retain(|name, _| !["kind", "apiVersion"].contains(&name.as_str()));
+    let dry = params.all("dryRun");
+    if !dry.is_empty() {
+        options.insert("dryRun".to_owned(), json!(dry));
+    }
+    for name in ["fieldManager", "fieldValidation", "propagationPolicy"] {
+        let given = params.get(name);
+        if !given.is_empty() {
+            options.insert(name.to_owned(), given.into());
+        }
+    }
+    options.into()
 }

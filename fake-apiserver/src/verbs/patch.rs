@@ -38,7 +38,8 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     let old = existing(txn, call)?;
     let (change, mut flaws) = ParsedPatch::read(*style, body)?;
-    let mut document = present(kind, &judged(kind, &old), change.speaks_of_managers());
+    let before = judged(txn, kind, &old)?;
+    let mut document = present(kind, &before, change.speaks_of_managers());
     change.apply(kind.object_type(), &mut document)?;
     let subject = match change {
         ParsedPatch::Strategic(patch) => go::map(patch),

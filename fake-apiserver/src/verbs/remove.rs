@@ -9,7 +9,7 @@ use crate::kinds::{Kind, definition};
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::store::{FollowUp, Txn};
+use crate::store::{FollowUp, ORPHAN, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -36,7 +36,13 @@ pub(super) fn remove(
         });
     }
     let grace = (kind.grace)(&object, txn.options(), options.grace_seconds);
-    let held = hold(&mut object, options.propagation);
+    let by_kind = kind.orphans.filter(|_| options.is_silent);
+    if let Some(warning) = by_kind.flatten()
+        && !txn.warnings.iter().any(|known| known == warning)
+    {
+        txn.warnings.push(warning.to_owned());
+    }
+    let held = hold(&mut object, options.propagation.or(by_kind.map(|_| ORPHAN)));
     let waits = grace.is_some_and(|seconds| seconds > 0);
     if held || waits || kind.end.is_some() {
         mark(&mut object, grace.unwrap_or_default(), &txn.now);

@@ -15,7 +15,7 @@ use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// create of a kind that is a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
@@ -39,7 +39,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     let status = match review {
         Review::SelfSubject => {
             metadata::set(&mut object, "creationTimestamp", Some((*txn.now).into()));
-            json!({"userInfo": user_info(&call.user)})
+            json!({"userInfo": call.user.info()})
         }
         Review::Token => token(txn, &object)?,
         Review::SelfSubjectRules => {
@@ -67,21 +67,6 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     })
 }
 
-fn user_info(user: &User) -> Value {
-    let mut info = Map::new();
-    info.insert("username".to_owned(), (*user.name).into());
-    if !user.uid.is_empty() {
-        info.insert("uid".to_owned(), user.uid.as_str().into());
-    }
-    if !user.groups.is_empty() {
-        info.insert("groups".to_owned(), json!(user.groups));
-    }
-    if !user.extra.is_empty() {
-        info.insert("extra".to_owned(), json!(user.extra));
-    }
-    info.into()
-}
-
 fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     let spec = &object["spec"];
     let token = spec["token"].as_str().unwrap_or_default();
@@ -100,7 +85,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     Ok(match txn.authenticate(token, &audiences) {
         Some(found) => json!({
             "authenticated": true,
-            "user": user_info(&found.user),
+            "user": found.user.info(),
             "audiences": found.audiences,
         }),
         None => json!({"user": {}, "error": "invalid bearer token"}),

@@ -4,12 +4,13 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
-use super::convert::judged;
+use super::consult::Write;
+use super::convert::{is_unconverted, judged, shown as shown_workload};
 use super::decoded::{FieldValidation, said};
 use super::options::WriteOptions;
 use super::patch::ParsedPatch;
 use super::read::existing;
-use super::write::replace;
+use super::write::replace_reviewed;
 use crate::kinds::{Kind, Part};
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
@@ -22,6 +23,7 @@ use crate::patch::managed;
 use crate::schema::{Type, conform};
 use crate::store::Txn;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const VERSION: &str = "autoscaling/v1";
 const SCALE: GroupResource<'static> = GroupResource {
@@ -34,7 +36,8 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let (old, options, changed) = match (call.verb, &call.payload) {
         (Verb::Get, _) => {
-            let found = judged(kind, &existing(txn, call)?);
+            let found = existing(txn, call)?;
+            let found = judged(txn, kind, &found)?;
             return answer(kind, &found);
         }
         (Verb::Update, Payload::Object(body)) => {
@@ -44,7 +47,8 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (Verb::Patch, Payload::Patch(style, body)) => {
             let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
-            let changed = patched(kind, &judged(kind, &old), *style, body)?;
+            let before = judged(txn, kind, &old)?;
+            let changed = patched(kind, &before, *style, body)?;
             (old, options, changed)
         }
         (_, Payload::Apply(body)) => return apply(txn, call, body),
@@ -53,13 +57,15 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run = options.dry_run;
     let changed = decode(txn, options.validation, changed)?;
     check_name(&call.target, &changed)?;
+    let before = judged(txn, kind, &old)?;
+    let changed = reviewed(txn, call, &before, changed)?;
     let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 && kind.defined().is_none() {
         let mut faults = Faults::default();
         faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
         return Err(Status::invalid(SCALE, call.target.name(), faults));
     }
-    let mut new = Value::clone(&judged(kind, &old).value);
+    let mut new = Value::clone(&before.value);
     put_replicas(kind, &mut new, replicas.into());
     for precondition in ["resourceVersion", "uid"] {
         let wanted = changed["metadata"].get(precondition).cloned();
@@ -69,8 +75,28 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         part: Part::Main,
         ..call.target.clone()
     };
-    let written = replace(txn, &whole, &old, new, Some(call.field_manager()))?;
-    answer(kind, &judged(kind, &written))
+    call.field_manager().track(&txn.now, Some(&before), &mut new);
+    let written = replace_reviewed(txn, &whole, &old, new, false)?;
+    answer_written(kind, written)
+}
+
+/// Has webhooks asked about a scale.
+fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
+    if txn.consultation.is_none() {
+        return Ok(scale);
+    }
+    let kind = &call.target.kind;
+    let old = Object::new(scale_of(kind, &before.value)?, before.revision);
+    let mut whole = Value::clone(&old.value);
+    for member in ["spec", "metadata"] {
+        for (name, value) in scale[member].as_object().into_iter().flatten() {
+            whole[member][name.as_str()] = value.clone();
+        }
+    }
+    let write = Write::update(&call.target, &old);
+    write.mutate(txn, &mut whole, |_, _| Ok(()))?;
+    write.approve(txn, &whole)?;
+    Ok(whole)
 }
 
 /// Checks that a document is a scale.
@@ -130,7 +156,9 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         return Err(Status::bad_request(text));
     }
     let scale = decode(txn, options.validation, document.value.clone())?;
-    check_name(&call.target, &scale)?;
+    if !metadata::text(&scale, "name").is_empty() {
+        check_name(&call.target, &scale)?;
+    }
     let mut wanted = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": {"name": call.target.name(), "namespace": call.target.namespace},
@@ -139,7 +167,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         put_replicas(kind, &mut wanted, replicas.clone());
     }
     let force = call.params.flag("force").unwrap_or_default();
-    let before = judged(kind, &old);
+    let before = judged(txn, kind, &old)?;
     let applied = call
         .field_manager()
         .apply(&txn.now, Some(&before), &wanted, force);
@@ -149,8 +177,13 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         part: Part::Main,
         ..call.target.clone()
     };
-    let written = replace(txn, &whole, &old, object, None)?;
-    answer(kind, &judged(kind, &written))
+    if txn.consultation.is_some() {
+        let wanted = scale_of(kind, &object)?;
+        let wanted = reviewed(txn, call, &before, wanted)?;
+        put_replicas(kind, &mut object, wanted["spec"]["replicas"].clone());
+    }
+    let written = replace_reviewed(txn, &whole, &old, object, false)?;
+    answer_written(kind, written)
 }
 
 /// A conflict about the fields of a scale, which has a version of its own.
@@ -170,6 +203,15 @@ fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
         code: 200,
         object: Object::new(scale_of(kind, &object.value)?, object.revision),
     })
+}
+
+/// The scale of what was just written. What a webhook would have to convert is read in the version that stores it.
+fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
+    match is_unconverted(kind, &written) {
+        true => answer(&kind.stored(), &written),
+        false if kind.defined().is_none() => answer(kind, &written),
+        false => answer(kind, &shown_workload(kind, written)),
+    }
 }
 
 /// Sets the number of replicas of a workload.

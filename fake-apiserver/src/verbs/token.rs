@@ -2,6 +2,7 @@
 
 use super::body::no_body;
 use super::call::{Answer, Call, Payload};
+use super::consult::Write;
 use super::options::dry_run;
 use super::read::existing;
 use crate::access::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
@@ -26,7 +27,12 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         return Err(no_body());
     };
     let account = existing(txn, call)?;
-    let mut request = identify(&body.value)?;
+    txn.dry_run = dry;
+    let mut sent = body.value.clone();
+    let write = Write::create(&call.target);
+    write.mutate(txn, &mut sent, |_, _| Ok(()))?;
+    let mut request = identify(&sent)?;
+    write.approve(txn, &request)?;
     check_name(&request, call.target.name())?;
     let mut spec = request["spec"].take();
     let seconds = spec["expirationSeconds"]

@@ -4,12 +4,13 @@
 //! and those that go in `remove`.
 
 use super::call::Target;
+use super::consult::Write;
 use super::convert::{judged, stored};
 use super::custom;
 use super::remove::is_finished;
-use super::{admission, escalation};
+use super::{addresses, admission, escalation};
 use crate::config::release::Profile;
-use crate::kinds::{Generation, Kind, Part, Setting};
+use crate::kinds::{Generation, Kind, Part, Requester, Setting, Subresource};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
@@ -59,6 +60,23 @@ pub(super) fn replace(
     by: Option<FieldManager<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = &target.kind;
+    let before = judged(txn, kind, old)?;
+    if let Some(by) = by {
+        by.track(&txn.now, Some(&before), &mut new);
+    }
+    Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
+    replace_reviewed(txn, target, old, new, true)
+}
+
+/// The same for what webhooks have seen already, those that only look excepted: they are asked `last`, or were before.
+pub(super) fn replace_reviewed(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    mut new: Value,
+    last: bool,
+) -> Result<Arc<Object>, Status> {
+    let kind = &target.kind;
     let sent = asked_revision(&new)?;
     if sent.is_empty() && !kind.unconditional_update {
         let mut faults = Faults::default();
@@ -70,24 +88,29 @@ pub(super) fn replace(
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
     }
-    let before = judged(kind, old);
-    if let Some(by) = by {
-        by.track(&txn.now, Some(&before), &mut new);
-    }
-    let before = &before.value;
+    let judged = judged(txn, kind, old)?;
+    let before = &judged.value;
     carry_over(&mut new, before);
     separate(kind, target.part, &mut new, before);
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
+    if target.part == Part::Main {
+        addresses::assign(txn, target, &mut new, Some(before))?;
+    }
     count_generation(target, &mut new, before);
     escalation::check(txn, kind, Some(before), &new)?;
     let warnings = validate(target, &new, before, txn.profile())?;
     txn.warnings.extend(warnings);
-    admission::admit_change(txn, target, &new, before)?;
+    admission::confirm(txn, target, &new, Some(before))?;
     txn.warnings.extend((kind.hooks.warn)(&new, before));
     if kind.defined().is_some() && target.part != Part::Status {
         txn.warnings.extend(custom::warnings(&new, Some(before)));
     }
-    store(txn, target, old, stored(kind, new))
+    if last {
+        Write::update(target, &judged).approve(txn, &new)?;
+    }
+    admission::count(txn, target, &new, Some(before))?;
+    let new = stored(txn, kind, new)?;
+    store(txn, target, old, new)
 }
 
 /// Writes what has been validated, unless nothing changed or the last finalizer went.
@@ -151,6 +174,9 @@ pub(super) fn carry_over(new: &mut Value, old: &Value) {
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     if part == Part::Status && kind.status_keeps_metadata {
         return only_status(new, old);
+    }
+    if part == Part::Sub(Subresource::EphemeralContainers) {
+        return (kind.hooks.separate)(new, old);
     }
     let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
         return;
@@ -221,6 +247,8 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
+    } else if target.part == Part::Sub(Subresource::EphemeralContainers) {
+        (kind.hooks.validate_part)(new, old, &mut faults);
     } else {
         (kind.hooks.validate_status)(new, old, &mut faults);
     }
@@ -237,5 +265,11 @@ pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
         now: &txn.now,
         options: txn.options(),
         profile: txn.profile(),
+        requester: txn.user.as_ref().map(|user| Requester {
+            name: &user.name,
+            uid: &user.uid,
+            groups: &user.groups,
+            extra: &user.extra,
+        }),
     }
 }

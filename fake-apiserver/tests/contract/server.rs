@@ -1,6 +1,6 @@
 //! The server that a conversation is held against, and what has to be removed from it afterwards.
 
-use fake_apiserver::{ApiServer, Authorization, Running, ServerOptions, User};
+use fake_apiserver::{Admission, ApiServer, Authorization, Running, ServerOptions, User};
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
 use kube::client::Body;
@@ -103,7 +103,7 @@ impl Server {
 /// A fake with what a whole cluster has switched on.
 async fn fake() -> (kube::Config, (ApiServer, Running)) {
     let options = ServerOptions {
-        storage_protection: true,
+        admission: Admission::of_kubernetes(),
         kubelet_less: false,
         authorization: Authorization::Rbac,
         default_service_accounts: true,

@@ -7,7 +7,7 @@ use std::path::Path;
 /// From the ground up. Rooms of one floor do not import each other. `lib.rs` stands on top of all.
 const FLOORS: &[&[&str]] = &[
     &["machinery", "types"],
-    &["config", "observe"],
+    &["config", "observe", "outbound"],
     &["perturb", "protobuf"],
     &["schema", "object"],
     &["structural"],
@@ -15,12 +15,15 @@ const FLOORS: &[&[&str]] = &[
     &["kinds"],
     &["access"],
     &["patch"],
+    &["admission"],
     &["store"],
     &["verbs", "documents"],
-    &["controllers"],
+    &["controllers", "consult"],
     &["execute"],
     &["http", "local"],
     &["server"],
+    &["program"],
+    &["bin"],
 ];
 
 fn sources() -> Imports {

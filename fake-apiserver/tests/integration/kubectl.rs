@@ -5,7 +5,7 @@
 //! empty lines and with one space for many; `*` stands for anything. `= 1.27 1.28` begins what these versions print
 //! instead. The last line is the exit code, unless it is 0. Every version gets a server of its own.
 
-use fake_apiserver::{ApiServer, Authorization, ServerOptions, User};
+use fake_apiserver::{Admission, ApiServer, Authorization, ServerOptions, User};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ async fn a_session_goes_as_with_the_real_server() {
         let options = ServerOptions {
             authorization: Authorization::Rbac,
             kubelet_less: false,
-            storage_protection: true,
+            admission: Admission::of_kubernetes(),
             ..ServerOptions::default()
         };
         let server = ApiServer::new(options, None);

@@ -1,7 +1,7 @@
 //! A small HTTP control of a driver, for those who run it apart from a harness: pools, rules, reservations, volumes and calls as JSON.
 //!
 //! Off unless somebody opens a listener for it. Speaks to loopback only unless it is told otherwise, only to those who know the token, and
-//! bounds everything that a peer can send. Knows no paths: those are in [`route`].
+//! bounds everything that a peer can send. Knows no paths: those are in `route`.
 
 mod context;
 mod problem;

@@ -30,10 +30,12 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
             let (tell, ended) = oneshot::channel();
             let killed = CancellationToken::new();
             let killer = killed.clone();
+            let log = tracing::dispatcher::get_default(Clone::clone);
             let thread = Builder::new().name(NAME.to_owned()).spawn(move || {
                 mutant::set(number);
+                let run = || on_this_thread(&run, access, stop, &killed);
                 // Nobody listens where the system was killed.
-                let _ = tell.send(on_this_thread(&run, access, stop, &killed));
+                let _ = tell.send(tracing::dispatcher::with_default(&log, run));
             })?;
             let _apart = Apart {
                 killer,

@@ -2,7 +2,8 @@
 //! controller": neither garbage collection nor the instances of other nodes would). Needs no driver, and publishes nothing.
 //!
 //! An instance is known by the value of its managed-by label. It counts as absent from when that was first seen, also after a restart of
-//! the cleaner, and its objects go once it was absent for long enough without a break.
+//! the cleaner, and its objects go once it was absent for long enough without a break. A watch may be behind, so the nodes are listed once
+//! more before anything goes.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -45,6 +46,7 @@ const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
 
 /// Removes the objects that instances of one driver left behind.
 struct Cleaner {
+    client: Client,
     driver: String,
     after: Duration,
     capacities: Capacities,
@@ -76,6 +78,7 @@ pub(crate) async fn run(
     health: &Health,
 ) -> Infallible {
     let cleaner = Cleaner {
+        client: client.clone(),
         driver: options.cleaner.driver_name.clone().unwrap_or_default(),
         after: options.cleaner.orphan_after,
         capacities: Capacities::new(
@@ -194,11 +197,37 @@ impl Cleaner {
         let alive = self.nodes.lock().instances(&self.driver);
         let absent = by_instance.keys().filter(|instance| !alive.contains(*instance));
         absences.update(absent.cloned().collect(), Instant::now());
-        for instance in absences.due(self.after, Instant::now()) {
+        let due = absences.due(self.after, Instant::now());
+        let present = match due.is_empty() {
+            true => BTreeSet::new(),
+            false => self.instances_now().await?,
+        };
+        for instance in due.into_iter().filter(|instance| !present.contains(instance)) {
             let objects = by_instance.get(&instance).map(Vec::as_slice).unwrap_or_default();
             self.remove(&instance, objects).await?;
         }
         Ok(absences.next(self.after, Instant::now()))
+    }
+
+    /// The instances that must be there, by the nodes as they are and not as watches have told.
+    async fn instances_now(&self) -> kube::Result<BTreeSet<String>> {
+        let listed = self.nodes.lock().listed;
+        let mut nodes = Nodes {
+            listed,
+            ..Nodes::default()
+        };
+        let csi_nodes: Api<CSINode> = Api::all(self.client.clone());
+        for node in csi_nodes.list(&ListParams::default()).await? {
+            if matches!(registration(&node, &self.driver), Registration::Keys(_)) {
+                nodes.registered.insert(node.name_any());
+            }
+        }
+        if listed {
+            let existing: Api<Node> = Api::all(self.client.clone());
+            let existing = existing.list_metadata(&ListParams::default()).await?;
+            nodes.existing = existing.iter().map(ResourceExt::name_any).collect();
+        }
+        Ok(nodes.instances(&self.driver))
     }
 
     /// Removes the objects of an instance, until it turns out to be back: each deletion takes its time, perhaps a long one.
@@ -322,6 +351,7 @@ mod tests {
 
     fn cleaner(server: &TestServer) -> Cleaner {
         Cleaner {
+            client: server.client(),
             driver: "d".to_owned(),
             after: T,
             capacities: Capacities::new(server.client(), "default", &Options::default()),

@@ -109,7 +109,7 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
         .open
         .sort_by_key(|delayed| delayed.claim.request.map_or(0, Quantity::nanos));
     for Delayed { claim, suitable, .. } in &mut claims.open {
-        *suitable = Suitable::find(claim, snapshot.volumes.iter());
+        *suitable = Suitable::find(claim, snapshot.volumes.open_to(claim));
     }
     Ok(claims)
 }

@@ -40,6 +40,7 @@ pub mod store;
 pub mod taint_words;
 mod transport;
 pub mod usage;
+pub mod volume_index;
 
 pub use self::control::{Error, run, serve_extender};
 pub use self::listen::{Connections, Socket, connections};

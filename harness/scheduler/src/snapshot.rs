@@ -10,6 +10,7 @@ use crate::filter_error::FilterError;
 use crate::objects::{Claim, Class, Driver, Node, ObjectKey, Volume};
 use crate::store::Store;
 use crate::usage::Usage;
+use crate::volume_index::VolumeIndex;
 
 /// Everything that a placement decision depends on besides the pod itself.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ pub struct Snapshot {
     /// The claims of all namespaces.
     pub claims: Store<Claim>,
     /// The volumes.
-    pub volumes: Store<Volume>,
+    pub volumes: VolumeIndex,
     /// The storage classes.
     pub classes: Store<Class>,
     /// The CSI drivers.

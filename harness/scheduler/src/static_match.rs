@@ -19,11 +19,10 @@ pub struct Suitable {
 }
 
 impl Suitable {
-    /// Looks through volumes that come in the order of their names.
+    /// Looks through the volumes of the claim's class, which come in the order of their names.
     pub(crate) fn find<'a>(claim: &Claim, volumes: impl Iterator<Item = &'a Arc<Volume>>) -> Self {
         let mut suitable = Self::default();
-        let of_class = volumes.filter(|volume| volume.class == claim.class && is_eligible(claim, volume));
-        for volume in of_class {
+        for volume in volumes.filter(|volume| is_eligible(claim, volume)) {
             if volume.is_bound_to(claim) {
                 suitable.reserved.push(Arc::clone(volume));
             } else if is_available(claim, volume) {

@@ -231,22 +231,14 @@ impl Cluster {
                 namespace,
                 name,
             } => Ok(vec![at(resource, namespace.as_deref(), name)]),
-            Target::Labelled {
-                resource,
-                namespace,
-                labels,
-            } => {
-                let has_all = |object: &Value| {
-                    let own = &object["metadata"]["labels"];
-                    labels.iter().all(|(label, value)| own[label] == value.as_str())
-                };
-                let objects = self.state.objects(resource);
-                Ok(objects
-                    .filter(|((in_namespace, _), object)| {
-                        (namespace.is_none() || namespace == in_namespace) && has_all(object)
-                    })
-                    .map(|((namespace, name), _)| at(resource, namespace.as_deref(), name))
-                    .collect())
+            Target::Labelled(labelled) => {
+                let objects = self.state.objects(&labelled.resource);
+                let meant = objects.filter(|((namespace, _), object)| {
+                    labelled.means(namespace.as_deref().unwrap_or_default(), object)
+                });
+                let places =
+                    meant.map(|((namespace, name), _)| at(&labelled.resource, namespace.as_deref(), name));
+                Ok(places.collect())
             }
             Target::Capacity { class, segment } => {
                 let is_meant = |object: &Value| {

@@ -37,6 +37,7 @@ use crate::cluster_state::ClusterState;
 use crate::fact_sink::{Commits, FactSink};
 use crate::journal::Journal;
 use crate::killer::Killer;
+use crate::log_lines::LogLines;
 use crate::network::{Folder, Network};
 use crate::plan::{NAMESPACE, Plan};
 use crate::record;
@@ -85,6 +86,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Words of lines that the case asks for.
+    log_words: Vec<String>,
     /// Where metrics are read.
     metrics: Metrics,
     /// Kept for its drop: the extenders end with it.
@@ -172,6 +175,7 @@ impl Cluster {
                 extenders: extenders.settings(),
                 ..plan.settings(refresh)
             },
+            log_words: plan.log_words(),
             metrics: Metrics::of(plan),
             _extenders: extenders,
             refresh,
@@ -312,6 +316,7 @@ impl Cluster {
             settings: self.settings.clone(),
             clock: clock::time_of_day,
             seed: self.seed.map(|seed| clock::derived(seed, client, starts)),
+            log: LogLines::new(client, self.log_words.clone(), &self.journal),
             child,
         })
     }

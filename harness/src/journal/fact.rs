@@ -64,6 +64,8 @@ pub enum What {
     Metrics(MetricsFact),
     /// A system under test started or ended.
     Process(ProcessFact),
+    /// A system under test logged a line that the case asks for.
+    Log(LogFact),
 }
 
 impl What {
@@ -90,6 +92,15 @@ pub struct Begin {
     pub patience: f64,
     /// Version of this format.
     pub format: u32,
+}
+
+/// A line of a system's log.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LogFact {
+    /// The system's client name.
+    pub client: Arc<str>,
+    /// The line, without what would confuse a terminal.
+    pub line: String,
 }
 
 /// A step, by its place in the plan.

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 pub use fact::{
     ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
-    LagFact, LastWords, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
+    LagFact, LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
 pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, MetricsFact, PlacedVolume, Reading};
 

@@ -168,20 +168,22 @@ impl Found {
 }
 
 /// How often GetCapacity may be called.
-struct Refreshes<'p> {
-    plan: &'p Plan,
+struct Refreshes {
+    /// What the driver is told of each class.
+    parameters: Vec<BTreeMap<String, String>>,
     /// None: the case says that itself.
     interval: Option<Duration>,
 }
 
-impl<'p> Refreshes<'p> {
-    fn of(plan: &'p Plan, facts: &[Fact]) -> Self {
+impl Refreshes {
+    fn of(plan: &Plan, facts: &[Fact]) -> Self {
         let refresh = facts.iter().find_map(|fact| match &fact.what {
             What::Begin(begin) => Some(Duration::from_micros(begin.refresh_us)),
             _ => None,
         });
+        let classes = plan.class_parameters.keys();
         Refreshes {
-            plan,
+            parameters: classes.map(|class| plan.driver_parameters(class)).collect(),
             interval: refresh.filter(|_| plan.publisher.polls),
         }
     }
@@ -193,11 +195,9 @@ impl<'p> Refreshes<'p> {
         let count = calls.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
-        // Classes with the same parameters share a question, and each may ask it.
-        let classes = self.plan.class_parameters.values();
-        let alike = classes
-            .filter(|parameters| **parameters == call.parameters)
-            .count();
+        // Classes with the same parameters for the driver share a question, and each may ask it.
+        let classes = self.parameters.iter();
+        let alike = classes.filter(|told| **told == call.parameters).count();
         let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE);
         u128::from(*count) > each * alike.max(1) as u128
     }

@@ -47,6 +47,9 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                     .as_deref()
                     .is_none_or(|client| is_by(pattern, client))
         }
+        (PatternKind::Log(text), What::Log(log)) => {
+            log.line.contains(text.as_str()) && is_by(pattern, &log.client)
+        }
         (PatternKind::Delivery(verb, resource), What::Delivery(delivery)) => {
             delivery.change.verb() == verb
                 && *delivery.resource == **resource
@@ -144,6 +147,7 @@ pub(super) fn format(pattern: &Pattern) -> String {
         PatternKind::Fault(text) => format!("fault “{text}”"),
         PatternKind::Delivery(verb, resource) => format!("delivery of {verb} {resource}"),
         PatternKind::Call(call) => format_call(call),
+        PatternKind::Log(text) => format!("line “{text}” in a log"),
         PatternKind::Extender { verb, ok } => {
             let answer = match ok {
                 None => "",

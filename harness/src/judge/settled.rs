@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::cluster_state::{ClusterState, Rounds};
 use crate::journal::{Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
-use crate::plan::{Place, Plan, Predicate, WORKLOADS};
+use crate::plan::{Place, Plan, Predicate};
 use crate::pod::claims_of;
 use crate::scenario::{ClaimState, Role};
 
@@ -124,14 +124,14 @@ impl Scene {
 
     /// Whether the scheduler has refused every pod that waits, at some time.
     pub(super) fn has_refused_all(&self, cluster: &ClusterState) -> bool {
-        let mut waiting = waiting(cluster);
+        let mut waiting = cluster.waiting();
         waiting.all(|(name, _)| cluster.refusal(name).is_some())
     }
 
     /// `since`: from which fact on a refusal of a pod counts; none: no refusal is needed.
     fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
         !self.runs(Role::Scheduler)
-            || waiting(cluster).all(|(name, pod)| {
+            || cluster.waiting().all(|(name, pod)| {
                 since(name).is_none_or(|since| {
                     let refused = cluster.refusal(name).map(|refusal| refusal.seq);
                     refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
@@ -168,14 +168,6 @@ impl News {
     }
 }
 
-/// The pods that the scheduler has to place.
-fn waiting(cluster: &ClusterState) -> impl Iterator<Item = (&String, &Value)> {
-    let pods = cluster.objects("pods");
-    let pods =
-        pods.filter(|((namespace, _), pod)| namespace.as_deref() == Some(WORKLOADS) && is_undecided(pod));
-    pods.map(|((_, name), pod)| (name, &**pod))
-}
-
 /// Whether a system has met an error for which it is not to blame.
 fn is_trouble(what: &What) -> bool {
     match what {
@@ -198,13 +190,6 @@ fn is_list(request: &RequestFact) -> bool {
         && request.code == 200
         && Role::of_client(&request.client) == Some(Role::Scheduler)
         && NEWS.contains(&request.resource.as_str())
-}
-
-fn is_undecided(pod: &Value) -> bool {
-    let is_placed = pod["spec"]["nodeName"]
-        .as_str()
-        .is_some_and(|node| !node.is_empty());
-    !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
 /// The pods that an expectation speaks of; none: it may be about any.

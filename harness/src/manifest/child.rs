@@ -75,9 +75,8 @@ pub(super) async fn run(
     let mut child = command
         .spawn()
         .map_err(|error| format!("{} does not start: {error}", program.path.display()))?;
-    let log = Arc::new(ProcessLog::open(
-        access.child.as_ref().map(|child| child.log.as_path()),
-    )?);
+    let path = access.child.as_ref().map(|child| child.log.as_path());
+    let log = Arc::new(ProcessLog::open(path, access.log.clone())?);
     let copies = [
         child
             .stdout

@@ -9,6 +9,7 @@ use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Para
 use capacity_types::Segment;
 
 use super::Oracle;
+use super::change::change;
 use super::storage::parsed;
 use crate::journal::{CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, What};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
@@ -144,13 +145,7 @@ impl Oracle<'_> {
     fn commit(&mut self, commit: &CommitFact) -> Vec<Event> {
         self.programs.commit(commit);
         let is_own = commit.namespace.as_deref() == Some(NAMESPACE);
-        let namespace = commit.namespace.as_deref().unwrap_or_default();
-        let change = match commit.change {
-            Committed::Deleted => Change::removed(&commit.resource, namespace, &commit.name),
-            // The API server takes no others.
-            _ => Change::set(&commit.resource, &*commit.object).ok().flatten(),
-        };
-        match change {
+        match change(commit) {
             Some(Change::Object(key, object)) => {
                 let by = self.author(&commit.client);
                 let mut events = match (&by, &object) {

@@ -9,6 +9,7 @@
 //!
 //! Deliberately absent: rules, which are those of [`capacity_spec`], and verdicts.
 
+mod change;
 mod demands;
 mod follow;
 mod owners;
@@ -30,6 +31,7 @@ use crate::scenario::Role;
 use programs::Programs;
 use storage::Storage;
 
+pub(crate) use change::change;
 pub use demands::{Demands, demands};
 
 /// Follows one run.

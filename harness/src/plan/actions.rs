@@ -7,7 +7,7 @@ use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
 use super::scope::{Scope, names};
-use super::{Action, Target, WORKLOADS, backend, fault, objects};
+use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,
     LabelOrder, MergeSpec, NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, RegisterSpec, ReleaseSpec,
@@ -66,9 +66,8 @@ impl Scope<'_> {
             ActionSpec::Replace(spec) => Ok(vec![replace(spec)]),
             ActionSpec::Apply(spec) => Ok(vec![apply(spec)]),
             ActionSpec::Object(object) => {
-                let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                let (kind, name) = (word(&object["kind"]), word(&object["metadata"]["name"]));
-                Ok(vec![create(object.clone(), &kind, &name)])
+                let note = format!("create {}", kind_and_name(object));
+                Ok(vec![(Action::Create(object.clone()), note)])
             }
             ActionSpec::Attempt(inner) => {
                 let attempted =
@@ -334,12 +333,7 @@ fn kind_and_name(object: &Value) -> String {
 
 /// An object that the case names itself.
 fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
-    let Some((_, namespaced)) = ResourceRef::by_plural(resource) else {
-        return Err(format!(
-            "resource `{resource}` is not known; give its plural name, such as `replicasets`"
-        ));
-    };
-    match (namespaced, namespace) {
+    match (is_namespaced(resource)?, namespace) {
         (true, None) => Err(format!(
             "objects of `{resource}` are in a namespace; add `namespace`"
         )),
@@ -352,6 +346,14 @@ fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, 
             name: name.to_owned(),
         }),
     }
+}
+
+/// Whether objects of a resource are in namespaces.
+fn is_namespaced(resource: &str) -> Result<bool, String> {
+    let known = ResourceRef::by_plural(resource).map(|(_, namespaced)| namespaced);
+    known.ok_or_else(|| {
+        format!("resource `{resource}` is not known; give its plural name, such as `replicasets`")
+    })
 }
 
 fn cluster_wide(resource: &str, name: &str) -> Target {
@@ -389,11 +391,7 @@ fn delete_all(
     namespace: Option<&str>,
     labels: &BTreeMap<String, String>,
 ) -> Result<Vec<(Action, String)>, String> {
-    if ResourceRef::by_plural(resource).is_none() {
-        return Err(format!(
-            "resource `{resource}` is not known; give its plural name, such as `replicasets`"
-        ));
-    }
+    is_namespaced(resource)?;
     if labels.is_empty() {
         return Err("`all` needs `labels`: name those of the objects to delete".to_owned());
     }
@@ -401,12 +399,12 @@ fn delete_all(
         "delete {resource} with {}",
         capacity_types::segment::format(labels)
     );
-    let target = Target::Labelled {
+    let labelled = Labelled {
         resource: resource.to_owned(),
         namespace: namespace.map(str::to_owned),
         labels: labels.clone(),
     };
-    Ok(vec![(Action::Delete(target), note)])
+    Ok(vec![(Action::Delete(Target::Labelled(labelled)), note)])
 }
 
 /// The pod and the claims that it brings along; claims first, as users do.

@@ -68,10 +68,8 @@ impl Scope<'_> {
     pub(super) fn csi_call(&mut self, spec: &CsiCallSpec) -> Result<Vec<(Action, String)>, String> {
         let kind = self.ask_kind(spec)?;
         let figures = BTreeMap::from([(spec.name.clone(), spec.until.clone())]);
-        let others = named(&figures).into_iter().filter(|name| *name != spec.name);
-        others
-            .map(str::to_owned)
-            .try_for_each(|name| self.known_answer(&name))?;
+        let mut others = named(&figures).into_iter().filter(|name| *name != spec.name);
+        others.try_for_each(|name| self.known_answer(name))?;
         let segment = spec
             .segment
             .as_deref()

@@ -90,6 +90,18 @@ pub enum Predicate {
     Specification,
 }
 
+impl Predicate {
+    /// The kinds of facts that it speaks of.
+    pub(crate) fn patterns(&self) -> Vec<&Pattern> {
+        match self {
+            Predicate::Never { of, after } => after.iter().map(|after| &**after).chain([of]).collect(),
+            Predicate::Count(count) => vec![&count.of],
+            Predicate::Order(list) => list.iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// (class, segment) → row.
 pub type Rows = BTreeMap<(String, String), Row>;
 

@@ -32,7 +32,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// Those that are about more than one setting.
-const OTHERS: [Feature; 16] = [
+const OTHERS: [Feature; 17] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -97,6 +97,11 @@ const OTHERS: [Feature; 16] = [
         name: "scheduler.extenders",
         text: "it asks extenders (KubeSchedulerConfiguration.extenders)",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty()),
+    },
+    Feature {
+        name: "scheduler.log",
+        text: "as it is started, its log says on which node which claim did not fit, as `<namespace>/<claim> of class <class>, <size>`",
+        needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.metrics",

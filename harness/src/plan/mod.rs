@@ -26,7 +26,7 @@ mod steps;
 
 use std::collections::BTreeMap;
 
-use capacity_types::{Labels, Segment};
+use capacity_types::{Labels, SIDECAR_PREFIX, Segment};
 use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
@@ -114,6 +114,24 @@ impl Plan {
     /// The case's id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The parameters of a class as the driver gets them.
+    pub fn driver_parameters(&self, class: &str) -> BTreeMap<String, String> {
+        let parameters = self.class_parameters.get(class).into_iter().flatten();
+        let own = parameters.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
+        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// Words of lines in logs that expectations ask for.
+    pub(crate) fn log_words(&self) -> Vec<String> {
+        let expectations = self.steps.iter().flat_map(|step| &step.expect);
+        let patterns = expectations.flat_map(|expect| expect.predicate.patterns());
+        let words = patterns.filter_map(|pattern| match &pattern.kind {
+            PatternKind::Log(words) => Some(words.clone()),
+            _ => None,
+        });
+        words.collect()
     }
 
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
@@ -268,15 +286,8 @@ pub enum Target {
         /// Name.
         name: String,
     },
-    /// All that have these labels, which may be none.
-    Labelled {
-        /// Plural resource name.
-        resource: String,
-        /// Only in that namespace.
-        namespace: Option<String>,
-        /// The labels.
-        labels: Labels,
-    },
+    /// All that have certain labels, which may be none.
+    Labelled(Labelled),
     /// The CSIStorageCapacity objects of that class and segment.
     Capacity {
         /// storageClassName.
@@ -286,11 +297,32 @@ pub enum Target {
     },
 }
 
+/// Objects by their labels.
+#[derive(Debug, Clone)]
+pub struct Labelled {
+    /// Plural resource name.
+    pub resource: String,
+    /// Only in that namespace.
+    pub namespace: Option<String>,
+    /// The labels.
+    pub labels: Labels,
+}
+
+impl Labelled {
+    /// Whether an object of the resource is one of them. `namespace`: where it is; empty: in none.
+    pub fn means(&self, namespace: &str, object: &Value) -> bool {
+        let own = &object["metadata"]["labels"];
+        let mut labels = self.labels.iter();
+        let is_there = self.namespace.as_ref().is_none_or(|wanted| wanted == namespace);
+        is_there && labels.all(|(label, value)| own[label] == value.as_str())
+    }
+}
+
 impl Target {
     /// Plural resource name.
     pub fn resource(&self) -> &str {
         match self {
-            Target::Named { resource, .. } | Target::Labelled { resource, .. } => resource,
+            Target::Named { resource, .. } | Target::Labelled(Labelled { resource, .. }) => resource,
             Target::Capacity { .. } => "csistoragecapacities",
         }
     }

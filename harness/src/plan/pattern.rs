@@ -46,6 +46,8 @@ pub enum PatternKind {
     Call(CallPattern),
     /// A watch event: verb, resource.
     Delivery(String, String),
+    /// A line of a log, by part of its text.
+    Log(String),
     /// A call of an extender.
     Extender {
         /// filter, prioritize or bind.
@@ -97,13 +99,14 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
         &spec.fault,
         &spec.delivery,
         &spec.extender,
+        &spec.log,
     );
     let kind = match given {
-        (Some(text), None, None, None, None, None) => {
+        (Some(text), None, None, None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None, None, None, None) => {
+        (None, Some(text), None, None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
             PatternKind::Request {
@@ -113,15 +116,16 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
                 version: spec.version.clone(),
             }
         }
-        (None, None, Some(method), None, None, None) => PatternKind::Call(call(spec, method, segment)),
-        (None, None, None, Some(text), None, None) => PatternKind::Fault(text.clone()),
-        (None, None, None, None, Some(text), None) => {
+        (None, None, Some(method), None, None, None, None) => PatternKind::Call(call(spec, method, segment)),
+        (None, None, None, Some(text), None, None, None) => PatternKind::Fault(text.clone()),
+        (None, None, None, None, Some(text), None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Delivery(verb, resource)
         }
-        (None, None, None, None, None, Some(verb)) => extender(verb, spec.code.as_deref())?,
+        (None, None, None, None, None, Some(verb), None) => extender(verb, spec.code.as_deref())?,
+        (None, None, None, None, None, None, Some(text)) => PatternKind::Log(text.clone()),
         _ => {
-            let one_of = "`write`, `request`, `call`, `fault`, `delivery`, `extender`";
+            let one_of = "`write`, `request`, `call`, `fault`, `delivery`, `extender`, `log`";
             return Err(format!("a fact is exactly one of {one_of}"));
         }
     };

@@ -160,12 +160,12 @@ impl<'p> Observed<'p> {
     }
 
     fn is_about(&self, call: &CallFact, series: &Series) -> bool {
-        // A sidecar adds parameters of its own; those of the class are all there.
-        let parameters = self.plan.class_parameters.get(&series.class);
+        // A program may add parameters of its own; those of the class are all there.
         let has = |(key, value): (&String, &String)| call.parameters.get(key) == Some(value);
         call.method == "GetCapacity"
             && call.segment.as_deref().unwrap_or("*") == series.segment
-            && parameters.is_some_and(|parameters| parameters.iter().all(has))
+            && self.plan.class_parameters.contains_key(&series.class)
+            && self.plan.driver_parameters(&series.class).iter().all(has)
     }
 
     fn published_for(&self, series: &Series) -> Option<i128> {
@@ -180,10 +180,11 @@ impl<'p> Observed<'p> {
 
     fn truth(&self, series: &Series) -> Option<i128> {
         let segment = self.plan.segments.parse(&series.segment).ok()?;
-        let parameters = self.plan.class_parameters.get(&series.class)?;
+        self.plan.class_parameters.get(&series.class)?;
+        let parameters = self.plan.driver_parameters(&series.class);
         match series.quantity {
-            Quantity::Capacity => self.backend.available(&segment, parameters),
-            Quantity::Maximum => self.backend.largest(&segment, parameters),
+            Quantity::Capacity => self.backend.available(&segment, &parameters),
+            Quantity::Maximum => self.backend.largest(&segment, &parameters),
         }
     }
 }

@@ -59,7 +59,7 @@ pub enum ActionSpec {
     Release(ReleaseSpec),
     /// Change an object.
     Merge(MergeSpec),
-    /// Read an object, change it, and send it back as a whole.
+    /// Send an object in the place of the one with its name (PUT).
     Replace(ReplaceSpec),
     /// Apply an object as a field manager (server-side apply).
     Apply(ApplySpec),

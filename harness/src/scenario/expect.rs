@@ -162,6 +162,8 @@ pub struct PatternSpec {
     pub extender: Option<String>,
     /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
     pub fault: Option<String>,
+    /// Part of a line that a system logs, at whatever level it does by itself.
+    pub log: Option<String>,
     /// metadata.name of the object; of the pod, for an extender.
     pub name: Option<String>,
     /// Writes only: of objects that contain this.

@@ -1,16 +1,14 @@
 //! From files to [`Scenario`]s: one file, many of them, or one case by its id.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::case_files::{CaseFile, CaseFiles, text_in};
 use super::cover::Strength;
 use super::coverage::PairCoverage;
 use super::parse::{is_id, pairs, parse, parse_at, parse_row};
 use super::{Scenario, ScenarioError};
+use crate::cores::on_all_cores;
 
 /// Reads one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
@@ -50,29 +48,6 @@ pub fn load_tree_where(
         }
     }
     Ok(cases.into_values().collect())
-}
-
-/// What becomes of each item, in their order.
-fn on_all_cores<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let next = AtomicUsize::new(0);
-    let one_core = || {
-        let mine = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let mine = mine.map_while(|index| Some((index, work(items.get(index)?))));
-        mine.collect::<Vec<_>>()
-    };
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..cores.min(items.len()))
-            .map(|_| scope.spawn(one_core))
-            .collect();
-        let mut done = one_core();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Which pairs of values of axes these cases have, by the file that has the axes.

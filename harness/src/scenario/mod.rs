@@ -1,6 +1,6 @@
 //! The case format: what a YAML file may say, as types, and nothing about running it.
 //!
-//! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see [`table`]).
+//! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see `table`).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
 mod action;
@@ -105,10 +105,10 @@ pub struct ScenarioFile {
     /// Public reports of the bug that this case would have caught.
     #[serde(default)]
     pub catches: Vec<String>,
-    /// Rows that turn the file into several cases. Read by [`table`]; kept here so that the key is known.
+    /// Rows that turn the file into several cases. Read by `table`; kept here so that the key is known.
     #[serde(default)]
     pub table: Option<table::Table>,
-    /// Axes with named values, which turn the file into a case for each row in which every two values occur together. Read by [`axes`];
+    /// Axes with named values, which turn the file into a case for each row in which every two values occur together. Read by `axes`;
     /// kept here so that the key is known.
     #[serde(default)]
     pub axes: Option<Value>,

@@ -16,5 +16,9 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;
 pub use self::selector::{Expression, LabelSelector, NodeTopology};
 
+/// What the names of a class's parameters begin with that are meant for the sidecars. CreateVolume does not get them, so GetCapacity does
+/// not either (CSI: the same parameters as CreateVolume).
+pub const SIDECAR_PREFIX: &str = "csi.storage.k8s.io/";
+
 /// The labels of an object, or other values by key, as the API types hold them.
 pub type Labels = std::collections::BTreeMap<String, String>;

@@ -85,5 +85,6 @@ fn record(id: String, title: String, verdict: CaseVerdict, reason: String) -> Ca
         known: None,
         explanation: None,
         folder: None,
+        health: Vec::new(),
     }
 }

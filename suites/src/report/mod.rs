@@ -19,8 +19,8 @@ mod write;
 pub use merge::{MergeError, merge};
 pub use page::page as whole_page;
 pub use record::{
-    CaseRecord, FORMAT, FindingRecord, IN_MEMORY, KnownRecord, LoadError, Report, SettingsRecord,
-    ShardsRecord, SystemRecord,
+    CaseRecord, FORMAT, FindingRecord, IN_MEMORY, IndicatorRecord, IndicatorState, KnownRecord, LoadError,
+    Report, SettingsRecord, ShardsRecord, SystemRecord,
 };
 pub use schema::schema;
 pub use verdict::CaseVerdict;

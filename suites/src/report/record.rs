@@ -226,6 +226,35 @@ pub struct CaseRecord {
     pub explanation: Option<String>,
     /// Where the run is kept, with its journal and scenario. In a file: as seen from the folder of the file.
     pub folder: Option<PathBuf>,
+    /// What an operator would have seen of the cluster at the end of a run that is kept.
+    #[serde(default)]
+    pub health: Vec<IndicatorRecord>,
+}
+
+/// One thing that an operator sees of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IndicatorRecord {
+    /// The question that it helps to answer.
+    pub question: String,
+    /// What it is about.
+    pub subject: String,
+    /// How it stands.
+    pub state: IndicatorState,
+    /// What was seen, and what follows from it.
+    pub told: String,
+}
+
+/// How an indicator stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IndicatorState {
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+    /// Nobody told.
+    Unknown,
 }
 
 impl CaseRecord {
@@ -292,6 +321,7 @@ impl CaseRecord {
             },
             explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),
             folder: result.folder.clone(),
+            health: Vec::new(),
         }
     }
 }

@@ -45,12 +45,14 @@ pub(super) fn headline(report: &SelftestReport) -> String {
         (1, _) => "1 problem".to_owned(),
         (problems, _) => format!("{problems} problems"),
     };
+    let partial = report.partial.iter().map(|why| format!("; partial: {why}"));
     format!(
-        "Self-test: {word}; {} of {} defects detected as expected, {} of {} cases pass without one",
+        "Self-test: {word}; {} of {} defects detected as expected, {} of {} cases pass without one{}",
         report.claims_held(),
         report.defects.len(),
         report.healthy,
         report.cases.len(),
+        partial.collect::<String>(),
     )
 }
 

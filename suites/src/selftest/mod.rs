@@ -70,23 +70,56 @@ impl Selftest {
     /// defects show by their haste alone, which such a machine takes away.
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
         let mut trials = self.run_pairs(self.pairs(), self.jobs, &mut each).await;
-        let is_open = |trial: &Trial| match trial.found {
-            Found::Undecided => true,
-            Found::Passed => self.sut.is_none() && self.is_named(trial),
-            Found::Failed | Found::Broken => false,
-        };
         let again: Vec<Pair> = trials
             .iter()
-            .filter(|trial| is_open(trial))
+            .filter(|trial| self.is_open(trial))
             .filter_map(|trial| self.pair(trial))
             .collect();
-        trials.retain(|trial| !is_open(trial));
+        trials.retain(|trial| !self.is_open(trial));
         for mut trial in self.run_pairs(again, CALM, &mut each).await {
             trial.runs = 2;
             trials.push(trial);
         }
         trials.sort_by(|a, b| (&a.defect, &a.case).cmp(&(&b.defect, &b.case)));
         trials
+    }
+
+    /// What is known where the runs ended early, of which these were made: all of it about the defects that met all their cases.
+    pub fn finished(&self, trials: Vec<Trial>) -> (Self, Vec<Trial>) {
+        let settled = trials.iter().filter(|trial| !self.is_open(trial));
+        let settled: BTreeSet<_> = settled
+            .map(|trial| (trial.defect.as_deref(), trial.case.as_str()))
+            .collect();
+        let mut pending = BTreeSet::new();
+        for (defect, plan) in self.pairs() {
+            let defect = defect.map(|at| self.defects[at].name.as_str());
+            if !settled.contains(&(defect, self.plans[plan].id())) {
+                pending.extend(defect.map(str::to_owned));
+            }
+        }
+        let is_settled = |defect: &str| !pending.contains(defect);
+        let defects = self.defects.iter().filter(|defect| is_settled(&defect.name));
+        let part = Selftest {
+            defects: defects.cloned().collect(),
+            plans: self.plans.clone(),
+            is_whole: false,
+            reach: self.reach,
+            jobs: self.jobs,
+            build: Arc::clone(&self.build),
+            sut: self.sut.clone(),
+        };
+        let told = |trial: &Trial| !self.is_open(trial) && trial.defect.as_deref().is_none_or(is_settled);
+        let trials = trials.into_iter().filter(told).collect();
+        (part, trials)
+    }
+
+    /// Whether a run is made once more before it counts.
+    fn is_open(&self, trial: &Trial) -> bool {
+        match trial.found {
+            Found::Undecided => trial.runs == 1,
+            Found::Passed => trial.runs == 1 && self.sut.is_none() && self.is_named(trial),
+            Found::Failed | Found::Broken => false,
+        }
     }
 
     /// Number of runs, apart from those that are made again.

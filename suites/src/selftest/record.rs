@@ -64,6 +64,9 @@ pub struct SelftestReport {
     pub command: Vec<String>,
     /// Whether every defect met every case that runs what it breaks.
     pub full: bool,
+    /// Why not all is here that was asked for; none: it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
     /// Number of runs.
     pub runs: usize,
     /// Cases that pass without a defect, as all must.
@@ -152,6 +155,7 @@ impl SelftestReport {
             seconds: 0.0,
             command,
             full: selftest.reach == Reach::Full,
+            partial: None,
             runs: trials.len(),
             healthy: count(trials, |trial| {
                 trial.defect.is_none() && trial.found == Found::Passed

@@ -37,8 +37,12 @@ fn trial(defect: &str, case: &str, found: Found) -> Trial {
 }
 
 fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
+    SelftestReport::new(&selftest(reach), trials, Vec::new())
+}
+
+fn selftest(reach: Reach) -> Selftest {
     let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
-    let selftest = Selftest {
+    Selftest {
         defects: vec![
             defect("scheduler-a", &["SCHED-10"]),
             defect("publisher-b", &["FAIL-09", "SCHED-08"]),
@@ -49,8 +53,7 @@ fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
         jobs: 1,
         build: Arc::new(|_| unreachable!("nothing is run")),
         sut: None,
-    };
-    SelftestReport::new(&selftest, trials, Vec::new())
+    }
 }
 
 fn trials() -> Vec<Trial> {
@@ -109,4 +112,27 @@ fn what_was_never_violated_is_named_on_both_pages() {
 #[test]
 fn where_not_every_defect_met_every_case_nothing_is_counted() {
     assert_eq!(report(Reach::Named, &trials()).demands, None);
+}
+
+/// The second defect has a run to go, and so has every case without one.
+#[test]
+fn what_was_interrupted_tells_of_the_defects_that_met_all_their_cases() {
+    let selftest = selftest(Reach::Full);
+    let begun = vec![
+        trial("scheduler-a", CASES[0], Found::Failed),
+        trial("scheduler-a", CASES[1], Found::Passed),
+    ];
+    let (part, told) = selftest.finished(begun.clone());
+    let names: Vec<&str> = part.defects.iter().map(|defect| defect.name.as_str()).collect();
+    assert_eq!((names.as_slice(), told), (&["scheduler-a"][..], begun.clone()));
+    let report = SelftestReport::new(&part, &begun, Vec::new());
+    assert_eq!((report.problems.len(), report.demands), (0, None));
+
+    // What is not decided is not told.
+    let open = vec![
+        trial("scheduler-a", CASES[0], Found::Undecided),
+        trial("scheduler-a", CASES[1], Found::Passed),
+    ];
+    let (part, told) = selftest.finished(open);
+    assert!(part.defects.is_empty() && told.is_empty());
 }

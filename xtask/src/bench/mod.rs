@@ -1,5 +1,4 @@
-//! `bench`: how fast the API server and the scheduler are, how long pods take to their node, what publishing costs, and how much memory
-//! it takes.
+//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
 //!
 //! Thin: what is typed, and which servers are measured. Judges nothing: figures depend on the machine.
 
@@ -7,7 +6,6 @@ mod connection;
 mod figure;
 mod held;
 mod load;
-mod placement;
 mod publisher;
 mod scheduler;
 mod server;
@@ -24,7 +22,6 @@ use crate::Exit;
 use crate::out::{eprintln, println};
 use figure::{Figure, Measured};
 use load::{Bench, Load, Part, Unknown};
-use placement::PlacementArgs;
 use publisher::PublisherArgs;
 use scheduler::SchedulerArgs;
 use server::Ours;
@@ -40,8 +37,6 @@ pub(crate) struct BenchArgs {
 enum What {
     /// Measure the API server over TLS, perhaps against another one
     Apiserver(ApiserverArgs),
-    /// Measure how long pods take to their node, with and without tracking, scoring and an extender
-    Placement(PlacementArgs),
     /// Measure what publishing costs, by number of objects
     Publisher(PublisherArgs),
     /// Measure one attempt of the scheduler over nodes and objects, beside a scan of every object
@@ -67,7 +62,6 @@ struct ApiserverArgs {
 pub(crate) fn run(args: &BenchArgs) -> Exit {
     let as_built = match &args.what {
         What::Apiserver(args) => args.as_built,
-        What::Placement(args) => args.as_built,
         What::Publisher(args) => args.as_built,
         What::Scheduler(args) => args.as_built,
     };
@@ -76,7 +70,6 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
     }
     let measured = match &args.what {
         What::Apiserver(args) => block_on(measure(args)),
-        What::Placement(args) => block_on(measure_placement(args)),
         What::Publisher(args) => block_on(measure_publisher(args)),
         What::Scheduler(args) => scheduler::run(args),
     };
@@ -114,14 +107,6 @@ fn optimised() -> Exit {
         Ok(status) => environment(&format!("the optimised build ended with {status}").into()),
         Err(error) => environment(&error.into()),
     }
-}
-
-async fn measure_placement(args: &PlacementArgs) -> Result<String, BoxError> {
-    let lines = placement::measure(args).await?;
-    if args.json {
-        return Ok(serde_json::to_string_pretty(&lines)?);
-    }
-    Ok(placement::table(&lines).trim_end().to_owned())
 }
 
 async fn measure_publisher(args: &PublisherArgs) -> Result<String, BoxError> {

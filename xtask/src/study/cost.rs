@@ -13,7 +13,6 @@ use suites::harness::system::BoxError;
 use super::journal::{CAPACITIES, Run, Runner, Tally};
 use super::{Broken, Common};
 use crate::args::counted;
-use crate::defect::Defect;
 
 /// The publisher's poll interval in what is run.
 const REFRESH: Duration = Duration::from_millis(100);
@@ -125,11 +124,7 @@ const PODS: u64 = 3;
 const POLLS: usize = 10;
 
 /// The study, with an answer for one cluster if there is a question.
-pub(super) fn study(setup: Setup, defect: Option<Defect>, asked: Option<Cluster>) -> Result<Study, BoxError> {
-    let runner = Runner {
-        seed: setup.seed,
-        defect,
-    };
+pub(super) fn study(setup: Setup, runner: &Runner, asked: Option<Cluster>) -> Result<Study, BoxError> {
     let mut study = Study::new(
         "cost",
         "What publishing costs: objects, bytes, calls, writes and watches, and when one publisher is not enough",
@@ -470,7 +465,7 @@ fn placing(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
 }
 
 /// What the scheduler asks the API server for, by number of pods, and with and without scoring.
-fn of_scheduler(runner: Runner) -> Result<Vec<Finding>, BoxError> {
+fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let run = |pods, scoring| runner.run(&placing(pods, true, true, scoring), REFRESH);
     let (few, many, scored) = (run(1, false)?, run(8, false)?, run(8, true)?);
     let reads = |run: &Run| {
@@ -512,7 +507,7 @@ fn of_scheduler(runner: Runner) -> Result<Vec<Finding>, BoxError> {
 }
 
 /// The same cluster with tracking, and without it and without a publisher of capacity.
-fn of_unused(runner: Runner) -> Result<Vec<Finding>, BoxError> {
+fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let unused = runner.run(&placing(3, false, false, false), REFRESH)?;
     let used = runner.run(&placing(3, true, true, false), REFRESH)?;
     let spent = |step: usize| unused.step(step).writes() + unused.step(step).calls("GetCapacity");
@@ -553,7 +548,7 @@ fn of_unused(runner: Runner) -> Result<Vec<Finding>, BoxError> {
 }
 
 /// Ten classes whose parameters make no difference, and one.
-fn of_redundancy(runner: Runner) -> Result<[Finding; 2], BoxError> {
+fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     let run = |classes| {
         let sample = Sample {
             deployed: Deployed::Central,

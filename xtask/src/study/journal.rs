@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use suites::harness::journal::{Change, Fact, What};
-use suites::harness::plan::resolve;
+use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::parse;
 use suites::harness::system::BoxError;
-use suites::harness::{RunOptions, simulate};
+use suites::harness::{RunOptions, run, simulate};
 
-use crate::built_in::built_in;
+use crate::chosen::Chosen;
 use crate::defect::Defect;
 
 /// The resource that all of this is about.
@@ -41,44 +41,72 @@ pub(super) struct Tally {
     pub(super) took: Duration,
 }
 
-/// How scenarios are run: in simulated time, with the references.
-#[derive(Clone, Copy)]
+/// What runs scenarios, and by which clock.
 pub(super) struct Runner {
-    /// Decides every random choice.
-    pub(super) seed: u64,
-    /// What is wrong with the references on purpose.
-    pub(super) defect: Option<Defect>,
+    chosen: Chosen,
+    /// Decides every random choice in simulated time; none: time is real.
+    seed: Option<u64>,
 }
 
 impl Runner {
+    /// The references in simulated time, perhaps with something wrong on purpose.
+    pub(super) fn simulated(seed: u64, defect: Option<Defect>) -> Self {
+        Self {
+            chosen: Chosen::built_in(defect),
+            seed: Some(seed),
+        }
+    }
+
+    /// Any systems in real time.
+    pub(super) fn real(chosen: Chosen) -> Self {
+        Self { chosen, seed: None }
+    }
+
+    /// Whether time is simulated.
+    pub(super) fn is_simulated(&self) -> bool {
+        self.seed.is_some()
+    }
+
     /// Runs a scenario. An error, too, where the references do not meet its expectations: then nothing that was counted means what it
     /// should. With a defect they need not, and what was counted is what shows the defect.
-    pub(super) fn run(self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+    pub(super) fn run(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         let (run, unmet) = self.played(scenario, refresh)?;
-        match unmet.filter(|_| self.defect.is_none()) {
+        match unmet.filter(|_| self.chosen.defect.is_none()) {
             Some(unmet) => Err(unmet.into()),
             None => Ok(run),
         }
     }
 
     /// Runs a scenario as far as it comes.
-    pub(super) fn play(self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+    pub(super) fn play(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         self.played(scenario, refresh).map(|(run, _)| run)
     }
 
+    /// Why a scenario is not for the programs under test; none: it is.
+    pub(super) fn skips(&self, scenario: &Value) -> Result<Option<String>, BoxError> {
+        let manifest = self.chosen.manifest.as_ref();
+        let plan = plan(scenario)?;
+        Ok(manifest.and_then(|manifest| manifest.skips(&plan)))
+    }
+
     /// The run, and what its expectations do not have.
-    fn played(self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
-        let scenarios = parse("study", &scenario.to_string())?;
-        let scenario = scenarios.first().ok_or("the scenario of the study is empty")?;
+    fn played(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
+        let plan = Arc::new(plan(scenario)?);
         let options = RunOptions {
             refresh,
-            seed: Some(self.seed),
+            seed: self.seed,
             boundless: true,
             ..RunOptions::default()
         };
-        let options = self.defect.map_or(options, |defect| defect.spoil(options));
-        let plan = Arc::new(resolve(scenario)?);
-        let outcome = simulate(Arc::clone(&plan), &built_in(self.defect), options)?;
+        let options = self.chosen.defect.map_or(options, |defect| defect.spoil(options));
+        let systems = &self.chosen.systems;
+        let outcome = match self.seed {
+            Some(_) => simulate(Arc::clone(&plan), systems, options)?,
+            None => {
+                let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+                runtime.block_on(run(Arc::clone(&plan), systems, options))?
+            }
+        };
         let facts = outcome.journal.since(0);
         let unmet = outcome.verdict.failure().map(|failure| {
             let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
@@ -86,6 +114,12 @@ impl Runner {
         });
         Ok((Run { facts }, unmet))
     }
+}
+
+fn plan(scenario: &Value) -> Result<Plan, BoxError> {
+    let scenarios = parse("study", &scenario.to_string())?;
+    let scenario = scenarios.first().ok_or("the scenario of the study is empty")?;
+    Ok(resolve(scenario)?)
 }
 
 impl Run {

@@ -4,6 +4,7 @@ mod burst;
 mod cost;
 mod journal;
 mod page;
+mod picture;
 mod svg;
 mod terminal;
 
@@ -21,6 +22,7 @@ use crate::out::{eprintln, println};
 use crate::{Exit, mutants};
 use burst::{Burst, BurstArgs};
 use cost::CostArgs;
+use journal::Runner;
 
 /// Arguments of `study`.
 #[derive(Args)]
@@ -55,7 +57,7 @@ struct Common {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Write the result as a page with plots, and as JSON, into that folder
+    /// Write the result into that folder: as a page with plots, each plot as a picture, and as JSON
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -82,36 +84,37 @@ impl Common {
 
 /// Makes a study, and says what it found.
 pub(crate) fn run(args: &StudyArgs) -> Exit {
-    let broken = match &args.what {
-        What::Burst(args) => args.broken.defect,
-        What::Cost(args) => args.broken.defect,
-        _ => None,
-    };
-    if let Err(exit) = mutants::at_hand(broken) {
-        return exit;
-    }
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {
     let (common, made) = match &args.what {
         What::Autoscaler(common) => (common, Ok(autoscaler::run(common.setup()))),
-        What::Burst(args) => (
-            &args.common,
-            burst::study(args.common.setup(), args.broken.defect, args.burst()),
-        ),
-        What::Cost(args) => (
-            &args.common,
-            cost::study(args.common.setup(), args.broken.defect, args.cluster()),
-        ),
+        What::Burst(args) => {
+            let runner = args.runner()?;
+            (
+                &args.common,
+                burst::study(args.common.setup(), &runner, &args.burst()),
+            )
+        }
+        What::Cost(args) => {
+            mutants::at_hand(args.broken.defect)?;
+            let setup = args.common.setup();
+            let runner = Runner::simulated(setup.seed, args.broken.defect);
+            (&args.common, cost::study(setup, &runner, args.cluster()))
+        }
         What::Designs(common) => (common, Ok(designs::run(common.setup()))),
         What::Scoring(common) => (common, Ok(scoring::run(common.setup()))),
     };
     let told = made.and_then(|study| tell(common, &study).map(|()| study.holds()));
-    match told {
+    Ok(match told {
         Ok(true) => Exit::Passed,
         Ok(false) => Exit::Failed,
         Err(error) => {
             eprintln!("error: {error}");
             Exit::Environment
         }
-    }
+    })
 }
 
 /// The statements of which a study, at its small size, has a finding that holds; none if there is no such study.
@@ -120,10 +123,11 @@ pub fn statements_of_study(name: &str) -> Option<BTreeSet<&'static str>> {
         size: Size::Small,
         seed: SEED,
     };
+    let healthy = || Runner::simulated(SEED, None);
     let study = match name {
         "autoscaler" => autoscaler::run(setup),
-        "burst" => burst::study(setup, None, Burst::of(setup.size)).ok()?,
-        "cost" => cost::study(setup, None, None).ok()?,
+        "burst" => burst::study(setup, &healthy(), &Burst::of(setup.size)).ok()?,
+        "cost" => cost::study(setup, &healthy(), None).ok()?,
         "designs" => designs::run(setup),
         "scoring" => scoring::run(setup),
         _ => return None,
@@ -148,5 +152,12 @@ fn write(folder: &Path, study: &Study, json: &str) -> Result<(), BoxError> {
     let file = |end: &str| format!("study-{}.{end}", study.name);
     write_file(folder, &file("html"), &page::page(study))?;
     write_file(folder, &file("json"), json)?;
+    for (number, plot) in study.plots.iter().enumerate() {
+        write_file(
+            folder,
+            &file(&format!("{}.svg", number + 1)),
+            &picture::picture(plot),
+        )?;
+    }
     Ok(())
 }

@@ -22,20 +22,32 @@ const TICKS: f64 = 5.0;
 /// Styles of lines there are; further lines begin again. `page.css` has them as `line-0` and so on.
 const STYLES: usize = 6;
 
-/// The plot with its legend.
-pub(super) fn figure(plot: &Plot) -> Markup {
+/// Width and height of a plot in pixels.
+pub(super) fn size() -> (f64, f64) {
+    (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM)
+}
+
+/// Axes and lines.
+pub(super) fn field(plot: &Plot) -> Markup {
     let (x, y) = (
         Scale::of(&plot.x, plot, |point| point.0),
         Scale::of(&plot.y, plot, |point| point.1),
     );
-    let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    html! {
+        (axes(plot, &x, &y))
+        @for (number, line) in plot.lines.iter().enumerate() { (drawn(line, number % STYLES, &x, &y)) }
+    }
+}
+
+/// The plot with its legend.
+pub(super) fn figure(plot: &Plot) -> Markup {
+    let (width, height) = size();
     html! {
         figure {
             div.wide {
                 svg.plot viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
                     aria-label={ (plot.title) ": " (in_words(plot)) } {
-                    (axes(plot, &x, &y))
-                    @for (number, line) in plot.lines.iter().enumerate() { (drawn(line, number % STYLES, &x, &y)) }
+                    (field(plot))
                 }
             }
             figcaption { (legend(plot)) }
@@ -44,7 +56,7 @@ pub(super) fn figure(plot: &Plot) -> Markup {
 }
 
 /// Where each line ends, for those who do not see it.
-fn in_words(plot: &Plot) -> String {
+pub(super) fn in_words(plot: &Plot) -> String {
     let ends = plot.lines.iter().filter_map(|line| {
         let (x, y) = line.points.last()?;
         Some(format!("{} ends at {} with {}", line.name, short(*x), short(*y)))
@@ -170,17 +182,22 @@ fn legend(plot: &Plot) -> Markup {
     html! {
         ul.legend {
             @for (number, line) in plot.lines.iter().enumerate() {
-                @let style = number % STYLES;
                 li {
-                    svg width="48" height="14" aria-hidden="true" {
-                        g class={ "line-" (style) } {
-                            path.series d="M2 7H46" {}
-                            (mark(style, 24.0, 7.0))
-                        }
-                    }
+                    svg width="48" height="14" aria-hidden="true" { (sample(number)) }
                     (line.name)
                 }
             }
+        }
+    }
+}
+
+/// A short piece of a line, 48 by 14 pixels.
+pub(super) fn sample(number: usize) -> Markup {
+    let style = number % STYLES;
+    html! {
+        g class={ "line-" (style) } {
+            path.series d="M2 7H46" {}
+            (mark(style, 24.0, 7.0))
         }
     }
 }

@@ -189,51 +189,6 @@ fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
 }
 
 #[test]
-fn every_way_to_place_pods_has_a_line_and_scoring_asks_for_nothing_more() {
-    let lines = measured(&["placement", "--nodes=3", "--pods=6"]);
-    let lines = lines.as_array().unwrap();
-    assert_eq!(lines.len(), 9);
-    let number = |kind: &str, field: &str| {
-        let line = lines.iter().find(|line| line["kind"] == kind).unwrap();
-        line[field].as_u64().unwrap()
-    };
-    for line in lines {
-        assert_eq!(line["placed"], 6, "there is room for every pod: {line}");
-        assert!(line["medianMilliseconds"].as_f64() <= line["p99Milliseconds"].as_f64());
-        let longest = line["p99Milliseconds"].as_f64().unwrap() / 1_000.0;
-        assert!(
-            longest > 0.0 && line["seconds"].as_f64().unwrap() >= longest,
-            "all pods take no less than the slowest: {line}"
-        );
-    }
-    let plenty = "room for all, tracked";
-    let kinds = |kind: &str| {
-        let line = lines.iter().find(|line| line["kind"] == kind).unwrap();
-        let kinds = line["schedulerRequestKinds"].as_object().unwrap();
-        let of_attempts = kinds
-            .keys()
-            .filter(|kind| !kind.ends_with("events") && *kind != "patch pods/status");
-        of_attempts.cloned().collect::<Vec<_>>()
-    };
-    // KEP-4049: scoring makes no API calls of its own.
-    assert_eq!(kinds(plenty), kinds("room for all, tracked and scored"));
-    assert!(kinds(plenty).contains(&"patch persistentvolumeclaims".to_owned()));
-    assert_eq!(
-        number("no volumes, untracked", "schedulerRequests"),
-        number("no volumes, tracked", "schedulerRequests"),
-        "pods without volumes are not concerned"
-    );
-    assert_eq!(number(plenty, "refusedVolumes"), 0);
-    assert_eq!(
-        (number(plenty, "objects"), number(plenty, "extenderQuestions")),
-        (3, 0)
-    );
-    // KEP-1472: the size of an object does not depend on how many nodes there are.
-    assert!(number(plenty, "objectBytes") < 3 * 1500);
-    assert!(number("whole disks, reserving extender", "extenderQuestions") >= 12);
-}
-
-#[test]
 fn what_is_measured_of_the_publisher_is_what_was_asked_for_and_nothing_more() {
     let costs = measured(&["publisher", "--objects=3,20", "--changes=3"]);
     let counts = |cost: &Value| {

@@ -10,6 +10,7 @@ mod captured_worlds;
 mod cli;
 mod conformance;
 mod docs;
+mod envtest;
 mod explore;
 mod known_failures;
 mod kubectl;

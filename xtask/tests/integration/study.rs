@@ -79,6 +79,45 @@ fn a_burst_of_pods_finds_its_places_with_tracking() {
     holds("burst");
 }
 
+/// Two variants are enough: the others differ in what they ask for, not in how they are run.
+#[test]
+fn a_burst_runs_in_real_time_and_only_what_is_wanted_of_it() {
+    let wanted = ["--variant=plain", "--variant=tracked"];
+    let asked = [
+        &["study", "burst", "--small", "--json", "--real-time"][..],
+        &wanted,
+    ]
+    .concat();
+    let (told, _) = ended(0, &asked);
+    let study: Value = serde_json::from_str(&told).unwrap();
+    let rows = study["tables"][1]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{told}");
+    for row in rows {
+        assert_eq!((&row[1], &row[2]), (&30.into(), &0.into()), "{row}");
+    }
+    let findings = study["findings"].as_array().unwrap();
+    assert_eq!(
+        findings.len(),
+        1,
+        "the others compare with what was not run: {told}"
+    );
+}
+
+#[test]
+fn a_burst_skips_what_programs_do_not_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("sut.yaml");
+    let cleaner = "name: other\nversion: '1'\nfeatures: []\nroles:\n  cleaner:\n    argv: [/bin/false]\n";
+    std::fs::write(&manifest, cleaner).unwrap();
+    let (told, said) = ended(
+        1,
+        &["study", "burst", "--small", "--sut", manifest.to_str().unwrap()],
+    );
+    assert!(said.contains("skip  tracked: it has no cleaner"), "{said}");
+    assert!(told.contains("0 hold, 0 do not"), "{told}");
+    ended(2, &["study", "burst", "--sut", "nowhere.yaml"]);
+}
+
 #[test]
 fn a_burst_without_figures_is_seen() {
     let defect = "--defect=publisher-never-refreshes";
@@ -148,4 +187,34 @@ fn a_cluster_is_answered_for() {
 fn an_unknown_study_is_told_with_those_that_there_are() {
     let (_, said) = ended(2, &["study", "design"]);
     assert!(said.contains("designs"), "{said}");
+}
+
+/// A picture that was made before a line got another name says so here.
+#[test]
+fn the_pictures_of_the_readme_show_what_the_studies_draw() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    for name in ["autoscaler", "burst", "cost", "designs", "scoring"] {
+        let path = format!("docs/pictures/{name}.svg");
+        assert!(readme.contains(&format!("({path})")), "{path} is not shown");
+        let picture = std::fs::read_to_string(root.join(&path)).unwrap();
+        let picture = roxmltree::Document::parse(&picture).unwrap();
+        let said: BTreeSet<&str> = picture.descendants().filter_map(|node| node.text()).collect();
+        let (told, _) = ended(0, &["study", name, "--small", "--json"]);
+        let study: Value = serde_json::from_str(&told).unwrap();
+        let plot = &study["plots"][0];
+        let lines = plot["lines"].as_array().unwrap().iter();
+        let names: Vec<&str> = lines.map(|line| line["name"].as_str().unwrap()).collect();
+        let shown = names.iter().filter(|name| said.contains(**name)).count();
+        // Of a burst only some variants are shown.
+        let wanted = if name == "burst" { 4 } else { names.len() };
+        assert_eq!(shown, wanted, "{path} lacks some of {names:?}");
+        for axis in ["x", "y"] {
+            let label = plot[axis]["label"].as_str().unwrap();
+            assert!(
+                said.iter().any(|text| text.contains(label)),
+                "{path} has no {label}"
+            );
+        }
+    }
 }

@@ -199,6 +199,24 @@ apiserver_request_total{resource=\"pods\",verb=\"POST\",code=\"500\"} 1000
 ";
 
 #[test]
+fn a_report_says_what_an_operator_would_have_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let case = "fail/publisher/one-verb/create";
+    let defect = "--defect=publisher-never-refreshes";
+    ended(1, &["e2e", case, defect, "--simulate", "--output", output]);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let report: Value = serde_json::from_str(&read("report.json")).unwrap();
+    let health = report["cases"][0]["health"].as_array().unwrap();
+    let bad = health.iter().find(|it| it["state"] == "bad");
+    let told = bad.expect("a class has no objects")["told"].as_str().unwrap();
+    assert_eq!(told, "class new: 0 of 2 nodes have an object; not n1, n2");
+    let page = read("report.html");
+    assert!(page.contains("What an operator would have seen in the end"));
+    assert!(page.contains("Does it overload the API server?"));
+}
+
+#[test]
 fn health_is_told_of_a_run_of_files_and_of_a_cluster() {
     let text = told(&["health", "--scenario", "publisher/refresh/poll/central"]);
     for line in [

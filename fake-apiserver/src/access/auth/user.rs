@@ -2,6 +2,7 @@
 
 use crate::kinds::Kind;
 use crate::object::Object;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,6 +64,22 @@ impl User {
     pub(crate) fn authenticated(self) -> Arc<Self> {
         let known = self.is_in(AUTHENTICATED) || self.is_in(UNAUTHENTICATED);
         Arc::new(if known { self } else { self.in_group(AUTHENTICATED) })
+    }
+
+    /// The user as `UserInfo` of authentication.k8s.io/v1.
+    pub(crate) fn info(&self) -> Value {
+        let mut info = Map::new();
+        info.insert("username".to_owned(), (*self.name).into());
+        if !self.uid.is_empty() {
+            info.insert("uid".to_owned(), self.uid.as_str().into());
+        }
+        if !self.groups.is_empty() {
+            info.insert("groups".to_owned(), json!(self.groups));
+        }
+        if !self.extra.is_empty() {
+            info.insert("extra".to_owned(), json!(self.extra));
+        }
+        info.into()
     }
 
     /// A user who may do everything, for programs in the server's own process.

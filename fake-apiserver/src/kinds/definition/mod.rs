@@ -1,7 +1,9 @@
 //! Definitions of custom resources: their rules, the resources that they make, and their status.
 
+mod conditions;
 mod default_rules;
 mod defaults;
+mod names;
 mod read;
 mod rules;
 mod schema_rules;
@@ -9,8 +11,10 @@ mod status;
 mod structure_rules;
 mod warnings;
 
+pub(crate) use conditions::{condition, is_true, set_condition};
 pub(super) use defaults::{default, store};
+pub(crate) use names::{Others, TakenNames};
 pub(crate) use read::kinds;
 pub(super) use rules::{validate, validate_create, validate_update};
-pub(crate) use status::{CLEANUP, Names, accepted, condition, conflicts, end, is_true, set_condition};
+pub(crate) use status::{CLEANUP, accepted, conflicts, end};
 pub(super) use warnings::warn;

@@ -3,13 +3,13 @@
 //! Everything was checked when the definition was written; what is missing all the same is empty.
 
 use super::super::columns::NAME_AND_AGE;
-use super::super::defined::{Defined, Origin, ScalePaths};
+use super::super::defined::{Conversion, Defined, Origin, ScalePaths};
 use super::super::hooks::NO_HOOKS;
 use super::super::kind::Kind;
 use super::super::part::Subresource;
 use super::super::printer::PrinterColumn;
 use super::super::row::{Generation, PLAIN, Row, not_supported};
-use super::status::is_true;
+use super::conditions::is_true;
 use crate::config::release::Life;
 use crate::machinery::json_path::JsonPath;
 use crate::machinery::selector::{Selectable, selectable};
@@ -32,9 +32,11 @@ pub(crate) fn kinds(definition: &Value, shelf: usize) -> Vec<Kind> {
         return Vec::new();
     };
     let origin = Arc::new(Origin::of(definition));
+    let conversion = Conversion::read(&spec["conversion"]);
     let make = |version: &Value| {
-        let (names, origin) = (names.clone(), origin.clone());
-        Arc::new(defined(definition, version, shelf, names, origin))
+        let mut made = defined(definition, version, shelf, names.clone(), origin.clone());
+        made.conversion.clone_from(&conversion);
+        Arc::new(made)
     };
     let stored = make(storage);
     let kinds = all.iter().map(|version| match std::ptr::eq(version, storage) {
@@ -70,6 +72,7 @@ fn defined(
         scale: scale(&version["subresources"]["scale"]),
         deprecation: deprecation(definition, version),
         origin,
+        conversion: None,
         is_ending: is_true(definition, "Terminating"),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Fields are named as the real server names them, which moves what all versions share to the top of the spec.
 
+use super::super::registration::client_place;
+use super::conditions::is_true;
 use super::schema_rules;
-use super::status::is_true;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
@@ -321,7 +322,7 @@ fn conversion(conversion: &Value, faults: &mut Faults) {
                     let text = "exactly one of url or service is required";
                     faults.required(format!("{at}.webhookClientConfig"), text);
                 }
-                (false, false) => {}
+                (false, false) => client_place(client, &format!("{at}.webhookClientConfig"), faults),
             }
             review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
         }

@@ -64,7 +64,13 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+pub(super) fn common(
+    container: &Value,
+    spec: &Value,
+    at: &str,
+    volumes: &Mountable<'_>,
+    faults: &mut Faults,
+) {
     let name = string(container, "name");
     let field = format!("{at}.name");
     if name.is_empty() {

@@ -4,6 +4,7 @@ mod cells;
 mod containers;
 mod defaults;
 mod environment;
+mod ephemeral;
 mod placement;
 mod probes;
 pub(super) mod resources;
@@ -14,9 +15,12 @@ mod update;
 mod volumes;
 mod warn;
 
+pub(super) use spec::spec as spec_rules;
+
 use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{Admission, Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
@@ -33,7 +37,11 @@ pub(super) static POD: Row = Row {
     short_names: &["po"],
     categories: &["all"],
     status: true,
-    subresources: &[Subresource::Binding, Subresource::Eviction],
+    subresources: &[
+        Subresource::Binding,
+        Subresource::EphemeralContainers,
+        Subresource::Eviction,
+    ],
     generation: Generation::FromCreation,
     status_resets: &[
         &["spec"],
@@ -42,21 +50,28 @@ pub(super) static POD: Row = Row {
     ],
     grace: pod_grace,
     admission: &[
-        Admission::Priority,
-        Admission::RuntimeClass,
-        Admission::ServiceAccount,
+        Plugin::LimitRanger,
+        Plugin::ServiceAccount,
+        Plugin::AlwaysPullImages,
+        Plugin::Priority,
+        Plugin::RuntimeClass,
     ],
     returns_deleted: true,
     hooks: Hooks {
         default: pod_default,
         create: pod_create,
-        update: |new, old, _| {
-            tolerate(new);
+        update: |new, old, setting| {
+            tolerate(new, setting);
             drop_alpha(new, Some(old));
         },
         validate: spec::validate,
         validate_create: spec::validate_create,
         validate_status: pod_validate_status,
+        separate: ephemeral::separate,
+        validate_part: |new, old, faults| {
+            spec::validate(new, faults);
+            ephemeral::validate_update(new, old, faults);
+        },
         warn: warn::pod,
         validate_update: update::validate,
         ..NO_HOOKS
@@ -123,7 +138,11 @@ pub(super) fn template_default(object: &mut Value) {
         spec.insert("serviceAccount".to_owned(), account.clone());
         spec.insert("serviceAccountName".to_owned(), account);
     }
-    for list in ["/spec/containers", "/spec/initContainers"] {
+    for list in [
+        "/spec/containers",
+        "/spec/initContainers",
+        "/spec/ephemeralContainers",
+    ] {
         for container in json::entries(object, list) {
             container_default(container);
             defaults::container(container);
@@ -184,13 +203,20 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = json::member(object, "spec");
-    for (name, value) in [
-        ("preemptionPolicy", json!("PreemptLowerPriority")),
-        ("priority", json!(0)),
-        ("serviceAccount", json!("default")),
-        ("serviceAccountName", json!("default")),
-    ] {
-        spec.entry(name).or_insert(value);
+    let by_admission = [
+        (
+            Plugin::Priority,
+            "preemptionPolicy",
+            json!("PreemptLowerPriority"),
+        ),
+        (Plugin::Priority, "priority", json!(0)),
+        (Plugin::ServiceAccount, "serviceAccount", json!("default")),
+        (Plugin::ServiceAccount, "serviceAccountName", json!("default")),
+    ];
+    for (plugin, name, value) in by_admission {
+        if setting.options.admission.has(plugin) {
+            spec.entry(name).or_insert(value);
+        }
     }
     if spec
         .get("schedulingGates")
@@ -209,7 +235,7 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     {
         object["spec"]["terminationGracePeriodSeconds"] = 1.into();
     }
-    tolerate(object);
+    tolerate(object, setting);
     drop_alpha(object, None);
 }
 
@@ -232,7 +258,10 @@ fn drop_alpha(object: &mut Value, old: Option<&Value>) {
 }
 
 /// DefaultTolerationSeconds: a pod that has no such toleration of its own tolerates a node that is gone for a while.
-fn tolerate(object: &mut Value) {
+fn tolerate(object: &mut Value, setting: &Setting<'_>) {
+    if !setting.options.admission.has(Plugin::DefaultTolerationSeconds) {
+        return;
+    }
     let tolerations = json::member(object, "spec")
         .entry("tolerations")
         .or_insert_with(|| json!([]));

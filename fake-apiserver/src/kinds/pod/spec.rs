@@ -1,6 +1,6 @@
 //! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
 
-use super::{containers, placement, resources, security, settings, volumes};
+use super::{containers, ephemeral, placement, resources, security, settings, volumes};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
 use crate::machinery::{metadata, names};
@@ -35,6 +35,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     let claimed: Vec<&str> = claimed.map(|claim| string(claim, "name")).collect();
     settings::claims(spec, at, faults);
     containers::validate(spec, at, &mountable, faults);
+    ephemeral::validate(spec, at, &mountable, faults);
     unclaimed(spec, &claimed, at, faults);
     policies(spec, at, faults);
     metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);

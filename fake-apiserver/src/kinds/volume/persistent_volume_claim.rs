@@ -1,8 +1,9 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
-use super::super::{Admission, Hooks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
+use super::super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{claim_diff, claim_source};
+use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
@@ -18,8 +19,9 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
     status: true,
     returns_deleted: true,
     admission: &[
-        Admission::DefaultStorageClass,
-        Admission::PersistentVolumeClaimResize,
+        Plugin::LimitRanger,
+        Plugin::DefaultStorageClass,
+        Plugin::PersistentVolumeClaimResize,
     ],
     hooks: Hooks {
         default: claim_default,

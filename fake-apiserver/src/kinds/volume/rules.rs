@@ -1,5 +1,6 @@
 //! Rules that volumes and claims share: modes of access, classes, amounts, protection.
 
+use crate::config::admission::Plugin;
 use crate::kinds::Setting;
 use crate::machinery::faults::Faults;
 use crate::machinery::quantity::Quantity;
@@ -16,7 +17,11 @@ const ACCESS_MODES: [&str; 4] = [
 
 /// StorageObjectInUseProtection.
 pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
-    if !setting.options.storage_protection || metadata::finalizers(object).contains(&finalizer) {
+    let protects = setting
+        .options
+        .admission
+        .has(Plugin::StorageObjectInUseProtection);
+    if !protects || metadata::finalizers(object).contains(&finalizer) {
         return;
     }
     let list = metadata::edit(object)

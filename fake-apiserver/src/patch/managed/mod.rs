@@ -15,7 +15,10 @@ mod fields_v1;
 mod last_applied;
 mod merge;
 mod nature;
+mod overlay;
 mod set;
+
+pub(crate) use overlay::overlay;
 
 use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::faults::Cause;

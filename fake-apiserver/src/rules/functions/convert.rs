@@ -99,7 +99,7 @@ fn float(value: &Val<'_>) -> Option<Option<f64>> {
 }
 
 /// A value as text; none for types that have none.
-pub(super) fn shown(value: &Val<'_>) -> Option<String> {
+pub(in crate::rules) fn shown(value: &Val<'_>) -> Option<String> {
     Some(match value {
         Val::Text(text) => text.to_string(),
         Val::Bool(value) => value.to_string(),

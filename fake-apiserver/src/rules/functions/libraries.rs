@@ -26,6 +26,9 @@ pub(super) fn of_space<'a>(space: &str, name: &str, args: &[Val<'a>]) -> Found<'
         ("sets", "intersects", [one, other]) => sets(one, other, |one, other| {
             other.iter().any(|item| one.contains(item))
         }),
+        ("jsonpatch", "escapeKey", [Val::Text(key)]) => {
+            Some(Ok(Val::text(key.replace('~', "~0").replace('/', "~1"))))
+        }
         ("strings", "quote", [Val::Text(text)]) => Some(Ok(Val::text(format!("{text:?}")))),
         _ => None,
     }

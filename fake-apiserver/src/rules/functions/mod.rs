@@ -7,12 +7,13 @@ mod found;
 mod libraries;
 mod lists;
 mod operators;
+mod permissions;
 mod texts;
 
 use super::failure::Failure;
 use super::value::Val;
 
-pub(super) use convert::type_named;
+pub(super) use convert::{shown, type_named};
 
 /// What is called.
 pub(super) struct Call<'n> {
@@ -50,7 +51,8 @@ pub(super) fn call<'a>(call: &Call<'_>, mut args: Vec<Val<'a>>) -> Result<Val<'a
         ("", true) => texts::call(call.name, &args)
             .or_else(|| lists::call(call.name, &args))
             .or_else(|| convert::part(call.name, &args))
-            .or_else(|| libraries::method(call.name, &args)),
+            .or_else(|| libraries::method(call.name, &args))
+            .or_else(|| permissions::method(call.name, &args)),
         (space, _) => libraries::of_space(space, call.name, &args),
     };
     found.unwrap_or_else(|| Err(Failure::no_overload()))

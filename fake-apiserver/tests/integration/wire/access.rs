@@ -312,3 +312,24 @@ async fn impersonation_needs_a_permission_and_then_counts() {
     ]);
     assert_eq!(robot["status"]["userInfo"]["groups"], groups);
 }
+
+#[tokio::test]
+async fn a_request_for_a_certificate_says_who_has_sent_it() {
+    let wire = Wire::start().await;
+    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let spec = json!({
+        "request": "eA==", "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"],
+        "username": "somebody else",
+    });
+    let made = wire
+        .create(path, json!({"metadata": {"name": "r"}, "spec": spec}))
+        .await;
+    assert_eq!(
+        (&made["spec"]["username"], &made["spec"]["groups"]),
+        (&json!("tester"), &json!(["system:authenticated"]))
+    );
+    let changed = wire
+        .merge(&format!("{path}/r"), json!({"spec": {"username": "x"}}))
+        .await;
+    assert_eq!(changed.body["spec"]["username"], "tester");
+}

@@ -324,3 +324,26 @@ async fn a_client_in_the_process_goes_the_same_way() {
     local.delete(&one).unwrap();
     assert_eq!(local.get(&one).unwrap_err().code, 404);
 }
+
+#[tokio::test]
+async fn a_dry_run_minds_no_revision() {
+    let wire = Wire::start().await;
+    let map = json!({"metadata": {"name": "m", "resourceVersion": "7"}});
+    assert_eq!(wire.post(CONFIG_MAPS, map.clone()).await.code, 500);
+    assert_eq!(
+        wire.post(&format!("{CONFIG_MAPS}?dryRun=All"), map).await.code,
+        201
+    );
+}
+
+#[tokio::test]
+async fn the_members_of_a_status_have_an_order() {
+    let wire = Wire::start().await;
+    let text = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps \"m\" not found","reason":"NotFound","details":{"name":"m","kind":"configmaps"},"code":404}"#;
+    assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.text.trim_end(), text);
+    let pretty = wire.get(&format!("{CONFIG_MAPS}/m?pretty=true")).await.text;
+    assert!(
+        pretty.starts_with("{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\","),
+        "{pretty}"
+    );
+}

@@ -228,7 +228,7 @@ async fn a_namespace_takes_its_content_along() {
 #[tokio::test]
 async fn protection_finalizers_are_put_on_by_option() {
     let options = ServerOptions {
-        storage_protection: true,
+        admission: fake_apiserver::Admission::of_kubernetes(),
         ..ServerOptions::default()
     };
     let wire = Wire::with(options, None).await;

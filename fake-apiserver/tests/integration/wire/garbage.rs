@@ -113,6 +113,51 @@ async fn in_the_foreground_the_owner_waits_for_those_that_block() {
 }
 
 #[tokio::test]
+async fn a_ring_of_owners_is_broken_in_the_foreground() {
+    let wire = Wire::start().await;
+    let maps = [
+        map(&wire, "a", &[]).await,
+        map(&wire, "b", &[]).await,
+        map(&wire, "c", &[]).await,
+    ];
+    for (owner, dependent) in [(0, "b"), (1, "c"), (2, "a")] {
+        let owners = json!({"metadata": {"ownerReferences": [reference(&maps[owner], true)]}});
+        assert_eq!(
+            wire.merge(&format!("{CONFIG_MAPS}/{dependent}"), owners)
+                .await
+                .code,
+            200
+        );
+    }
+    wire.delete(&format!("{CONFIG_MAPS}/a?propagationPolicy=Foreground"))
+        .await;
+    assert_eq!(left(&wire).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn controllers_of_old_leave_their_pods_behind_unless_told_otherwise() {
+    let wire = Wire::start().await;
+    let spec = json!({"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"});
+    let controllers = "/api/v1/namespaces/default/replicationcontrollers";
+    let controller = json!({"metadata": {"name": "rc"}, "spec": {"template": {
+        "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }}});
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let job = json!({"metadata": {"name": "job"}, "spec": {"template": {"spec": spec}}});
+    for (path, owner, name) in [(controllers, controller, "rc"), (jobs, job, "job")] {
+        for (query, stays) in [("", true), ("?propagationPolicy=Background", false)] {
+            let owner = wire.create(path, owner.clone()).await;
+            map(&wire, "child", &[reference(&owner, false)]).await;
+            let answer = wire.delete(&format!("{path}/{name}{query}")).await;
+            let warned = answer.headers.contains_key("warning");
+            assert_eq!(warned, stays && name == "job", "{name} {query}");
+            assert_eq!(left(&wire).await.len(), usize::from(stays), "{name} {query}");
+            wire.delete(&format!("{CONFIG_MAPS}/child")).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_collector_is_a_client_of_its_own() {
     let (wire, recorder) = super::observer::observed().await;
     let owner = map(&wire, "owner", &[]).await;

@@ -8,10 +8,15 @@ use serde_json::json;
 async fn health_can_be_asked_check_by_check() {
     let wire = Wire::start().await;
     let verbose = wire.get("/readyz?verbose").await;
-    assert_eq!(
-        verbose.text,
-        "[+]ping ok\n[+]storage ok\n[+]shutdown ok\nreadyz check passed\n"
+    assert!(
+        verbose
+            .text
+            .starts_with("[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]etcd-readiness ok\n")
     );
+    assert!(verbose.text.ends_with("[+]shutdown ok\nreadyz check passed\n"));
+    let hook = "poststarthook/rbac/bootstrap-roles";
+    assert!(verbose.text.contains(&format!("[+]{hook} ok\n")));
+    assert_eq!(wire.get(&format!("/healthz/{hook}")).await.text, "ok");
     assert_eq!(wire.get("/livez/ping").await.text, "ok");
     assert_eq!(
         wire.get("/livez/shutdown").await.code,
@@ -19,10 +24,36 @@ async fn health_can_be_asked_check_by_check() {
         "only readiness knows it"
     );
     assert_eq!(wire.get("/healthz/nothing").await.code, 404);
-    let excluded = wire.get("/livez?verbose&exclude=storage&exclude=etcd").await.text;
-    let lines = "[+]ping ok\n[+]storage excluded: ok\nwarn: some health checks cannot be excluded: no matches for \
-                 \"etcd\"\nlivez check passed\n";
-    assert_eq!(excluded, lines);
+    let excluded = wire.get("/livez?verbose&exclude=etcd&exclude=x").await.text;
+    assert!(excluded.contains("[+]etcd excluded: ok\n"), "{excluded}");
+    let end = "warn: some health checks cannot be excluded: no matches for \"x\"\nlivez check passed\n";
+    assert!(excluded.ends_with(end), "{excluded}");
+}
+
+#[tokio::test]
+async fn the_checks_are_indicators_too() {
+    let wire = Wire::start().await;
+    let text = wire.get("/metrics/slis").await.text;
+    assert!(
+        text.contains("\nkubernetes_healthcheck{name=\"etcd\",type=\"readyz\"} 1\n"),
+        "{text}"
+    );
+    let total = "\nkubernetes_healthchecks_total{name=\"ping\",type=\"livez\",status=\"success\"} 1\n";
+    assert!(text.contains(total), "{text}");
+}
+
+#[tokio::test]
+async fn a_review_is_no_table() {
+    let wire = Wire::start().await;
+    let review = json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
+    let headers = [
+        ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io"),
+        ("content-type", "application/json"),
+    ];
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let answer = wire.send("POST", path, &headers, review.to_string()).await;
+    let text = "the resource selfsubjectaccessreviews.authorization.k8s.io does not support being converted to a Table";
+    assert_eq!((answer.code, &answer.body["message"]), (406, &json!(text)));
 }
 
 /// The value of the sample that has all these parts.

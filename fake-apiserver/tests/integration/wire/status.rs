@@ -110,3 +110,66 @@ async fn new_claims_and_volumes_are_pending_whatever_they_claim() {
         "protection is an option"
     );
 }
+
+#[tokio::test]
+async fn a_container_comes_to_look_into_a_pod_and_stays() {
+    let wire = Wire::start().await;
+    wire.create(PODS, pod("p")).await;
+    let path = format!("{PODS}/p/ephemeralcontainers");
+    let debug = json!({"name": "debug", "image": "example.com/tools:1", "targetContainerName": "c"});
+    let patch = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"ephemeralContainers": [debug]}});
+    let headers = [("content-type", "application/strategic-merge-patch+json")];
+    let added = wire.send("PATCH", &path, &headers, patch.to_string()).await;
+    assert_eq!(added.code, 200, "{}", added.text);
+    let container = &added.body["spec"]["ephemeralContainers"][0];
+    assert_eq!(
+        (
+            &container["imagePullPolicy"],
+            &added.body["metadata"]["generation"]
+        ),
+        (&json!("IfNotPresent"), &json!(2))
+    );
+    assert_eq!(added.body["metadata"].get("labels"), None, "nothing else changes");
+    assert_eq!(
+        wire.get(&path).await.body["spec"]["ephemeralContainers"][0]["name"],
+        "debug"
+    );
+    let refusal = async |containers: serde_json::Value| {
+        let answer = wire
+            .merge(&path, json!({"spec": {"ephemeralContainers": containers}}))
+            .await;
+        assert_eq!(answer.code, 422, "{}", answer.text);
+        answer.body["details"]["causes"][0]["message"].clone()
+    };
+    assert_eq!(
+        refusal(json!([])).await,
+        "Forbidden: existing ephemeral containers \"debug\" may not be removed\n"
+    );
+    let stray = json!([container, {"name": "x", "image": "i", "targetContainerName": "nobody"}]);
+    assert_eq!(refusal(stray).await, "Not found: \"nobody\"");
+    let probed = json!([container, {"name": "x", "image": "i", "ports": [{"containerPort": 1}]}]);
+    assert_eq!(
+        refusal(probed).await,
+        "Forbidden: cannot be set for an Ephemeral Container"
+    );
+}
+
+#[tokio::test]
+async fn components_are_told_about() {
+    let wire = Wire::start().await;
+    let all = wire.get("/api/v1/componentstatuses").await;
+    let items = all.body["items"].as_array().expect("a list has items");
+    let names: Vec<_> = items.iter().map(|item| &item["metadata"]["name"]).collect();
+    assert_eq!(names, ["controller-manager", "etcd-0", "scheduler"]);
+    assert_eq!(
+        all.headers["warning"],
+        "299 - \"v1 ComponentStatus is deprecated in v1.19+\""
+    );
+    let one = wire.get("/api/v1/componentstatuses/scheduler").await;
+    assert_eq!(
+        (one.code, &one.body["conditions"][0]["status"]),
+        (200, &json!("True"))
+    );
+    assert_eq!(wire.delete("/api/v1/componentstatuses/scheduler").await.code, 405);
+    assert_eq!(wire.get("/api/v1/componentstatuses/other").await.code, 404);
+}

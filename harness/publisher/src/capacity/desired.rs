@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use capacity_types::Segment;
+use capacity_types::{SIDECAR_PREFIX, Segment};
 use k8s_openapi::{
     api::storage::v1::{CSIStorageCapacity, StorageClass},
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
@@ -15,9 +15,6 @@ pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
 
 /// Label that names the manager of an object.
 pub(crate) const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
-
-/// Class parameters with this prefix are for the provisioner, not for the driver.
-const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
 
 /// The value that the central instance of external-provisioner gives to [`MANAGED_BY_LABEL`].
 const CENTRAL: &str = "external-provisioner";
@@ -65,7 +62,7 @@ pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool
 /// The parameters of a class for the driver (CSI: CreateVolume and GetCapacity get the same ones).
 pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, String> {
     let all = class.parameters.iter().flatten();
-    all.filter(|(key, _)| !key.starts_with(RESERVED_PREFIX))
+    all.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

@@ -1,5 +1,6 @@
 //! The CreateVolume request for a claim, as external-provisioner makes it. Pure. What this provisioner cannot do is refused, not left out.
 
+use capacity_types::SIDECAR_PREFIX;
 use csi_proto::v1::{
     CapacityRange, CreateVolumeRequest, TopologyRequirement, VolumeCapability,
     volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode::Mode},
@@ -14,9 +15,6 @@ use super::{
     secret,
 };
 use crate::{Options, capacity::parameters_for_driver, quantity};
-
-/// Prefix of parameters that are for the provisioner.
-const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
 
 /// Access modes of Kubernetes, those of CSI, and those of CSI if the driver has `SINGLE_NODE_MULTI_WRITER`.
 const MODES: [(&str, Mode, Mode); 4] = [
@@ -155,7 +153,7 @@ fn access_type(
     let reserved = class.parameters.iter().flatten().map(|(key, _)| key);
     if let Some(key) = reserved
         .into_iter()
-        .find(|key| key.starts_with(RESERVED_PREFIX) && *key != FSTYPE && !secret::is_key(key))
+        .find(|key| key.starts_with(SIDECAR_PREFIX) && *key != FSTYPE && !secret::is_key(key))
     {
         return Err(Refused::Reserved(key.clone()));
     }
@@ -185,7 +183,7 @@ fn metadata(claim: &PersistentVolumeClaim, volume: &str) -> [(String, String); 3
         ("pvc/namespace", namespace.clone().unwrap_or_default()),
         ("pv/name", volume.to_owned()),
     ]
-    .map(|(key, value)| (format!("{RESERVED_PREFIX}{key}"), value))
+    .map(|(key, value)| (format!("{SIDECAR_PREFIX}{key}"), value))
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Error as ClientError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use super::bind_waits::BindWaits;
 use super::cache::Cache;
 use super::extender_client::Extenders;
 use super::report::Reporter;
@@ -30,8 +30,7 @@ use crate::snapshot::Snapshot;
 pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
-    /// Signals that the cache has applied events.
-    pub(super) applied: Arc<Notify>,
+    pub(super) waits: Arc<BindWaits>,
     pub(super) timeout: Duration,
     pub(super) extenders: Arc<Extenders>,
     pub(super) pod: Arc<Pod>,
@@ -166,17 +165,14 @@ impl BindJob {
         stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
     }
 
-    /// Waits, from event to event, until everything is bound or cannot be any more.
+    /// Waits, from change to change, until everything is bound or cannot be any more.
     async fn all_bound(&self, written: &Written) -> Result<(), VolumesError> {
-        loop {
-            // What comes after the look at the cache counts.
-            let applied = self.applied.notified();
-            let bound = check(&self.cache.lock(), &self.pod, &self.decision, written)?;
-            if bound {
-                return Ok(());
-            }
-            applied.await;
+        // Before the first look at the cache: what comes after it counts.
+        let waiting = self.waits.enter(&self.pod, &self.decision);
+        while !check(&self.cache.lock(), &self.pod, &self.decision, written)? {
+            waiting.change().await;
         }
+        Ok(())
     }
 
     async fn bind_pod(&self) -> Result<(), ClientError> {

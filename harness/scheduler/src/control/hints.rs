@@ -6,12 +6,12 @@
 //! pod may use.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capacity_types::NodeTopology;
 
 use super::cache::{Change, Delta};
+use super::unschedulable::Helped;
 use crate::capacity_check;
 use crate::cycle::Blocker;
 use crate::node_fit::{NodeConditions, Unfit};
@@ -39,19 +39,20 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether the change may help a pod that was kept from being placed by `blockers`.
-    pub(super) fn wakes(&self, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
-        match self.change {
+    /// Which of the pods that `blocker` keeps back the change may help.
+    pub(super) fn helped(&self, blocker: &Blocker) -> Helped<'_> {
+        match (self.change, blocker) {
+            // Other pods take no capacity, as far as this scheduler knows, and no change of the pod's own spec matters here.
+            (Change::Pod(_), _) => Helped::Nobody,
             // The scheduler does not know what an extender waits for, except that it is no pod's condition.
-            change if blockers.contains(&Blocker::Extender) && !matches!(change, Change::Pod(_)) => true,
-            Change::Capacity(delta) => {
-                has_room_now(self.rules, delta, blockers)
-                    && delta
-                        .new
-                        .as_ref()
-                        .is_some_and(|object| self.is_in_reach(object, pod))
-            }
-            change => wakes(self.rules, change, pod, blockers),
+            (_, Blocker::Extender) => Helped::Everybody,
+            (Change::Capacity(delta), Blocker::Capacity { class, request }) => match &delta.new {
+                Some(object) if has_room_now(self.rules, delta, class, *request) => {
+                    Helped::Those(Box::new(|pod| self.is_in_reach(object, pod)))
+                }
+                _ => Helped::Nobody,
+            },
+            (change, blocker) => helped(self.rules, change, blocker),
         }
     }
 
@@ -71,24 +72,26 @@ impl<'a> Hint<'a> {
     }
 }
 
-/// Whether a change of something else than capacity may help.
-fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
-    let by_capacity = blockers
-        .iter()
-        .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
-    let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
-    match change {
-        Change::Node(delta) => {
-            node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
-        }
+/// The pods that a change of something else than capacity may help.
+fn helped<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Helped<'a> {
+    let by_capacity = matches!(blocker, Blocker::Capacity { .. });
+    let by_volumes = by_capacity || *blocker == Blocker::Volumes;
+    let helps = match change {
+        Change::Node(delta) => node_may_help(delta) || (*blocker == Blocker::Resources && room_grew(delta)),
         Change::CsiNode(delta) => by_volumes && csi_node_may_help(delta),
-        Change::Freed => blockers.contains(&Blocker::Resources),
-        Change::Claim(delta) => by_volumes && delta.new.as_ref().is_some_and(|claim| pod.uses(&claim.key)),
+        Change::Freed => *blocker == Blocker::Resources,
+        Change::Claim(delta) => match &delta.new {
+            Some(claim) if by_volumes => return Helped::UsersOf(vec![&claim.key]),
+            _ => false,
+        },
         Change::Volume(delta) => by_volumes && delta.new.is_some(),
         Change::Class(delta) => by_volumes && class_may_help(delta),
         Change::Driver(delta) => by_capacity && !rules.sleeps_through_flag && tracking_ended(delta),
-        // Other pods take no capacity, as far as this scheduler knows, and no change of the pod's own spec matters here.
         Change::Pod(_) | Change::Capacity(_) => false,
+    };
+    match helps {
+        true => Helped::Everybody,
+        false => Helped::Nobody,
     }
 }
 
@@ -140,22 +143,17 @@ fn tracking_ended(delta: &Delta<Driver>) -> bool {
     tracks(&delta.old) && !tracks(&delta.new)
 }
 
-/// The object is of a class that the pod waits for, and has become large enough for what the pod requests. Upstream
-/// wakes it for any object of any class that grew.
-fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, blockers: &BTreeSet<Blocker>) -> bool {
-    let Some(new) = &delta.new else {
+/// The object is of the class that is waited for, and has become large enough for the request. Upstream wakes a pod for any object of
+/// any class that grew.
+fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, class: &str, request: i128) -> bool {
+    let Some(new) = delta.new.as_ref().filter(|new| new.class == class) else {
         return false;
     };
-    blockers.iter().any(|blocker| match blocker {
-        Blocker::Capacity { class, request } if *class == new.class => {
-            let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(*request);
-            // An object that was created anew under the same name, between two lists, was another object before.
-            let is_same = |old: &Arc<Capacity>| old.class == new.class && old.topology == new.topology;
-            let was_enough = |old: &Arc<Capacity>| is_same(old) && is_enough(old);
-            is_enough(new) && !delta.old.as_ref().is_some_and(was_enough)
-        }
-        _ => false,
-    })
+    let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(request);
+    // An object that was created anew under the same name, between two lists, was another object before.
+    let is_same = |old: &&Arc<Capacity>| old.class == new.class && old.topology == new.topology;
+    let old = delta.old.as_ref().filter(is_same);
+    is_enough(new) && !old.is_some_and(|old| is_enough(old))
 }
 
 /// None is less than any limit.
@@ -165,6 +163,8 @@ fn limit_of(rules: &Rules, object: &Capacity) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -180,7 +180,15 @@ mod tests {
     }
 
     fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
-        Hint::new(rules, &cluster(), change).wakes(pod, blockers)
+        let cluster = cluster();
+        let hint = Hint::new(rules, &cluster, change);
+        let is_helped = |blocker| match hint.helped(blocker) {
+            Helped::Nobody => false,
+            Helped::Everybody => true,
+            Helped::UsersOf(claims) => claims.iter().any(|claim| pod.uses(claim)),
+            Helped::Those(are_helped) => are_helped(pod),
+        };
+        blockers.iter().any(is_helped)
     }
 
     fn object<T: Object>(source: Value) -> Option<Arc<T>>

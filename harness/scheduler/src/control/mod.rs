@@ -4,6 +4,7 @@
 
 mod api_version;
 mod bind;
+mod bind_waits;
 mod cache;
 mod extender_client;
 mod extender_server;
@@ -11,6 +12,7 @@ mod hints;
 mod queue;
 mod report;
 mod run;
+mod unschedulable;
 mod watch;
 mod watch_event;
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::report::Reported;
+use super::unschedulable::{Helped, Unschedulable};
 use crate::cycle::Blocker;
 use crate::metrics::Pending;
 use crate::objects::Pod;
@@ -35,6 +36,7 @@ pub(super) struct Queue {
     ready: BTreeSet<(Reverse<i32>, u64, String)>,
     /// Pods to be made ready at a time.
     timers: BTreeSet<(Instant, String)>,
+    unschedulable: Unschedulable,
     sequence: u64,
     pending: Pending,
 }
@@ -86,6 +88,7 @@ impl Queue {
             entries: HashMap::new(),
             ready: BTreeSet::new(),
             timers: BTreeSet::new(),
+            unschedulable: Unschedulable::default(),
             sequence: 0,
             pending: Pending::default(),
         }
@@ -94,6 +97,10 @@ impl Queue {
     /// Adds a pod, ready to be attempted, or replaces what is known about it.
     pub(super) fn put(&mut self, pod: Arc<Pod>) {
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
+            if let State::Waiting { blockers, .. } = &entry.state {
+                self.unschedulable.remove(&entry.pod, blockers);
+                self.unschedulable.insert(&pod, blockers);
+            }
             entry.pod = pod;
             return;
         }
@@ -174,20 +181,15 @@ impl Queue {
         self.enter(uid, state);
     }
 
-    /// Makes the waiting pods for which `helps` holds ready, or backs them off until they may be attempted.
-    pub(super) fn wake(&mut self, now: Instant, helps: impl Fn(&Pod, &BTreeSet<Blocker>) -> bool) {
-        // Thousands may be on their way to a node, and each of their changes comes by here.
-        if self.pending.unschedulable == 0 {
-            return;
-        }
-        let woken = self.entries.iter().filter_map(|(uid, entry)| match &entry.state {
-            State::Waiting {
-                blockers, earliest, ..
-            } if helps(&entry.pod, blockers) => Some((*earliest, uid.clone())),
+    /// Makes the waiting pods that a change may help ready, or backs them off until they may be attempted.
+    pub(super) fn wake<'a>(&mut self, now: Instant, helped: impl Fn(&Blocker) -> Helped<'a>) {
+        let uids = self.unschedulable.helped(helped).into_iter();
+        let woken = uids.filter_map(|uid| match self.entries.get(&uid)?.state {
+            State::Waiting { earliest, .. } => Some((earliest, uid)),
             _ => None,
         });
         let mut woken: Vec<_> = woken.collect();
-        // The pod that has waited longest goes first; the map has no order of its own.
+        // The pod that has waited longest goes first.
         woken.sort();
         for (earliest, uid) in woken {
             if earliest > now {
@@ -232,6 +234,12 @@ impl Queue {
                 self.timers.remove(&(*at, uid.to_owned()));
             }
             State::Placed => {}
+        }
+        if let State::Waiting { blockers, .. } = &entry.state {
+            self.unschedulable.remove(&entry.pod, blockers);
+        }
+        if let State::Waiting { blockers, .. } = &state {
+            self.unschedulable.insert(&entry.pod, blockers);
         }
         match &state {
             State::Ready(sequence) if !entry.has_job => {
@@ -292,6 +300,13 @@ mod tests {
         [Blocker::Volumes].into()
     }
 
+    fn against_volumes(blocker: &Blocker) -> Helped<'static> {
+        match blocker {
+            Blocker::Volumes => Helped::Everybody,
+            _ => Helped::Nobody,
+        }
+    }
+
     #[test]
     fn priority_goes_before_age() {
         let mut queue = queue();
@@ -323,20 +338,20 @@ mod tests {
         let now = Instant::now();
         attempt(&mut queue);
         queue.wait("p", volumes(), now);
-        queue.wake(now, |_, _| false);
+        queue.wake(now, |_| Helped::Nobody);
         assert_eq!(
             queue.next_deadline(),
             Some(now + 300 * SECOND),
             "it waits for the flush"
         );
-        queue.wake(now, |_, blockers| blockers.contains(&Blocker::Volumes));
+        queue.wake(now, against_volumes);
         assert_eq!(queue.next_deadline(), Some(now + SECOND));
         queue.tick(now + SECOND);
         assert!(queue.has_ready());
 
         attempt(&mut queue);
         queue.wait("p", volumes(), now);
-        queue.wake(now + 2 * SECOND, |_, _| true);
+        queue.wake(now + 2 * SECOND, |_| Helped::Everybody);
         assert!(queue.has_ready(), "its back-off is over");
     }
 
@@ -360,7 +375,7 @@ mod tests {
         let now = Instant::now();
         let (_, reported) = queue.pop().unwrap();
         queue.wait("p", volumes(), now);
-        queue.wake(now + 2 * SECOND, |_, _| true);
+        queue.wake(now + 2 * SECOND, |_| Helped::Everybody);
         assert!(!queue.has_ready(), "the report is not written yet");
         queue.job_done("p", reported);
         assert!(queue.has_ready(), "the wake-up was not lost");

@@ -3,7 +3,6 @@
 //! All events pass one `select`, so no change can come between a look at the cluster and the decision what to wait for:
 //! no wake-up is lost.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -12,19 +11,21 @@ use kube::Client;
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tower::limit::ConcurrencyLimit;
 use tower::service_fn;
+use tracing::instrument::WithSubscriber;
 use tracing::{debug, info};
 
 use super::bind::{self, BindJob};
+use super::bind_waits::BindWaits;
 use super::cache::{Cache, Change};
 use super::extender_client::Extenders;
 use super::hints::Hint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
+use super::unschedulable::Helped;
 use super::watch;
 use super::watch_event::Update;
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
@@ -109,8 +110,7 @@ struct Scheduler {
     metrics: Metrics,
     /// When the last attempt began: there is one at a time.
     began: Instant,
-    /// Signals binding jobs that the cache has applied events.
-    applied: Arc<Notify>,
+    waits: Arc<BindWaits>,
 }
 
 /// Whether extenders work on an attempt. Attempts are made one after the other, as upstream: until the extenders have
@@ -187,7 +187,7 @@ impl Scheduler {
             extension: Extension::Idle,
             metrics: options.metrics.clone(),
             began: Instant::now(),
-            applied: Arc::default(),
+            waits: Arc::default(),
         })
     }
 
@@ -209,10 +209,11 @@ impl Scheduler {
                 }
                 let cache = self.cache.lock();
                 let hint = Hint::new(&self.rules, &cache.snapshot, &change);
-                self.queue.wake(now, |pod, blockers| hint.wakes(pod, blockers));
+                self.queue.wake(now, |blocker| hint.helped(blocker));
+                drop(cache);
+                self.waits.signal(&change);
             }
         }
-        self.applied.notify_waiters();
     }
 
     fn take_in(&mut self, change: &Change) {
@@ -318,7 +319,7 @@ impl Scheduler {
     ) {
         self.extension = Extension::Running { missed: false };
         let extenders = Arc::clone(&self.extenders);
-        self.jobs.spawn(async move {
+        self.start(async move {
             let answer = extenders.extend(&pod, assessment).await;
             Done::Extended {
                 pod,
@@ -357,7 +358,7 @@ impl Scheduler {
     fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, last: Reported) {
         debug!(pod = %pod.key, message = %failure.message, "not scheduled");
         let reporter = self.reporter.clone();
-        self.jobs.spawn(async move {
+        self.start(async move {
             let reported = reporter.failed(&pod, &failure, last).await;
             let uid = pod.uid.clone();
             Done::Reported { uid, reported }
@@ -374,13 +375,13 @@ impl Scheduler {
         let job = BindJob {
             client: reporter.client.clone(),
             cache: Arc::clone(&self.cache),
-            applied: Arc::clone(&self.applied),
+            waits: Arc::clone(&self.waits),
             timeout: self.bind_timeout,
             extenders: Arc::clone(&self.extenders),
             pod,
             decision,
         };
-        self.jobs.spawn(async move {
+        self.start(async move {
             let bound = job.run(&reporter).await;
             let BindJob {
                 pod, decision, cache, ..
@@ -418,6 +419,11 @@ impl Scheduler {
         });
     }
 
+    /// Starts a job, which logs where the scheduler does.
+    fn start(&mut self, job: impl Future<Output = Done> + Send + 'static) {
+        self.jobs.spawn(job.with_current_subscriber());
+    }
+
     fn finish(&mut self, done: Done) {
         let now = Instant::now();
         match done {
@@ -447,20 +453,19 @@ impl Scheduler {
                 self.ended(AttemptResult::Error, attempt.began);
                 self.queue.back_off(&uid, now);
                 self.queue.job_done(&uid, reported);
-                self.queue
-                    .wake(now, |pod, blockers| frees(&decision, pod, blockers));
+                self.queue.wake(now, |blocker| freed(&decision, blocker));
             }
         }
     }
 }
 
-/// Whether taking the decision back may help another pod: it frees volumes and resources for all pods, and claims for the
-/// pods that share them.
-fn frees(decision: &Feasible, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
-    let shares = |provision: &crate::filter::Provision| pod.uses(&provision.claim.key);
-    blockers.contains(&Blocker::Resources)
-        || !decision.plan.bindings.is_empty()
-        || decision.plan.provisions.iter().any(shares)
+/// The pods that taking the decision back may help: it frees volumes and resources for all pods, and claims for those that share them.
+fn freed<'a>(decision: &'a Feasible, blocker: &Blocker) -> Helped<'a> {
+    if *blocker == Blocker::Resources || !decision.plan.bindings.is_empty() {
+        return Helped::Everybody;
+    }
+    let provisions = decision.plan.provisions.iter();
+    Helped::UsersOf(provisions.map(|provision| &provision.claim.key).collect())
 }
 
 /// Logs node, claim, class and size of every refusal for lack of storage.

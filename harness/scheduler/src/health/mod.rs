@@ -15,14 +15,17 @@ use capacity_types::{Labels, Segment};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::inventory::{Inventory, InventoryError};
+use crate::inventory::Inventory;
 use crate::rules::Rules;
 
 /// What is known of a cluster at one moment.
 pub struct Observed<'a> {
-    objects: &'a [Value],
-    inventory: Inventory,
-    told: &'a Told,
+    /// Every object, as it is.
+    pub objects: &'a [Value],
+    /// The same as the scheduler's rules take it.
+    pub inventory: &'a Inventory,
+    /// What programs tell.
+    pub told: &'a Told,
 }
 
 /// What programs tell of themselves. None: nobody told.
@@ -113,19 +116,6 @@ pub struct Indicator {
 }
 
 impl<'a> Observed<'a> {
-    /// Takes in the objects of a cluster. Fails where one of them cannot be read.
-    pub fn new(objects: &'a [Value], told: &'a Told) -> Result<Self, InventoryError> {
-        let mut inventory = Inventory::default();
-        for object in objects {
-            inventory.add(object.clone())?;
-        }
-        Ok(Self {
-            objects,
-            inventory,
-            told,
-        })
-    }
-
     /// Every indicator, by question. `rules`: those by which pods are placed.
     pub fn indicators(&self, rules: &Rules) -> Vec<Indicator> {
         let mut all = drivers::indicators(self);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capacity_types::segment::contains;
-use capacity_types::{Arithmetic, Labels, quantity::format_bytes};
+use capacity_types::{Arithmetic, Labels, SIDECAR_PREFIX, quantity::format_bytes};
 use serde_json::Value;
 
 use super::{Answer, Indicator, Observed, Question, State};
@@ -11,9 +11,6 @@ use crate::explain::{self, Detail};
 use crate::filter::NOT_ENOUGH_SPACE;
 use crate::objects::{Claim, Node, ObjectKey, Pod};
 use crate::rules::Rules;
-
-/// Parameters that begin so are the sidecars', and drivers do not see them.
-const SIDECARS: &str = "csi.storage.k8s.io/";
 
 /// One for each refused pod, or one that says that there is none.
 pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {
@@ -116,7 +113,7 @@ fn parameters(observed: &Observed<'_>, class: &ObjectKey) -> Labels {
     let object = classes.find(|object| object["metadata"]["name"] == class.name.as_str());
     let parameters = object.and_then(|object| object["parameters"].as_object());
     let own = parameters.into_iter().flatten();
-    own.filter(|(name, _)| !name.starts_with(SIDECARS))
+    own.filter(|(name, _)| !name.starts_with(SIDECAR_PREFIX))
         .map(|(name, value)| (name.clone(), Value::as_str(value).unwrap_or_default().to_owned()))
         .collect()
 }

@@ -11,7 +11,8 @@ use crate::world::{Change, CsiNode, World};
 #[derive(Default)]
 pub(super) struct Departures {
     away: BTreeMap<String, CsiNode>,
-    /// Those of CSINodes that have gone since everything was last quiet, of which a publisher may not know yet.
+    /// Those of CSINodes that have gone, and those that are back with other keys, since everything was last quiet: a publisher may not know
+    /// of that yet.
     over: BTreeMap<String, CsiNode>,
 }
 
@@ -30,8 +31,13 @@ impl Departures {
         let mut gone = CsiNode {
             drivers: known.drivers.into_iter().chain(before.drivers.clone()).collect(),
         };
-        gone.drivers
-            .retain(|driver, _| !after.drivers.contains_key(driver));
+        for (driver, back) in &after.drivers {
+            let was = gone.drivers.remove(driver).filter(|was| was != back);
+            if let Some(was) = was.filter(|_| !before.drivers.contains_key(driver)) {
+                let over = self.over.entry(name.clone()).or_default();
+                over.drivers.insert(driver.clone(), was);
+            }
+        }
         if !gone.drivers.is_empty() {
             self.away.insert(name.clone(), gone);
         }

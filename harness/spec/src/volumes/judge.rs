@@ -7,7 +7,7 @@ use super::{Backend, is_for};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
-use crate::world::{Binding, Claim, Instance, NamespacedName, StorageClass, Volume, World};
+use crate::world::{Answer, Binding, Claim, Instance, NamespacedName, StorageClass, Volume, World};
 
 /// What is wrong if everything is quiet.
 pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Violation> {
@@ -48,7 +48,8 @@ impl<'w> Open<'w> {
         node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
     }
 
-    /// The segments in one of which the volume is made for sure if there is room: a program runs that makes it there.
+    /// The segments in one of which the volume is made for sure if there is room: a program runs that makes it there, and is not one of
+    /// several that take a claim only where the driver's figures allow it.
     fn places(&self) -> impl Iterator<Item = Segment> {
         let driver = &self.class.provisioner;
         let nodes = match self.node() {
@@ -62,10 +63,22 @@ impl<'w> Open<'w> {
                 let publisher = self.world.publishers.get(&Instance { driver, node });
                 publisher.is_some_and(|publisher| publisher.is_for(&segment))
             };
-            let is_made = self.is_allowed(&segment) && (makes(None) || makes(Some(name)));
+            let takes = || self.node().is_some() || self.is_told(&segment);
+            let is_made = self.is_allowed(&segment) && (makes(None) || makes(Some(name)) && takes());
             is_made.then_some(segment)
         };
         nodes.into_iter().filter_map(place)
+    }
+
+    /// Whether the driver tells of room for the claim at a segment.
+    fn is_told(&self, segment: &Segment) -> bool {
+        let driver = self.world.drivers.get(&self.class.provisioner);
+        let answer = driver.map(|driver| driver.answer(segment, &self.class.driver_parameters()));
+        let wanted = self.claim.request.map_or(0, bytes);
+        answer.is_some_and(|answer| match answer {
+            Answer::Figures(figures) => i128::from(figures.maximum.unwrap_or(figures.available)) >= wanted,
+            Answer::Error { .. } => false,
+        })
     }
 
     /// Whether the class allows a segment. Of a term that speaks of some of its keys only, CSI leaves open where a volume is made.

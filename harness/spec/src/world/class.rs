@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capacity_types::Labels;
+use capacity_types::{Labels, SIDECAR_PREFIX};
 use serde::Deserialize;
 
 use super::metadata::Metadata;
-
-/// Prefix of the parameters that are meant for the sidecars. CreateVolume does not get them, so GetCapacity does not either (CSI: the
-/// same parameters as CreateVolume).
-const SIDECAR_PREFIX: &str = "csi.storage.k8s.io/";
 
 /// The provisioner of classes that only have volumes made beforehand.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";

@@ -2,14 +2,15 @@
 
 use capacity_spec::always::{Author, Event, Monitor, judge};
 use capacity_spec::world::{
-    Answer, Api, CapacityObject, Change, Cleaner, CsiDriver, CsiNode, Figures, NamespacedName, Release,
+    Answer, Api, CapacityObject, Change, Cleaner, CsiDriver, CsiNode, Figures, NamespacedName, Registration,
+    Release,
 };
 use capacity_spec::{Rule, Violation, World, objects, rules};
 use capacity_types::Segment;
 
 use super::build::{
-    CLASS, DRIVER, GI, add_pod, at, by_hand, central, class, join, key, key_of, object, published, quantity,
-    world,
+    CLASS, DRIVER, GI, KEY, add_pod, at, by_hand, central, class, join, key, key_of, object, published,
+    quantity, world,
 };
 
 fn broken(violations: &[Violation]) -> Vec<&'static Rule> {
@@ -482,6 +483,36 @@ fn questions_are_about_the_publishers_own() {
         );
     }
     assert!(world.classes.contains_key(CLASS));
+}
+
+/// A driver that is back with another topology: what was being asked for the one that it had is no mistake until all is quiet.
+#[test]
+fn a_question_for_the_keys_that_a_driver_had_before_it_went_is_no_mistake() {
+    let registered = |keys: Option<&[&str]>| {
+        let registration = |keys: &[&str]| Registration {
+            topology_keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            volumes_max: None,
+        };
+        let drivers = keys.map(|keys| (DRIVER.to_owned(), registration(keys)));
+        let node = CsiNode {
+            drivers: drivers.into_iter().collect(),
+        };
+        Event::Changed(Change::CsiNode("n1".to_owned(), Some(node)))
+    };
+    let asked = || asked(Segment::new(), None);
+    let mut world = published();
+    world.apply(Change::CsiNode("n2".to_owned(), None));
+    let history = [
+        registered(Some(&[])),
+        Event::Quiet,
+        registered(None),
+        Event::Quiet,
+        registered(Some(&[KEY])),
+    ];
+    let late = history.clone().into_iter().chain([asked()]);
+    assert!(!broken(&judge(world.clone(), late)).contains(&rules::STRANGE_QUESTION));
+    let too_late = history.into_iter().chain([Event::Quiet, asked()]);
+    assert!(broken(&judge(world, too_late)).contains(&rules::STRANGE_QUESTION));
 }
 
 #[test]

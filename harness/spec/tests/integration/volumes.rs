@@ -3,12 +3,12 @@
 use capacity_spec::always::{Event, Monitor};
 use capacity_spec::volumes::{Backend, Creation, Ending};
 use capacity_spec::world::{
-    Binding, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher, Volume,
+    Answer, Binding, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher, Volume,
 };
 use capacity_spec::{Rule, Violation, World, rules};
 use capacity_types::Segment;
 
-use super::build::{CLASS, DRIVER, GI, at, central, class, of_node, publisher, quantity, world};
+use super::build::{CLASS, DRIVER, GI, answer, at, central, class, of_node, publisher, quantity, world};
 
 /// No rule is broken.
 const NOTHING: [&Rule; 0] = [];
@@ -165,6 +165,32 @@ fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
         quiet(outside, Some(2)),
         NOTHING,
         "its class does not allow the node"
+    );
+}
+
+#[test]
+fn one_of_several_provisioners_takes_a_claim_only_where_the_driver_tells_of_room() {
+    let nodes = ["n1", "n2"];
+    let told = |gib: i64| {
+        let mut world = distributed(immediate(), &nodes);
+        for node in nodes {
+            answer(&mut world, node, Answer::available(gib * GI));
+        }
+        world
+    };
+    assert_eq!(quiet(told(2), Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(
+        quiet(told(1), Some(2)),
+        NOTHING,
+        "by its figures there is no room"
+    );
+    let mut chosen = told(1);
+    chosen.claims.insert(claim_key(), claim(Some("n1")));
+    chosen.classes.get_mut(CLASS).unwrap().binding = Binding::WaitForFirstConsumer;
+    assert_eq!(
+        quiet(chosen, Some(2)),
+        [rules::NOT_PROVISIONED],
+        "whose node is chosen is tried"
     );
 }
 

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use capacity_spec::placement::View;
-use capacity_spec::world::{Change, NamespacedName, World};
+use capacity_spec::world::{NamespacedName, World};
 use parking_lot::Mutex;
 
-use crate::journal::{Change as Committed, CommitFact, Journal, What};
+use crate::journal::{Journal, What};
+use crate::oracle::change;
 
 /// What is left of a question.
 pub(super) const REASON: &str = "no object has room for a volume there";
@@ -20,6 +21,7 @@ pub(super) struct ByCapacity(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
+    /// As if every driver tracked its capacity.
     world: World,
     /// How much of the journal is in it.
     seen: u64,
@@ -30,11 +32,7 @@ impl ByCapacity {
     pub(super) fn nodes(&self, journal: &Journal, pod: &NamespacedName) -> BTreeSet<String> {
         let mut known = self.0.lock();
         known.catch_up(journal);
-        let mut world = known.world.clone();
-        for driver in world.csi_drivers.values_mut() {
-            driver.storage_capacity = true;
-        }
-        let decision = View::new(&world).decide(pod);
+        let decision = View::new(&known.world).decide(pod);
         decision.feasible().map(str::to_owned).collect()
     }
 }
@@ -49,16 +47,8 @@ impl Known {
                 self.world.apply(change);
             }
         }
-    }
-}
-
-fn change(commit: &CommitFact) -> Option<Change> {
-    let namespace = commit.namespace.as_deref().unwrap_or_default();
-    match commit.change {
-        Committed::Deleted => Change::removed(&commit.resource, namespace, &commit.name),
-        // The API server takes no others.
-        Committed::Added | Committed::Modified => {
-            Change::set(&commit.resource, &*commit.object).ok().flatten()
+        for driver in self.world.csi_drivers.values_mut() {
+            driver.storage_capacity = true;
         }
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Window<'a> {
         if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
             return chain;
         }
-        let parameters = self.parameters_of(class);
+        let parameters = self.plan.driver_parameters(class);
         let changed = self.last_change_of_truth(segment);
         let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
         let is_meant = |call: &CallFact| {
@@ -84,7 +84,7 @@ impl<'a> Window<'a> {
 
     /// The segments and refusals of the GetCapacity calls about a class.
     fn instead(&self, class: &str, since: u64) -> String {
-        let parameters = self.parameters_of(class);
+        let parameters = self.plan.driver_parameters(class);
         let segments: BTreeSet<&str> = self
             .facts
             .iter()
@@ -319,15 +319,6 @@ impl<'a> Window<'a> {
             _ => None,
         };
         self.facts.iter().filter_map(of_commit).collect()
-    }
-
-    /// The parameters of a class for the driver: those of the sidecar are left out.
-    fn parameters_of(&self, class: &str) -> BTreeMap<String, String> {
-        let parameters = self.plan.class_parameters.get(class).cloned().unwrap_or_default();
-        parameters
-            .into_iter()
-            .filter(|(key, _)| !key.starts_with("csi.storage.k8s.io/"))
-            .collect()
     }
 
     /// In the first step, the start of the journal counts: systems may have made calls before the step's actions.

@@ -416,6 +416,15 @@ fn classes_with_the_same_parameters_each_have_their_question() {
     let mut two = one.clone();
     two.class_parameters
         .extend(["fast", "slow"].map(|name| (name.to_owned(), [].into())));
-    let two: &Plan = Box::leak(Box::new(two));
-    assert!(is_too_often(one, 30) && !is_too_often(two, 30) && is_too_often(two, 60));
+    // The driver is not told of what is meant for sidecars.
+    let mut other = one.clone();
+    let fstype = [("csi.storage.k8s.io/fstype".to_owned(), "ext4".to_owned())];
+    other
+        .class_parameters
+        .extend([("fast".to_owned(), [].into()), ("slow".to_owned(), fstype.into())]);
+    for several in [two, other] {
+        let several: &Plan = Box::leak(Box::new(several));
+        assert!(!is_too_often(several, 30) && is_too_often(several, 60));
+    }
+    assert!(is_too_often(one, 30));
 }

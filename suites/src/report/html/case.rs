@@ -5,9 +5,10 @@ use std::path::Path;
 use harness::judge::{DiffRow, RowState};
 use maud::{Markup, html};
 
-use super::super::CaseRecord;
 use super::super::escape::plain;
+use super::super::{CaseRecord, IndicatorRecord, IndicatorState};
 use super::anchor::{anchor, to_requirement};
+use super::filter::kind;
 use super::story::Story;
 use super::{diagram, plot};
 use crate::Catalogue;
@@ -17,7 +18,7 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
     let run = case.folder.as_ref();
     let story = run.and_then(|run| Story::load(&folder.join(run)));
     html! {
-        article id=(anchor(case)) {
+        article id=(anchor(case)) data-kind=(kind(case)) {
             h3 { span.verdict { (case.verdict.words()) } " " (case.title) }
             p {
                 code { (case.id) } (format_args!(" · {:.2} s · ", case.seconds)) code { (case.file) ":" (case.line) }
@@ -29,6 +30,7 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
             } @else if case.explanation.is_some() {
                 p.quiet { "The journal of this run is not here, so there is no diagram." }
             }
+            (health(&case.health))
             @if let Some(explanation) = &case.explanation {
                 details {
                     summary { "The same as the terminal shows it, with the commands to run and to judge it again" }
@@ -39,10 +41,37 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
     }
 }
 
+/// What an operator would have seen, by question.
+fn health(indicators: &[IndicatorRecord]) -> Markup {
+    let questions = indicators.chunk_by(|one, next| one.question == next.question);
+    html! {
+        @if !indicators.is_empty() {
+            details {
+                summary { "What an operator would have seen in the end" }
+                @for of_question in questions {
+                    h4 { (of_question[0].question) }
+                    ul {
+                        @for indicator in of_question {
+                            li {
+                                @match indicator.state {
+                                    IndicatorState::Good => "✓ ",
+                                    IndicatorState::Bad => { strong { "✗ " } },
+                                    IndicatorState::Unknown => "? ",
+                                }
+                                (plain(&indicator.subject)) ": " (plain(&indicator.told))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The case in one line, where there are too many.
 pub(super) fn line(case: &CaseRecord) -> Markup {
     html! {
-        p id=(anchor(case)) { (case.verdict.words()) " " code { (case.id) } ": " (plain(&case.reason)) }
+        p id=(anchor(case)) data-kind=(kind(case)) { (case.verdict.words()) " " code { (case.id) } ": " (plain(&case.reason)) }
     }
 }
 

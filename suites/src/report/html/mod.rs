@@ -4,6 +4,7 @@
 mod anchor;
 mod case;
 mod diagram;
+mod filter;
 mod matrix;
 mod plot;
 pub(super) mod requirements;
@@ -37,6 +38,7 @@ pub(super) fn page(report: &Report, folder: &Path) -> String {
         }
         main {
             (matrix::table(report))
+            (filter::buttons(report))
             @for (heading, note, cases) in sections(report).iter().filter(|section| !section.2.is_empty()) {
                 section {
                     h2 { (heading) }
@@ -154,7 +156,7 @@ fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading:
                     summary { h2 { (heading) ": " (cases.len()) } }
                     ul.cases {
                         @for case in cases {
-                            li id=(anchor(case)) {
+                            li id=(anchor(case)) data-kind=(filter::kind(case)) {
                                 code { (case.id) } " " (case.title)
                                 @if !case.reason.is_empty() { " — " em { (plain(&case.reason)) } }
                                 (demanded(case, catalogue))

@@ -106,6 +106,28 @@ fn every_link_of_both_pages_leads_somewhere_and_every_id_is_one() {
     }
 }
 
+/// What hides the cases of the other kinds when a button is pressed is a rule of style.
+#[test]
+fn each_kind_of_cases_can_be_looked_at_alone() {
+    let page = page(&every_verdict());
+    let document = parse(&page);
+    let kinds: BTreeSet<&str> = values(&document, "data-kind").into_iter().collect();
+    assert_eq!(kinds, BTreeSet::from(["publisher", "scheduler"]));
+    let ids = values(&document, "id");
+    for kind in kinds {
+        assert!(ids.contains(&format!("only-{kind}").as_str()), "{kind}");
+        let rule = format!(
+            "body:has(#only-{kind}:checked) [data-kind]:not([data-kind={kind}]) {{ display: none; }}"
+        );
+        assert!(page.contains(&rule), "{kind}");
+    }
+    let explained = document.descendants().filter(|node| node.has_tag_name("article"));
+    for article in explained {
+        let id = article.attribute("id").unwrap();
+        assert!(id.starts_with(article.attribute("data-kind").unwrap()), "{id}");
+    }
+}
+
 #[test]
 fn what_is_open_is_explained_and_the_rest_is_listed() {
     let page = page(&every_verdict());

@@ -64,6 +64,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
         known: (verdict == "known-failure").then(|| PLACE.to_owned()),
         explanation: is_explained.then(|| format!("FAIL {id}\n{NASTY}\n  last line")),
         folder: None,
+        health: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Custom resources: definitions, and what they make.
 
 mod apply;
+mod conversion;
 mod definitions;
 mod documents;
 mod ending;

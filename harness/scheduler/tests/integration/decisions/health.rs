@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use capacity_scheduler::Options;
 use capacity_scheduler::health::{Answer, Calls, Indicator, Observed, Question, Requests, State, Told};
+use capacity_scheduler::inventory::Inventory;
 use serde_json::{Value, json};
 
 const DRIVER: &str = "disk.example.com";
@@ -53,7 +54,16 @@ fn refused(size: &str) -> [Value; 2] {
 }
 
 fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
-    let observed = Observed::new(objects, told).unwrap();
+    let mut inventory = Inventory::default();
+    objects
+        .iter()
+        .try_for_each(|object| inventory.add(object.clone()))
+        .unwrap();
+    let observed = Observed {
+        objects,
+        inventory: &inventory,
+        told,
+    };
     observed.indicators(&Options::default().rules().unwrap())
 }
 

@@ -118,17 +118,9 @@ impl Cluster {
                 namespace.clone().unwrap_or_default(),
                 name.clone(),
             )],
-            Target::Labelled {
-                resource,
-                namespace,
-                labels,
-            } => {
-                let has_all = |object: &Value| {
-                    let own = &object["metadata"]["labels"];
-                    labels.iter().all(|(label, value)| own[label] == value.as_str())
-                };
-                let of_kind = self.objects.iter().filter(|((kind, place, _), object)| {
-                    kind == resource && namespace.as_ref().is_none_or(|it| it == place) && has_all(object)
+            Target::Labelled(labelled) => {
+                let of_kind = self.objects.iter().filter(|((resource, namespace, _), object)| {
+                    *resource == labelled.resource && labelled.means(namespace, object)
                 });
                 of_kind.map(|(key, _)| key.clone()).collect()
             }

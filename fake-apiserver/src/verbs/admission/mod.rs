@@ -1,39 +1,109 @@
-//! Admission of new objects as far as it looks at other objects: NamespaceLifecycle, Priority, RuntimeClass,
-//! ServiceAccount, DefaultStorageClass and PersistentVolumeClaimResize.
+//! Admission as far as it looks at other objects, in the order of the plugins. `config::admission` says which are on.
 //!
 //! What admission does to an object by itself is in the kind's hooks.
 
+mod default_classes;
+mod limits;
+mod quota;
+mod refusal;
+mod runtime_class;
+
+use self::default_classes::STORAGE_ANNOTATION;
+use self::refusal::forbidden;
 use super::call::Target;
 use super::token_volume;
-use crate::kinds::{
-    Admission, Kind, NAMESPACE, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
-};
+use crate::config::admission::Plugin;
+use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORAGE_CLASS};
 use crate::machinery::faults::Cause;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::store::Txn;
 use serde_json::Value;
-use std::cmp::Reverse;
 
-/// Marks the classes that claims without one get.
-const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
-/// The older way to name a claim's class.
-const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
-
-/// Admits a new object: completes it, or refuses it.
+/// Completes a new object, or refuses it. What it must be is checked later: see `confirm`.
 pub(super) fn admit(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
-    namespace(txn, kind, object)?;
+    if has(txn, Plugin::NamespaceLifecycle) {
+        namespace(txn, kind, object)?;
+    }
     for plugin in kind.admission {
+        if !has(txn, *plugin) {
+            continue;
+        }
         match plugin {
-            Admission::Priority => priority(txn, kind, object)?,
-            Admission::RuntimeClass => runtime_class(txn, kind, object)?,
-            Admission::ServiceAccount => service_account(txn, kind, object)?,
-            Admission::DefaultStorageClass => default_class(txn, object),
-            Admission::PersistentVolumeClaimResize => {}
+            Plugin::LimitRanger => limits::complete(txn, kind, object),
+            Plugin::ServiceAccount => service_account(txn, kind, object)?,
+            Plugin::AlwaysPullImages => always_pull(object),
+            Plugin::Priority => priority(txn, kind, object)?,
+            Plugin::DefaultStorageClass => default_classes::storage(txn, object),
+            Plugin::DefaultIngressClass => default_classes::ingress(txn, object),
+            Plugin::RuntimeClass => runtime_class::complete(txn, kind, object)?,
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// Refuses a new or changed object that is beyond the bounds that other objects set.
+pub(super) fn confirm(
+    txn: &Txn<'_>,
+    target: &Target,
+    new: &Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    let kind = &target.kind;
+    let is_pod = kind.plural == "pods" && kind.group.is_empty();
+    for plugin in kind.admission.iter().filter(|plugin| has(txn, **plugin)) {
+        match plugin {
+            // The containers of a pod stay as they are.
+            Plugin::LimitRanger if target.part == Part::Main && !(is_pod && old.is_some()) => {
+                limits::check(txn, kind, new)?;
+            }
+            Plugin::RuntimeClass if old.is_none() => runtime_class::check(txn, kind, new)?,
+            Plugin::PersistentVolumeClaimResize => resize(txn, target, new, old)?,
+            Plugin::DenyServiceExternalIps => deny_external_addresses(kind, new, old)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what is beyond a quota: the last question, after webhooks and policies.
+pub(super) fn count(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+    match has(txn, Plugin::ResourceQuota) && target.part == Part::Main {
+        true => quota::check(txn, &target.kind, new, old),
+        false => Ok(()),
+    }
+}
+
+fn has(txn: &Txn<'_>, plugin: Plugin) -> bool {
+    txn.options().admission.has(plugin)
+}
+
+/// AlwaysPullImages: whoever runs a pod has the right to its images.
+fn always_pull(pod: &mut Value) {
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        for container in json::entries(pod, list) {
+            container["imagePullPolicy"] = "Always".into();
+        }
+    }
+}
+
+/// DenyServiceExternalIPs: addresses from outside do not come, and those that are there may go.
+fn deny_external_addresses(kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+    let addresses = |service: &Value| -> Vec<String> {
+        let list = json::texts(&service["spec"]["externalIPs"]);
+        list.into_iter().map(str::to_owned).collect()
+    };
+    let known = old.map(addresses).unwrap_or_default();
+    if addresses(new).iter().all(|address| known.contains(address)) {
+        return Ok(());
+    }
+    Err(forbidden(
+        kind,
+        new,
+        "Use of external IPs is denied by admission control",
+    ))
 }
 
 /// NamespaceLifecycle: a new object needs a namespace that exists and stays.
@@ -61,14 +131,10 @@ fn namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
 }
 
 /// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.
-pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
-    let is_judged = target
-        .kind
-        .admission
-        .contains(&Admission::PersistentVolumeClaimResize);
-    if !is_judged || target.part != Part::Main {
+fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+    let Some(old) = old.filter(|_| target.part == Part::Main) else {
         return Ok(());
-    }
+    };
     let size = |claim: &Value| {
         let text = claim["spec"]["resources"]["requests"]["storage"].as_str();
         text.and_then(|text| text.parse::<Quantity>().ok())
@@ -81,7 +147,7 @@ pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Va
         return refuse("Only bound persistent volume claims can be expanded");
     }
     let class = |claim: &Value| {
-        let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
+        let annotated = claim["metadata"]["annotations"][STORAGE_ANNOTATION].as_str();
         let class = annotated.or(claim["spec"]["storageClassName"].as_str());
         class.unwrap_or_default().to_owned()
     };
@@ -150,20 +216,6 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// RuntimeClass: the class that a pod names is there.
-fn runtime_class(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> {
-    let name = pod["spec"]["runtimeClassName"].as_str().unwrap_or_default();
-    if name.is_empty() || txn.get(&RUNTIME_CLASS, name).is_some() {
-        return Ok(());
-    }
-    let why = format!("pod rejected: RuntimeClass {name:?} not found");
-    Err(Status::forbidden(
-        kind.resource(),
-        metadata::text(pod, "name"),
-        &why,
-    ))
-}
-
 /// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody
 /// to make accounts, nor to use them.
 fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
@@ -200,24 +252,4 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
         token_volume::mount(txn, pod);
     }
     Ok(())
-}
-
-/// A claim that names no class gets the default one: the newest, if there are several.
-fn default_class(txn: &Txn<'_>, claim: &mut Value) {
-    let named = !claim["spec"]["storageClassName"].is_null()
-        || claim["metadata"]["annotations"].get(CLASS_ANNOTATION).is_some();
-    if named {
-        return;
-    }
-    let classes = txn.snapshot(&STORAGE_CLASS).objects;
-    let defaults = classes
-        .values()
-        .filter(|class| class.value["metadata"]["annotations"][IS_DEFAULT] == "true");
-    let newest = defaults.min_by_key(|class| {
-        let text = |field: &str| metadata::text(&class.value, field).to_owned();
-        (Reverse(text("creationTimestamp")), text("name"))
-    });
-    if let Some(class) = newest {
-        claim["spec"]["storageClassName"] = metadata::text(&class.value, "name").into();
-    }
 }

@@ -1,0 +1,56 @@
+//! `authorizer` of the expressions about one request.
+
+use super::question::Subject;
+use super::surroundings::Surroundings;
+use crate::access::auth::User;
+use crate::access::rbac::{Attributes, ResourceOrPath};
+use crate::rules::{Authority, Check};
+
+/// Decides what the user of a request may do, or a service account that an expression names.
+pub(crate) struct Asker<'a> {
+    pub(crate) around: &'a dyn Surroundings,
+    pub(crate) user: &'a User,
+}
+
+impl Authority for Asker<'_> {
+    fn decide(&self, check: &Check) -> (bool, String) {
+        let account = check.account.as_ref().map(|(namespace, name)| {
+            User::new(&format!("system:serviceaccount:{namespace}:{name}"))
+                .in_group("system:serviceaccounts")
+                .in_group(&format!("system:serviceaccounts:{namespace}"))
+                .authenticated()
+        });
+        let asked = match &check.path {
+            Some(path) => ResourceOrPath::Path(path),
+            None => ResourceOrPath::Resource {
+                group: check.group.as_deref().unwrap_or_default(),
+                resource: &check.resource,
+                subresource: &check.subresource,
+                namespace: &check.namespace,
+                name: &check.name,
+            },
+        };
+        let attributes = Attributes {
+            verb: &check.verb,
+            asked,
+        };
+        let decision = self
+            .around
+            .judge(account.as_deref().unwrap_or(self.user), attributes);
+        (decision.allowed, decision.reason)
+    }
+}
+
+impl Subject {
+    /// What the request is about, as `authorizer.requestResource` names it.
+    pub(crate) fn check(&self) -> Check {
+        Check {
+            group: Some(self.kind.group.to_owned()),
+            resource: self.kind.plural.to_owned(),
+            subresource: self.part.as_str().unwrap_or_default().to_owned(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            ..Check::default()
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Policies that look at objects.
+//!
+//! Owns what a policy decides, and the texts of the refusal.
+
+use super::policy::{Policy, Read, Validation};
+use super::scene::{Scene, View, variables};
+use crate::machinery::faults::Cause;
+use crate::machinery::status::Status;
+use crate::rules::{Budget, Inputs, Variables};
+use serde_json::Value;
+
+/// Bytes of a message that an expression makes.
+const MESSAGE_MAX: usize = 5 * 1024;
+
+/// Why a policy is against a request.
+struct Objection {
+    message: String,
+    reason: &'static str,
+    /// It counts whatever the binding wants to be done.
+    always: bool,
+}
+
+impl Objection {
+    fn failure(message: String) -> Self {
+        Self {
+            message,
+            reason: "Invalid",
+            always: false,
+        }
+    }
+}
+
+/// Lets policies look at an object; returns warnings.
+pub(crate) fn examine(policies: &[Policy], scene: &Scene<'_>) -> (Result<(), Status>, Vec<String>) {
+    let (mut refusal, mut warnings) = (None, Vec::new());
+    for policy in policies {
+        if let Err(status) = one(policy, scene, &mut refusal, &mut warnings) {
+            return (Err(status), warnings);
+        }
+    }
+    (refusal.map_or(Ok(()), Err), warnings)
+}
+
+/// Lets one policy look; the first refusal is kept.
+fn one(
+    policy: &Policy,
+    scene: &Scene<'_>,
+    refusal: &mut Option<Status>,
+    warnings: &mut Vec<String>,
+) -> Result<(), Status> {
+    let object = scene.question.object.as_ref();
+    let title = format!("ValidatingAdmissionPolicy '{}'", policy.name);
+    let broken = |why: &str, what: &str| Objection::failure(format!("failed to configure {what}: {why}"));
+    let mut refuse = |title: &str, objection: &Objection| {
+        refusal.get_or_insert_with(|| refused(scene, title, objection));
+    };
+    let (kind, cases) = match scene.cases(policy, object) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(()),
+        Err(_) if policy.ignores_failures => return Ok(()),
+        Err(why) => {
+            refuse(&title, &broken(&why, "policy"));
+            return Ok(());
+        }
+    };
+    if cases.is_empty() {
+        return Ok(());
+    }
+    let view = scene.view(&kind, object)?;
+    for case in cases {
+        let title = format!("{title} with binding '{}'", case.binding.name);
+        let params = match case.params {
+            Ok(params) => params,
+            Err(_) if policy.ignores_failures => continue,
+            Err(why) => {
+                refuse(&title, &broken(&why, "binding"));
+                continue;
+            }
+        };
+        for objection in params
+            .iter()
+            .flat_map(|params| judge(policy, scene, &view, params))
+        {
+            if case.binding.denies || objection.always {
+                refuse(&title, &objection);
+            }
+            if case.binding.warns && !objection.always {
+                warnings.push(format!("Validation failed for {title}: {}", objection.message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a policy has against an object.
+fn judge(policy: &Policy, scene: &Scene<'_>, view: &View, params: &Value) -> Vec<Objection> {
+    let asker = scene.asker();
+    let inputs = view.inputs(policy, params, &asker);
+    let failed = |why: String| match policy.ignores_failures {
+        true => None,
+        false => Some(Objection::failure(why)),
+    };
+    match policy.conditions.hold(&inputs) {
+        Ok(true) => {}
+        Ok(false) => return Vec::new(),
+        Err(why) => return failed(why).into_iter().collect(),
+    }
+    let mut budget = Budget::POLICY;
+    let variables = variables(policy, &inputs, &mut budget);
+    let mut objections = Vec::new();
+    for validation in &policy.validations {
+        match value(&validation.expression, &inputs, &variables, &mut budget) {
+            Ok(Value::Bool(true)) => {}
+            Ok(_) => objections.push(Objection {
+                message: message(validation, &inputs, &variables, &mut budget),
+                reason: validation.reason,
+                always: false,
+            }),
+            Err(why) => objections.extend(failed(why)),
+        }
+    }
+    for note in &policy.notes {
+        if let Err(why) = value(note, &inputs, &variables, &mut budget) {
+            objections.extend(failed(why).map(|objection| Objection {
+                always: true,
+                ..objection
+            }));
+        }
+    }
+    objections
+}
+
+fn value<'a>(
+    expression: &'a Read,
+    inputs: &Inputs<'a>,
+    variables: &Variables<'a>,
+    budget: &mut Budget,
+) -> Result<Value, String> {
+    let expression = expression.as_ref().map_err(Clone::clone)?;
+    expression.evaluate(inputs, variables, budget)
+}
+
+/// What is said of an object for which a validation does not hold.
+fn message<'a>(
+    validation: &'a Validation,
+    inputs: &Inputs<'a>,
+    variables: &Variables<'a>,
+    budget: &mut Budget,
+) -> String {
+    let inputs = Inputs {
+        authority: None,
+        ..*inputs
+    };
+    let said = validation.message_expression.as_ref();
+    let said = said.and_then(|expression| expression.evaluate(&inputs, variables, budget).ok());
+    let said = said.as_ref().and_then(Value::as_str).map(str::trim);
+    let fits = |text: &&str| !text.is_empty() && text.len() <= MESSAGE_MAX && !text.contains('\n');
+    match said.filter(fits) {
+        Some(text) => text.to_owned(),
+        None if !validation.message.is_empty() => validation.message.clone(),
+        None => format!("failed expression: {}", validation.text),
+    }
+}
+
+fn refused(scene: &Scene<'_>, title: &str, objection: &Objection) -> Status {
+    let message = format!("{title} denied request: {}", objection.message);
+    let mut status = Status::forbidden(scene.question.subject.kind.resource(), scene.name(), &message);
+    status.reason = Some(objection.reason);
+    status.code = match objection.reason {
+        "Forbidden" => 403,
+        "Unauthorized" => 401,
+        "RequestEntityTooLarge" => 413,
+        _ => 422,
+    };
+    if let Some(details) = &mut status.details {
+        details.causes.push(Cause {
+            reason: "",
+            message,
+            field: String::new(),
+        });
+    }
+    status
+}

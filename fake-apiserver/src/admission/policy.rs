@@ -1,0 +1,172 @@
+//! One policy with its bindings, as their objects describe them.
+
+use super::conditions::Conditions;
+use super::matching::Selection;
+use crate::machinery::intern;
+use crate::machinery::json::{list, string, texts};
+use crate::machinery::metadata;
+use crate::machinery::selector::LabelSelector;
+use crate::object::Objects;
+use crate::rules::Expression;
+use serde_json::Value;
+
+/// An expression, or why it cannot be read.
+pub(super) type Read = Result<Expression, String>;
+
+/// One policy.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    pub(super) name: String,
+    pub(super) selection: Selection,
+    pub(super) conditions: Conditions,
+    /// What cannot be evaluated is passed over.
+    pub(super) ignores_failures: bool,
+    /// `apiVersion` and `kind` of its parameters.
+    pub(super) params: Option<(String, String)>,
+    pub(super) variables: Vec<(String, Read)>,
+    pub(super) validations: Vec<Validation>,
+    /// Values of audit annotations; only their failures count here.
+    pub(super) notes: Vec<Read>,
+    pub(super) mutations: Vec<Mutation>,
+    /// It wants to be asked again where others have changed the object after it.
+    pub(super) again: bool,
+    pub(super) bindings: Vec<Binding>,
+}
+
+/// What must hold of an object.
+#[derive(Debug)]
+pub(super) struct Validation {
+    pub(super) expression: Read,
+    pub(super) text: String,
+    pub(super) message: String,
+    pub(super) message_expression: Option<Expression>,
+    pub(super) reason: &'static str,
+}
+
+/// What becomes of an object.
+#[derive(Debug)]
+pub(super) enum Mutation {
+    Apply(Read),
+    Patch(Read),
+}
+
+/// Where a policy holds.
+#[derive(Debug)]
+pub(super) struct Binding {
+    pub(super) name: String,
+    /// None: wherever the policy does.
+    pub(super) selection: Option<Selection>,
+    pub(super) params: Option<Reference>,
+    pub(super) denies: bool,
+    pub(super) warns: bool,
+}
+
+/// Which parameters are meant.
+#[derive(Debug)]
+pub(super) struct Reference {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) selector: Option<LabelSelector>,
+    /// There must be some.
+    pub(super) required: bool,
+}
+
+/// Policies with their bindings, but for those that nothing binds. Objects are in the order of their names.
+pub(super) fn policies([policies, bindings]: &[Objects; 2]) -> Vec<Policy> {
+    let bindings: Vec<(&str, &Value)> = bindings
+        .values()
+        .map(|binding| (string(&binding.value["spec"], "policyName"), &*binding.value))
+        .collect();
+    let read = policies.values().filter_map(|policy| {
+        let name = metadata::text(&policy.value, "name");
+        let own = bindings.iter().filter(|(of, _)| *of == name);
+        let own: Vec<Binding> = own.map(|(_, binding)| Binding::read(binding)).collect();
+        (!own.is_empty()).then(|| Policy::read(&policy.value, own))
+    });
+    read.collect()
+}
+
+impl Policy {
+    fn read(policy: &Value, bindings: Vec<Binding>) -> Self {
+        let spec = &policy["spec"];
+        let ignores_failures = spec["failurePolicy"] == "Ignore";
+        let params = &spec["paramKind"];
+        let variables = list(&spec["variables"]).iter();
+        Self {
+            name: metadata::text(policy, "name").to_owned(),
+            selection: Selection::of_policy(&spec["matchConstraints"]),
+            conditions: Conditions::read(&spec["matchConditions"], false),
+            ignores_failures,
+            params: params.is_object().then(|| {
+                (
+                    string(params, "apiVersion").to_owned(),
+                    string(params, "kind").to_owned(),
+                )
+            }),
+            variables: variables
+                .map(|variable| (string(variable, "name").to_owned(), read(variable, "expression")))
+                .collect(),
+            validations: list(&spec["validations"]).iter().map(Validation::read).collect(),
+            notes: list(&spec["auditAnnotations"])
+                .iter()
+                .map(|note| read(note, "valueExpression"))
+                .collect(),
+            mutations: list(&spec["mutations"]).iter().map(Mutation::read).collect(),
+            again: spec["reinvocationPolicy"] == "IfNeeded",
+            bindings,
+        }
+    }
+}
+
+fn read(of: &Value, name: &str) -> Read {
+    Expression::read(string(of, name)).map_err(|why| format!("compilation error: {why}"))
+}
+
+impl Validation {
+    fn read(validation: &Value) -> Self {
+        let message = string(validation, "messageExpression");
+        Self {
+            expression: read(validation, "expression"),
+            text: string(validation, "expression").trim().to_owned(),
+            message: string(validation, "message").trim().to_owned(),
+            message_expression: Some(message)
+                .filter(|text| !text.is_empty())
+                .and_then(|text| Expression::read(text).ok()),
+            reason: match string(validation, "reason") {
+                "" => "Invalid",
+                reason => intern::name(reason),
+            },
+        }
+    }
+}
+
+impl Mutation {
+    fn read(mutation: &Value) -> Self {
+        match mutation["patchType"] == "JSONPatch" {
+            true => Self::Patch(read(&mutation["jsonPatch"], "expression")),
+            false => Self::Apply(read(&mutation["applyConfiguration"], "expression")),
+        }
+    }
+}
+
+impl Binding {
+    fn read(binding: &Value) -> Self {
+        let spec = &binding["spec"];
+        let (params, actions) = (&spec["paramRef"], texts(&spec["validationActions"]));
+        let resources = &spec["matchResources"];
+        Self {
+            name: metadata::text(binding, "name").to_owned(),
+            selection: resources.is_object().then(|| Selection::of_policy(resources)),
+            params: params.is_object().then(|| Reference {
+                name: string(params, "name").to_owned(),
+                namespace: string(params, "namespace").to_owned(),
+                selector: Some(&params["selector"])
+                    .filter(|selector| selector.is_object())
+                    .and_then(LabelSelector::from_object),
+                required: params["parameterNotFoundAction"] == "Deny",
+            }),
+            denies: actions.contains(&"Deny"),
+            warns: actions.contains(&"Warn"),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! One request as policies see it: whether they hold there, with which parameters, and what their expressions see.
+
+use super::authority::Asker;
+use super::policy::{Binding, Policy, Reference};
+use super::question::{Question, Requester};
+use super::review;
+use super::surroundings::Surroundings;
+use crate::kinds::{Kind, NAMESPACE};
+use crate::machinery::metadata;
+use crate::machinery::status::Status;
+use crate::object::{Object, namespace_range};
+use crate::rules::{Budget, Check, Inputs, Variables};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The forms that objects have.
+pub(crate) trait Forms {
+    /// An object in the form of a resource.
+    fn sent(&self, kind: &Kind, object: &Value) -> Value;
+    /// An object that was changed in the form of a resource, in the form in which writes are judged.
+    fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
+}
+
+/// One request.
+pub(crate) struct Scene<'a> {
+    pub(crate) question: &'a Question,
+    pub(crate) requester: &'a Requester,
+    pub(crate) around: &'a dyn Surroundings,
+    pub(crate) forms: &'a dyn Forms,
+}
+
+/// A binding of a policy that holds for a request, with its parameters. Why there are none, otherwise.
+pub(super) struct Case<'a> {
+    pub(super) binding: &'a Binding,
+    pub(super) params: Result<Vec<Value>, String>,
+}
+
+/// Where a policy holds: the resource in whose form, and by which bindings.
+pub(super) type Cases<'a> = (Kind, Vec<Case<'a>>);
+
+/// What expressions see, kept for as long as they do.
+pub(super) struct View {
+    pub(super) object: Value,
+    old: Value,
+    request: Value,
+    namespace: Value,
+    check: Check,
+}
+
+impl Scene<'_> {
+    /// Where a policy holds for an object; none if it does not. What is wrong with the policy, otherwise.
+    pub(super) fn cases<'p>(
+        &self,
+        policy: &'p Policy,
+        object: Option<&Value>,
+    ) -> Result<Option<Cases<'p>>, String> {
+        let found = policy.selection.find(self.question, object, self.around);
+        let Some(kind) = found.map_err(|status| status.message)? else {
+            return Ok(None);
+        };
+        let params = match &policy.params {
+            None => None,
+            Some((version, kind)) => Some(self.param_kind(version, kind)?),
+        };
+        let mut cases = Vec::new();
+        for binding in &policy.bindings {
+            match self.is_bound(binding, object) {
+                Ok(false) => {}
+                Ok(true) => cases.push(Case {
+                    binding,
+                    params: self.params(params.as_ref(), binding.params.as_ref()),
+                }),
+                Err(status) => cases.push(Case {
+                    binding,
+                    params: Err(status.message),
+                }),
+            }
+        }
+        Ok(Some((kind, cases)))
+    }
+
+    fn is_bound(&self, binding: &Binding, object: Option<&Value>) -> Result<bool, Status> {
+        match &binding.selection {
+            None => Ok(true),
+            Some(selection) if selection.has_no_rules() => {
+                selection.fits_labels(self.question, object, self.around)
+            }
+            Some(selection) => selection
+                .find(self.question, object, self.around)
+                .map(|found| found.is_some()),
+        }
+    }
+
+    fn param_kind(&self, version: &str, kind: &str) -> Result<Kind, String> {
+        let api = self.around.served();
+        let found = api.catalogue.find_kind(version, kind).cloned();
+        let found = found.filter(|kind| api.present(kind).is_some());
+        found.ok_or_else(|| {
+            let slash = if version.contains('/') { "" } else { "/" };
+            format!("failed to find resource referenced by paramKind: '{slash}{version}, Kind={kind}'")
+        })
+    }
+
+    /// The parameters of a binding; one that is `null` where there are none to be had.
+    fn params(&self, kind: Option<&Kind>, reference: Option<&Reference>) -> Result<Vec<Value>, String> {
+        let (Some(kind), Some(reference)) = (kind, reference) else {
+            return Ok(vec![Value::Null]);
+        };
+        let namespace = match (reference.namespace.as_str(), kind.namespaced) {
+            ("", false) => None,
+            (_, false) => {
+                let why = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
+                return Err(why.to_owned());
+            }
+            ("", true) if self.question.subject.namespace.is_empty() => {
+                let why =
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
+                return Err(why.to_owned());
+            }
+            ("", true) => Some(self.question.subject.namespace.as_str()),
+            (namespace, true) => Some(namespace),
+        };
+        let found = self.named(kind, namespace, reference);
+        if found.is_empty() && reference.required {
+            return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
+        }
+        let shown = found
+            .iter()
+            .map(|object| self.forms.sent(kind, &object.document()));
+        Ok(shown.collect())
+    }
+
+    fn named(&self, kind: &Kind, namespace: Option<&str>, reference: &Reference) -> Vec<Arc<Object>> {
+        let Some(selector) = &reference.selector else {
+            let key = kind.key(namespace, &reference.name);
+            return self.around.object(kind, &key).into_iter().collect();
+        };
+        let all = self.around.objects(kind);
+        let objects = namespace_range(&all, namespace).map(|(_, object)| object);
+        objects
+            .filter(|object| selector.matches(&object.value))
+            .cloned()
+            .collect()
+    }
+
+    /// What expressions see of an object in the form of a resource.
+    pub(super) fn view(&self, kind: &Kind, object: Option<&Value>) -> Result<View, Status> {
+        let (question, subject) = (self.question, &self.question.subject);
+        let old = question.old.as_ref().map(|old| old.document());
+        let namespace = match subject.namespace.as_str() {
+            "" => Value::Null,
+            _ if subject.kind == NAMESPACE => Value::Null,
+            name => {
+                let found = self.around.object(&NAMESPACE, name);
+                let found = found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))?;
+                Value::clone(&found.value)
+            }
+        };
+        Ok(View {
+            object: object.map_or(Value::Null, |object| self.forms.sent(kind, object)),
+            old: old.map_or(Value::Null, |old| self.forms.sent(kind, &old)),
+            request: review::request(question, self.requester, kind),
+            namespace,
+            check: subject.check(),
+        })
+    }
+
+    pub(super) fn asker(&self) -> Asker<'_> {
+        Asker {
+            around: self.around,
+            user: &self.requester.user,
+        }
+    }
+
+    /// How refusals name the object of the request.
+    pub(super) fn name(&self) -> &str {
+        let object = self.question.object.as_ref();
+        let generated = object.map_or("", |object| metadata::text(object, "generateName"));
+        let names = [self.question.subject.name.as_str(), generated, "Unknown"];
+        names
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .unwrap_or_default()
+    }
+}
+
+impl View {
+    pub(super) fn inputs<'a>(
+        &'a self,
+        policy: &Policy,
+        params: &'a Value,
+        asker: &'a Asker<'a>,
+    ) -> Inputs<'a> {
+        Inputs {
+            object: &self.object,
+            old_object: &self.old,
+            request: &self.request,
+            params: policy.params.is_some().then_some(params),
+            namespace: &self.namespace,
+            authority: Some((asker, &self.check)),
+        }
+    }
+}
+
+/// The values of a policy's variables.
+pub(super) fn variables<'a>(policy: &'a Policy, inputs: &Inputs<'a>, budget: &mut Budget) -> Variables<'a> {
+    let mut variables = Variables::default();
+    for (name, expression) in &policy.variables {
+        match expression {
+            Ok(expression) => variables.compute(name, expression, inputs, budget),
+            Err(why) => variables.fail(name, why),
+        }
+    }
+    variables
+}

@@ -1,0 +1,129 @@
+//! The network of a cluster: which addresses and ports services get, and where the server says that it is.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// The network of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// The addresses that services get. The first one is that of `default/kubernetes`.
+    pub services: Cidr,
+    /// The ports that services get on every node.
+    pub node_ports: RangeInclusive<u16>,
+    /// Where the endpoints of `default/kubernetes` say that the server is. Nothing listens there by itself.
+    pub advertise: SocketAddr,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            services: Cidr {
+                address: Ipv4Addr::new(10, 96, 0, 0).into(),
+                prefix: 12,
+            },
+            node_ports: 30_000..=32_767,
+            advertise: (Ipv4Addr::LOCALHOST, 6443).into(),
+        }
+    }
+}
+
+/// A range of addresses, such as `10.96.0.0/12`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cidr {
+    address: IpAddr,
+    prefix: u8,
+}
+
+/// A text that is no range of addresses.
+#[derive(Debug, thiserror::Error)]
+#[error("invalid CIDR address: {0}; write an address, a slash and a length, such as 10.96.0.0/12")]
+pub struct NoCidr(String);
+
+impl FromStr for Cidr {
+    type Err = NoCidr;
+
+    fn from_str(text: &str) -> Result<Self, NoCidr> {
+        let read = || {
+            let (address, prefix) = text.split_once('/')?;
+            let (address, prefix): (IpAddr, u8) = (address.parse().ok()?, prefix.parse().ok()?);
+            let range = Self { address, prefix };
+            (prefix <= range.bits()).then_some(range)
+        };
+        let range = read().ok_or_else(|| NoCidr(text.to_owned()))?;
+        Ok(Self {
+            address: range.at(0),
+            ..range
+        })
+    }
+}
+
+impl std::fmt::Display for Cidr {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+impl Cidr {
+    fn bits(&self) -> u8 {
+        if self.address.is_ipv4() { 32 } else { 128 }
+    }
+
+    /// Whether the addresses are of version 4.
+    pub(crate) fn is_ipv4(&self) -> bool {
+        self.address.is_ipv4()
+    }
+
+    /// How many addresses there are to be given out: neither the network's own nor, in version 4, that for all.
+    pub(crate) fn size(&self) -> u64 {
+        let host = u32::from(self.bits() - self.prefix).min(62);
+        ((1_u64 << host) - 1).saturating_sub(u64::from(self.is_ipv4()))
+    }
+
+    /// The address of that number; 0 is the network itself.
+    pub(crate) fn at(&self, number: u64) -> IpAddr {
+        let host = u32::from(self.bits() - self.prefix);
+        match self.address {
+            IpAddr::V4(base) => {
+                let mask = u32::MAX.checked_shl(host).unwrap_or_default();
+                let offset = u32::try_from(number).unwrap_or(u32::MAX);
+                Ipv4Addr::from_bits((base.to_bits() & mask).saturating_add(offset)).into()
+            }
+            IpAddr::V6(base) => {
+                let mask = u128::MAX.checked_shl(host).unwrap_or_default();
+                Ipv6Addr::from_bits((base.to_bits() & mask).saturating_add(number.into())).into()
+            }
+        }
+    }
+
+    /// Whether an address is in the range.
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+        let of = Self {
+            address,
+            prefix: self.prefix,
+        };
+        address.is_ipv4() == self.is_ipv4() && of.at(0) == self.at(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_a_first_address_and_a_size() {
+        let range: Cidr = "10.0.0.5/24".parse().unwrap();
+        assert_eq!((range.to_string().as_str(), range.size()), ("10.0.0.0/24", 254));
+        assert_eq!(range.at(1).to_string(), "10.0.0.1");
+        assert!(range.contains("10.0.0.255".parse().unwrap()));
+        assert!(!range.contains("10.0.1.0".parse().unwrap()));
+        let range: Cidr = "fd00::/108".parse().unwrap();
+        assert_eq!(
+            (range.at(1).to_string().as_str(), range.size()),
+            ("fd00::1", 1_048_575)
+        );
+        for wrong in ["10.0.0.0", "10.0.0.0/33", "x/8"] {
+            assert!(wrong.parse::<Cidr>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Where a webhook is: from its URL, or from its service by way of the options or of the service's endpoints.
+
+use crate::admission::{Client, Place, Surroundings};
+use crate::kinds::{ENDPOINT_SLICE, ENDPOINTS, SERVICE};
+use crate::machinery::json::{list, string};
+use crate::machinery::metadata;
+use crate::object::namespace_range;
+use crate::outbound::Destination;
+use crate::store::Store;
+use serde_json::Value;
+
+const HTTPS: u16 = 443;
+/// The label by which slices name their service.
+const OF_SERVICE: &str = "kubernetes.io/service-name";
+
+/// The place of a webhook, as it is now.
+pub(super) fn of(client: &Client, store: &Store) -> Destination {
+    let authorities = client.authorities.clone();
+    match &client.place {
+        Place::Url(url) => {
+            let rest = url.strip_prefix("https://").unwrap_or(url);
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let (name, port) = split(host);
+            Destination {
+                origin: format!("https://{host}"),
+                path: if path.is_empty() { "/" } else { path }.to_owned(),
+                name: name.trim_matches(['[', ']']).to_owned(),
+                address: Ok(format!("{name}:{}", port.unwrap_or(HTTPS))),
+                authorities,
+            }
+        }
+        Place::Service {
+            namespace,
+            name,
+            path,
+            port,
+        } => {
+            let host = format!("{name}.{namespace}.svc");
+            Destination {
+                origin: format!("https://{host}:{port}"),
+                path: rooted(path),
+                name: host,
+                address: service(namespace, name, *port, store),
+                authorities,
+            }
+        }
+    }
+}
+
+fn rooted(path: &str) -> String {
+    match path {
+        "" | "/" => "/".to_owned(),
+        path => format!("/{}", path.trim_start_matches('/')),
+    }
+}
+
+/// A host and its port. The host of an address of version 6 is in brackets.
+fn split(host: &str) -> (&str, Option<u16>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
+        _ => (host, None),
+    }
+}
+
+/// The address of a service. Why it has none, otherwise.
+fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<String, String> {
+    let key = format!("{namespace}/{name}");
+    if let Some(address) = store.options().services.get(&key) {
+        return Ok(address.to_string());
+    }
+    let found = store.object(&SERVICE, &key);
+    let found = found.ok_or_else(|| format!("service {name:?} not found"))?;
+    let spec = &found.value["spec"];
+    if spec["type"] == "ExternalName" {
+        return Ok(format!("{}:{port}", string(spec, "externalName")));
+    }
+    let ports = list(&spec["ports"]).iter();
+    let wanted = ports.clone().find(|one| one["port"] == port);
+    let wanted = wanted.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
+    let wanted = string(wanted, "name");
+    let slices = slices(namespace, name, wanted, store);
+    let endpoints = || {
+        let found = store.object(&ENDPOINTS, &key)?;
+        let subsets = list(&found.value["subsets"]).iter();
+        let mut places = subsets.filter_map(|subset| {
+            let address = string(list(&subset["addresses"]).first()?, "ip");
+            Some(shown(address, &port_named(&subset["ports"], wanted)?))
+        });
+        places.next()
+    };
+    slices
+        .or_else(endpoints)
+        .ok_or_else(|| format!("no endpoints available for service {name:?}"))
+}
+
+/// The first endpoint of a service that is ready, by its slices.
+fn slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<String> {
+    let all = store.objects(&ENDPOINT_SLICE);
+    let mut slices = namespace_range(&all, Some(namespace)).map(|(_, slice)| &slice.value);
+    slices.find_map(|slice| {
+        if slice["metadata"]["labels"][OF_SERVICE] != name || metadata::is_deleting(slice) {
+            return None;
+        }
+        let port = port_named(&slice["ports"], port)?;
+        let mut endpoints = list(&slice["endpoints"]).iter();
+        let ready = endpoints.find(|endpoint| endpoint["conditions"]["ready"] != false)?;
+        Some(shown(list(&ready["addresses"]).first()?.as_str()?, &port))
+    })
+}
+
+/// The number of the port of that name; a service with one port need not name it.
+fn port_named(ports: &Value, name: &str) -> Option<Value> {
+    let mut ports = list(ports).iter();
+    let found = ports.find(|port| string(port, "name") == name)?;
+    Some(found["port"].clone())
+}
+
+fn shown(address: &str, port: &Value) -> String {
+    match address.contains(':') {
+        true => format!("[{address}]:{port}"),
+        false => format!("{address}:{port}"),
+    }
+}

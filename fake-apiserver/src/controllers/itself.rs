@@ -1,0 +1,109 @@
+//! The server among its own objects: the service `default/kubernetes` with its endpoints and its address, the range of
+//! addresses, and what extension servers have to know to trust it.
+
+use crate::config::network::Network;
+use crate::kinds::{CONFIG_MAP, ENDPOINT_SLICE, ENDPOINTS, IP_ADDRESS, Kind, Part, SERVICE, SERVICE_CIDR};
+use crate::machinery::metadata;
+use crate::patch::managed::FieldManager;
+use crate::store::Txn;
+use crate::verbs::addresses;
+use serde_json::{Value, json};
+
+/// The field manager of what the server writes by itself.
+pub(super) const SERVER: &str = "kube-apiserver";
+/// Where the server is found.
+const NAMESPACE: &str = "default";
+const NAME: &str = "kubernetes";
+
+/// Writes all of them.
+pub(super) fn create(txn: &mut Txn<'_>) {
+    let options = txn.options();
+    let (network, authority) = (options.network.clone(), options.client_authority.clone());
+    trust(txn, authority);
+    let family = if network.services.is_ipv4() {
+        "IPv4"
+    } else {
+        "IPv6"
+    };
+    let ready = json!({
+        "type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready",
+        "lastTransitionTime": txn.now,
+    });
+    let range = json!({"spec": {"cidrs": [network.services.to_string()]}, "status": {"conditions": [ready]}});
+    write(txn, &SERVICE_CIDR, ("", NAME), SERVER, range);
+    let address = network.services.at(1).to_string();
+    let service = json!({
+        "metadata": {"labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "spec": {
+            "clusterIP": address, "clusterIPs": [address], "internalTrafficPolicy": "Cluster", "ipFamilies": [family],
+            "ipFamilyPolicy": "SingleStack", "sessionAffinity": "None", "type": "ClusterIP",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": network.advertise.port()}],
+        },
+        "status": {"loadBalancer": {}},
+    });
+    write(txn, &SERVICE, (NAMESPACE, NAME), SERVER, service);
+    let owned = addresses::address(&address, NAMESPACE, NAME);
+    write(txn, &IP_ADDRESS, ("", &address), SERVER, owned);
+    endpoints(txn, &network);
+}
+
+/// Where the server listens, in both forms.
+fn endpoints(txn: &mut Txn<'_>, network: &Network) {
+    let (ip, port) = (network.advertise.ip().to_string(), network.advertise.port());
+    let ports = json!([{"name": "https", "port": port, "protocol": "TCP"}]);
+    let old = json!({
+        "metadata": {"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+        "subsets": [{"addresses": [{"ip": ip}], "ports": ports}],
+    });
+    write(txn, &ENDPOINTS, (NAMESPACE, NAME), SERVER, old);
+    let family = if network.advertise.is_ipv4() {
+        "IPv4"
+    } else {
+        "IPv6"
+    };
+    let slice = json!({
+        "metadata": {"labels": {"kubernetes.io/service-name": NAME}},
+        "addressType": family, "endpoints": [{"addresses": [ip], "conditions": {"ready": true}}], "ports": ports,
+    });
+    write(txn, &ENDPOINT_SLICE, (NAMESPACE, NAME), SERVER, slice);
+}
+
+/// What servers behind this one have to trust: the authority of client certificates.
+fn trust(txn: &mut Txn<'_>, authority: Option<String>) {
+    let data = authority.map_or_else(|| json!({}), |pem| json!({"client-ca-file": pem}));
+    let name = "extension-apiserver-authentication";
+    let map = match data.as_object().is_some_and(|data| data.is_empty()) {
+        true => json!({}),
+        false => json!({"data": data}),
+    };
+    write(txn, &CONFIG_MAP, ("kube-system", name), SERVER, map);
+}
+
+/// Writes an object of which nothing but its content is given.
+pub(super) fn write(
+    txn: &mut Txn<'_>,
+    kind: &Kind,
+    (namespace, name): (&str, &str),
+    manager: &str,
+    mut object: Value,
+) {
+    object["kind"] = kind.kind.into();
+    object["apiVersion"] = kind.api_version().into();
+    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+    let uid = txn.new_uid();
+    for (field, value) in [
+        ("name", Some(name.into())),
+        ("namespace", namespace.map(Value::from)),
+        ("uid", Some(uid.into())),
+        ("creationTimestamp", Some((*txn.now).into())),
+    ] {
+        metadata::set(&mut object, field, value);
+    }
+    let writer = FieldManager {
+        kind,
+        manager,
+        part: Part::Main,
+    };
+    writer.track(&txn.now, None, &mut object);
+    txn.put(kind, &kind.key(namespace, name), object);
+}

@@ -1,0 +1,35 @@
+//! Addresses of services: an IPAddress says whose each is, and goes with its service.
+
+use super::itself::{self, write};
+use crate::kinds::IP_ADDRESS;
+use crate::machinery::{json, metadata};
+use crate::store::{FollowUp, Txn};
+use crate::verbs::addresses;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Takes in that a service has changed.
+pub(super) fn settle(txn: &mut Txn<'_>, old: Option<&Value>, new: Option<&Value>) {
+    let (before, after) = (ips(old), ips(new));
+    for gone in before.difference(&after) {
+        if let Some(address) = txn.get(&IP_ADDRESS, gone) {
+            txn.remove(&IP_ADDRESS, gone);
+            txn.owe(FollowUp::gone(&address.value));
+        }
+    }
+    let Some(new) = new else { return };
+    let (namespace, name) = (metadata::text(new, "namespace"), metadata::text(new, "name"));
+    for ip in after.difference(&before) {
+        if txn.get(&IP_ADDRESS, ip).is_none() {
+            let object = addresses::address(ip, namespace, name);
+            write(txn, &IP_ADDRESS, ("", ip), itself::SERVER, object);
+        }
+    }
+}
+
+/// The addresses that were given to a service.
+fn ips(service: Option<&Value>) -> HashSet<&str> {
+    let ips = service.map(|service| json::texts(&service["spec"]["clusterIPs"]));
+    let ips = ips.into_iter().flatten();
+    ips.filter(|ip| *ip != "None").collect()
+}

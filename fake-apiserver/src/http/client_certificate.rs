@@ -1,0 +1,51 @@
+//! The user that a client certificate stands for: its common name, in the groups that its organizations are.
+//!
+//! Whether a certificate is good is decided in the handshake.
+
+use crate::access::auth::User;
+use crate::machinery::x509;
+use std::sync::Arc;
+
+const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
+const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
+
+/// A user with a certificate; none where it names nobody.
+pub(super) fn user(certificate: &[u8]) -> Option<Arc<User>> {
+    let attributes = x509::subject(certificate).ok()?;
+    let of = |wanted: &'static [u64]| {
+        let found = attributes.iter();
+        let found = found.filter(move |attribute| **attribute.kind.components() == *wanted);
+        found.map(|attribute| attribute.text.clone())
+    };
+    let user = User {
+        groups: of(ORGANIZATION).collect(),
+        ..User::new(&of(COMMON_NAME).next()?)
+    };
+    Some(user.authenticated())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::user;
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+
+    #[test]
+    fn the_common_name_is_the_user_and_organizations_are_groups() {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "system:masters");
+        params.distinguished_name.push(DnType::CommonName, "admin");
+        let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let user = user(made.der()).expect("it names somebody");
+        assert_eq!(
+            (&*user.name, user.groups.as_slice()),
+            (
+                "admin",
+                &["system:masters".to_owned(), "system:authenticated".to_owned()][..]
+            )
+        );
+        assert!(super::user(b"nonsense").is_none());
+    }
+}

@@ -1,0 +1,79 @@
+//! The rules for bindings of policies.
+
+use super::super::selectors;
+use super::matching;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{string, texts};
+use crate::machinery::names;
+use serde_json::Value;
+use std::collections::HashSet;
+
+const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+const MISSING: [&str; 2] = ["Deny", "Allow"];
+const EXCLUSIVE: &str = "name and selector are mutually exclusive";
+
+/// The rules for a binding of a policy that refuses.
+pub(in crate::kinds) fn validating(binding: &Value, faults: &mut Faults) {
+    mutating(binding, faults);
+    actions(
+        &binding["spec"]["validationActions"],
+        "spec.validationActions",
+        faults,
+    );
+}
+
+/// The rules for a binding of a policy that changes.
+pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut Faults) {
+    let spec = &binding["spec"];
+    let policy = string(spec, "policyName");
+    if policy.is_empty() {
+        faults.required("spec.policyName", "");
+    } else {
+        faults.complain("spec.policyName", policy, names::subdomain(policy));
+    }
+    if spec["paramRef"].is_object() {
+        parameters(&spec["paramRef"], "spec.paramRef", faults);
+    }
+    if spec["matchResources"].is_object() {
+        matching::constraints(&spec["matchResources"], "spec.matchResources", faults);
+    }
+}
+
+fn parameters(of: &Value, at: &str, faults: &mut Faults) {
+    let (name, has_selector) = (string(of, "name"), of["selector"].is_object());
+    if !name.is_empty() {
+        faults.complain(&format!("{at}.name"), name, names::path_segment(name));
+        if has_selector {
+            faults.forbidden(format!("{at}.name"), EXCLUSIVE);
+        }
+    }
+    if has_selector {
+        selectors::labels(&of["selector"], &format!("{at}.selector"), faults);
+        if !name.is_empty() {
+            faults.forbidden(format!("{at}.selector"), EXCLUSIVE);
+        }
+    }
+    if name.is_empty() && !has_selector {
+        faults.required(at, "one of name or selector must be specified");
+    }
+    matching::choice(of, "parameterNotFoundAction", at, &MISSING, faults);
+}
+
+fn actions(of: &Value, at: &str, faults: &mut Faults) {
+    let (all, mut known) = (texts(of), HashSet::new());
+    for (i, action) in all.iter().enumerate() {
+        let field = format!("{at}[{i}]");
+        faults.one_of(&field, action, &ACTIONS);
+        if !known.insert(*action) {
+            faults.duplicate(field, *action);
+        }
+    }
+    if known.contains("Deny") && known.contains("Warn") {
+        let why = "must not contain both Deny and Warn (repeating the same validation failure information in the API \
+                   response and headers serves no purpose)";
+        faults.invalid(at, of.clone(), why);
+    }
+    if all.is_empty() {
+        faults.required(at, "at least one validation action is required");
+    }
+}

@@ -1,0 +1,95 @@
+//! The rules for where a webhook is.
+
+use crate::machinery::faults::Faults;
+use crate::machinery::json::string;
+use crate::machinery::names;
+use hyper::Uri;
+use serde_json::Value;
+
+const FORM: &str = "; desired format: https://host[/path]";
+
+/// The rules for the URL or the service of a client that has either.
+pub(in crate::kinds) fn place(client: &Value, at: &str, faults: &mut Faults) {
+    match client["url"].as_str() {
+        Some(address) => url(address, &format!("{at}.url"), faults),
+        None => service(&client["service"], &format!("{at}.service"), faults),
+    }
+}
+
+/// The rules for `clientConfig`.
+pub(super) fn client(client: &Value, at: &str, faults: &mut Faults) {
+    if client["url"].is_null() == client["service"].is_null() {
+        return faults.required(at, "exactly one of url or service is required");
+    }
+    place(client, at, faults);
+}
+
+fn url(text: &str, at: &str, faults: &mut Faults) {
+    let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let (place, query) = whole.split_once('?').unwrap_or((whole, ""));
+    let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
+    let authority = if scheme.is_empty() {
+        ""
+    } else {
+        rest.split('/').next().unwrap_or_default()
+    };
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    if !host.is_empty() && host.parse::<Uri>().is_err() {
+        let why = format!("url must be a valid URL: parse {text:?}: invalid character in host name{FORM}");
+        return faults.required(at, &why);
+    }
+    if scheme != "https" {
+        let why = format!("'https' is the only allowed URL scheme{FORM}");
+        faults.invalid(at, scheme, &why);
+    }
+    if host.is_empty() {
+        faults.invalid(at, "", &format!("host must be specified{FORM}"));
+    }
+    if !user.is_empty() {
+        faults.invalid(at, user, "user information is not permitted in the URL");
+    }
+    if !fragment.is_empty() {
+        faults.invalid(at, fragment, "fragments are not permitted in the URL");
+    }
+    if !query.is_empty() {
+        faults.invalid(at, query, "query parameters are not permitted in the URL");
+    }
+}
+
+fn service(service: &Value, at: &str, faults: &mut Faults) {
+    for name in ["name", "namespace"] {
+        if string(service, name).is_empty() {
+            faults.required(format!("{at}.{name}"), "");
+        }
+    }
+    let port = service["port"].as_i64().unwrap_or(443);
+    if !(1..=65535).contains(&port) {
+        let why = "port is not valid: must be between 1 and 65535, inclusive";
+        faults.invalid(format!("{at}.port"), port, why);
+    }
+    if let Some(text) = service["path"].as_str() {
+        path(text, &format!("{at}.path"), faults);
+    }
+}
+
+fn path(text: &str, at: &str, faults: &mut Faults) {
+    if text.is_empty() || text == "/" {
+        return;
+    }
+    if text == "//" {
+        return faults.invalid(at, text, "segment[0] may not be empty");
+    }
+    if !text.starts_with('/') {
+        faults.invalid(at, text, "must start with a '/'");
+    }
+    let inner = text.get(1..).unwrap_or_default();
+    for (i, step) in inner.strip_suffix('/').unwrap_or(inner).split('/').enumerate() {
+        if step.is_empty() {
+            faults.invalid(at, text, &format!("segment[{i}] may not be empty"));
+            continue;
+        }
+        for complaint in names::subdomain(step) {
+            faults.invalid(at, text, &format!("segment[{i}]: {complaint}"));
+        }
+    }
+}

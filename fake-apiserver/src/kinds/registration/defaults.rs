@@ -1,0 +1,54 @@
+//! What the server fills in of webhooks, policies and bindings.
+
+use crate::machinery::json::{self, default_member};
+use serde_json::{Value, json};
+
+/// Defaults of a configuration of webhooks; only those that change requests can be asked again.
+pub(in crate::kinds) fn webhooks(configuration: &mut Value, mutating: bool) {
+    for hook in json::entries(configuration, "/webhooks") {
+        default_member(hook, "failurePolicy", "Fail");
+        selection(hook);
+        default_member(hook, "timeoutSeconds", 10);
+        if mutating {
+            default_member(hook, "reinvocationPolicy", "Never");
+        }
+        if hook["clientConfig"]["service"].is_object() {
+            default_member(&mut hook["clientConfig"]["service"], "port", 443);
+        }
+        for rule in json::entries(hook, "/rules") {
+            default_member(rule, "scope", "*");
+        }
+    }
+}
+
+/// Defaults of a policy.
+pub(in crate::kinds) fn policy(policy: &mut Value) {
+    default_member(&mut policy["spec"], "failurePolicy", "Fail");
+    constraints(policy, "matchConstraints");
+}
+
+/// Defaults of a binding.
+pub(in crate::kinds) fn binding(binding: &mut Value) {
+    constraints(binding, "matchResources");
+}
+
+fn constraints(object: &mut Value, name: &str) {
+    let Some(constraints) = object.pointer_mut(&format!("/spec/{name}")) else {
+        return;
+    };
+    if !constraints.is_object() {
+        return;
+    }
+    selection(constraints);
+    for list in ["/resourceRules", "/excludeResourceRules"] {
+        for rule in json::entries(constraints, list) {
+            default_member(rule, "scope", "*");
+        }
+    }
+}
+
+fn selection(of: &mut Value) {
+    default_member(of, "matchPolicy", "Equivalent");
+    default_member(of, "namespaceSelector", json!({}));
+    default_member(of, "objectSelector", json!({}));
+}

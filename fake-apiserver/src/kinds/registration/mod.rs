@@ -1,0 +1,20 @@
+//! Objects of admissionregistration.k8s.io: their defaults and their rules.
+//!
+//! Owns what must hold of a webhook or policy when it is written. Does not know how they are asked.
+
+mod bindings;
+mod clients;
+mod conditions;
+mod defaults;
+mod matching;
+mod policies;
+mod webhooks;
+
+pub(super) use bindings::{mutating as mutating_binding, validating as validating_binding};
+pub(super) use clients::place as client_place;
+pub(super) use conditions::{changed as changed_conditions, of_webhooks as webhook_conditions};
+pub(super) use defaults::{
+    binding as default_binding, policy as default_policy, webhooks as default_webhooks,
+};
+pub(super) use policies::{mutating as mutating_policy, validating as validating_policy};
+pub(super) use webhooks::{mutating as mutating_webhooks, validating as validating_webhooks};

@@ -1,0 +1,208 @@
+//! The rules for policies.
+
+use super::conditions::{conditions, expression};
+use super::matching::{self, FAILURES};
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string, texts};
+use crate::machinery::{metadata, names};
+use crate::rules::{Declarations, Expression, ObjectForm, RESERVED, Returns};
+use serde_json::Value;
+use std::collections::HashSet;
+
+const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
+const CHANGING: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
+/// No name in CEL either, though a field may be called so.
+const LOOP: &str = "while";
+const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
+const NOTES_MAX: usize = 20;
+const NOTE_BYTES_MAX: usize = 5 * 1024;
+const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
+/// The rules for a policy that refuses.
+pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
+    let read = variables(policy);
+    let mut known = declared(policy);
+    common(policy, &mut known, &read, faults);
+    let spec = &policy["spec"];
+    let (validations, notes) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
+    if validations.is_empty() && notes.is_empty() {
+        faults.required("spec.validations", SOMETHING);
+        faults.required("spec.auditAnnotations", SOMETHING);
+    }
+    for (i, one) in validations.iter().enumerate() {
+        validation(one, &known, &format!("spec.validations[{i}]"), faults);
+    }
+    if notes.len() > NOTES_MAX {
+        let why = format!("must not have more than {NOTES_MAX} auditAnnotations");
+        faults.invalid("spec.auditAnnotations", spec["auditAnnotations"].clone(), &why);
+    }
+    let mut keys = HashSet::new();
+    for (i, one) in notes.iter().enumerate() {
+        let at = format!("spec.auditAnnotations[{i}]");
+        note(one, metadata::text(policy, "name"), &known, &at, faults);
+        if !keys.insert(string(one, "key")) {
+            faults.duplicate(format!("{at}.key"), string(one, "key"));
+        }
+    }
+}
+
+/// The rules for a policy that changes.
+pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
+    let read = variables(policy);
+    let mut known = declared(policy);
+    common(policy, &mut known, &read, faults);
+    let spec = &policy["spec"];
+    let rules = list(&spec["matchConstraints"]["resourceRules"]).iter();
+    for operation in rules.flat_map(|rule| texts(&rule["operations"])) {
+        let at = "spec.matchConstraints.resourceRules.operations";
+        faults.one_of(at, operation, &CHANGING);
+    }
+    let mutations = list(&spec["mutations"]);
+    if mutations.is_empty() {
+        faults.required("spec.mutations", "mutations must contain at least one item");
+    }
+    let known = known.making();
+    for (i, one) in mutations.iter().enumerate() {
+        mutation(one, &known, &format!("spec.mutations[{i}]"), faults);
+    }
+    matching::choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, faults);
+}
+
+/// The variables of a policy, as far as they can be read.
+fn variables(policy: &Value) -> Vec<Result<Expression, String>> {
+    let all = list(&policy["spec"]["variables"]).iter();
+    all.map(|variable| Expression::read(string(variable, "expression")))
+        .collect()
+}
+
+fn declared<'a>(policy: &Value) -> Declarations<'a> {
+    let has_params = policy["spec"]["paramKind"].is_object();
+    Declarations::new().with_params(has_params.then_some(ObjectForm::Any))
+}
+
+/// What both kinds of policies have; the variables are known afterwards.
+fn common<'a>(
+    policy: &'a Value,
+    known: &mut Declarations<'a>,
+    read: &'a [Result<Expression, String>],
+    faults: &mut Faults,
+) {
+    let spec = &policy["spec"];
+    matching::choice(spec, "failurePolicy", "spec", &FAILURES, faults);
+    if spec["paramKind"].is_object() {
+        matching::param_kind(&spec["paramKind"], "spec.paramKind", faults);
+    }
+    let constraints = &spec["matchConstraints"];
+    if constraints.is_object() {
+        matching::constraints(constraints, "spec.matchConstraints", faults);
+        if list(&constraints["resourceRules"]).is_empty() {
+            faults.required("spec.matchConstraints.resourceRules", "");
+        }
+    } else {
+        faults.required("spec.matchConstraints", "");
+    }
+    conditions(&spec["matchConditions"], known, "spec.matchConditions", faults);
+    for (i, (variable, read)) in list(&spec["variables"]).iter().zip(read).enumerate() {
+        let (name, text) = (string(variable, "name"), string(variable, "expression"));
+        let at = format!("spec.variables[{i}]");
+        if name.trim().is_empty() {
+            faults.required(format!("{at}.name"), "name is not specified");
+        } else if !is_identifier(name) {
+            faults.invalid(format!("{at}.name"), name, "must be a valid CEL identifier");
+        }
+        if text.trim().is_empty() {
+            faults.required(format!("{at}.expression"), "expression is not specified");
+            continue;
+        }
+        let judged = match read {
+            Ok(expression) => known.compute(name, expression),
+            Err(why) => Err(why.clone()),
+        };
+        if let Err(why) = judged {
+            faults.invalid(format!("{at}.expression"), text, &why);
+        }
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut letters = name.chars();
+    let begins = letters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    begins
+        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !RESERVED.contains(&name)
+        && name != LOOP
+}
+
+fn validation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+    let text = string(of, "expression");
+    if text.trim().is_empty() {
+        faults.required(format!("{at}.expression"), "expression is not specified");
+    } else {
+        expression(text, known, Returns::Bool, &format!("{at}.expression"), faults);
+    }
+    let text = string(of, "messageExpression");
+    if !text.is_empty() && text.trim().is_empty() {
+        let why = "must be non-empty if specified";
+        faults.invalid(format!("{at}.messageExpression"), text, why);
+    } else if !text.is_empty() {
+        let field = format!("{at}.messageExpression");
+        expression(text, &known.unauthorized(), Returns::Text, &field, faults);
+    }
+    let text = string(of, "message");
+    if !text.is_empty() && text.trim().is_empty() {
+        faults.invalid(format!("{at}.message"), text, "must be non-empty if specified");
+    } else if text.trim().contains(['\n', '\r']) {
+        faults.invalid(format!("{at}.message"), text, "must not contain line breaks");
+    }
+    if let Some(reason) = of["reason"].as_str() {
+        faults.one_of(&format!("{at}.reason"), reason, &REASONS);
+    }
+}
+
+fn note(of: &Value, policy: &str, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+    let key = string(of, "key");
+    if policy.is_empty() {
+        faults.invalid(format!("{at}.key"), key, "requires metadata.name be non-empty");
+    } else {
+        let whole = format!("{policy}/{key}");
+        faults.complain(&format!("{at}.key"), &whole, names::qualified(&whole));
+    }
+    let (text, field) = (
+        string(of, "valueExpression").trim(),
+        format!("{at}.valueExpression"),
+    );
+    if text.is_empty() {
+        faults.required(field, "valueExpression is not specified");
+    } else if text.len() > NOTE_BYTES_MAX {
+        let why = format!("must not exceed {NOTE_BYTES_MAX} bytes in length");
+        faults.required(field, &why);
+    } else {
+        expression(text, known, Returns::TextOrNull, &field, faults);
+    }
+}
+
+fn mutation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+    let (style, field) = (string(of, "patchType"), format!("{at}.patchType"));
+    let (own, other, returns) = match style {
+        "" => return faults.required(field, ""),
+        "JSONPatch" => ("jsonPatch", "applyConfiguration", Returns::Patch),
+        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Returns::Object),
+        _ => return faults.not_supported(field, style, &PATCHES),
+    };
+    let field = format!("{at}.{own}.expression");
+    let text = string(&of[own], "expression").trim();
+    if of[own].is_null() {
+        let why = format!("must be specified when patchType is {style}");
+        faults.required(format!("{at}.{own}"), &why);
+    } else if text.is_empty() {
+        faults.required(field, "");
+    } else {
+        expression(text, known, returns, &field, faults);
+    }
+    if !of[other].is_null() {
+        let why = format!("must not be specified when patchType is {style}");
+        faults.invalid(format!("{at}.{other}"), format!("{{{other}}}"), &why);
+    }
+}

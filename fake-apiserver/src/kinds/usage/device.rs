@@ -1,0 +1,44 @@
+//! What quotas count of claims for devices: how many of which class they may get.
+
+use crate::machinery::amounts::Amounts;
+use crate::machinery::json::{list, string};
+use crate::machinery::quantity::Quantity;
+use serde_json::Value;
+
+const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
+/// How many devices a claim can have at most.
+const DEVICES_MAX: i64 = 32;
+
+pub(super) fn tracks(name: &str) -> bool {
+    name.ends_with(OF_CLASS)
+}
+
+pub(super) fn usage(claim: &Value) -> Amounts {
+    let mut used = Amounts::default();
+    for request in list(&claim["spec"]["devices"]["requests"]) {
+        let alternatives = list(&request["firstAvailable"]);
+        if alternatives.is_empty() {
+            used.add(&devices(&request["exactly"]));
+            continue;
+        }
+        // One of them will be chosen, and it is not known which.
+        let mut most = Amounts::default();
+        alternatives.iter().for_each(|one| most.raise(&devices(one)));
+        used.add(&most);
+    }
+    used
+}
+
+fn devices(request: &Value) -> Amounts {
+    let number = match string(request, "allocationMode") {
+        "ExactCount" => request["count"].as_i64().unwrap_or_default(),
+        "All" => DEVICES_MAX,
+        _ => 0,
+    };
+    let mut used = Amounts::default();
+    let class = string(request, "deviceClassName");
+    if !class.is_empty() {
+        used.set(format!("{class}{OF_CLASS}"), Quantity::from_integer(number));
+    }
+    used
+}

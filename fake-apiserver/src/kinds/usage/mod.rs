@@ -1,0 +1,148 @@
+//! What an object uses of what quotas limit, and which quotas are about it.
+//!
+//! Owns the names of what quotas limit. Most kinds are only counted; `pod`, `claim` and `service` say what else counts of them.
+//! Does not know how much is used altogether.
+
+mod claim;
+mod device;
+mod pod;
+mod scopes;
+mod service;
+
+pub(crate) use pod::{limits as pod_limits, requests as pod_requests};
+
+use super::kind::Kind;
+use crate::machinery::amounts::Amounts;
+use crate::machinery::quantity::Quantity;
+use serde_json::Value;
+
+/// What is evaluated in its own way.
+struct Evaluator {
+    group: &'static str,
+    plural: &'static str,
+    /// Whether a quota for that name is about the kind, apart from the number of objects.
+    tracks: fn(&str) -> bool,
+    /// What an object uses beside being one.
+    usage: fn(&Value) -> Amounts,
+    /// Whether an object is in a scope.
+    is_in: fn(&Value, &Value) -> bool,
+    /// Whether a change of an object can use more.
+    grows: fn(&Value, &Value) -> bool,
+}
+
+const EVALUATORS: &[Evaluator] = &[
+    Evaluator {
+        group: "",
+        plural: "pods",
+        tracks: pod::tracks,
+        usage: pod::usage,
+        is_in: scopes::pod,
+        grows: |new, old| pod::is_terminating(new) != pod::is_terminating(old),
+    },
+    Evaluator {
+        group: "",
+        plural: "persistentvolumeclaims",
+        tracks: claim::tracks,
+        usage: claim::usage,
+        is_in: scopes::claim,
+        grows: |_, _| true,
+    },
+    Evaluator {
+        group: "",
+        plural: "services",
+        tracks: service::tracks,
+        usage: service::usage,
+        is_in: |_, _| false,
+        grows: |_, _| true,
+    },
+    Evaluator {
+        group: "resource.k8s.io",
+        plural: "resourceclaims",
+        tracks: device::tracks,
+        usage: device::usage,
+        is_in: |_, _| false,
+        grows: |_, _| true,
+    },
+];
+
+/// Kinds of the core group whose number may go by the name of the kind alone.
+const COUNTED: [&str; 4] = [
+    "configmaps",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+];
+
+fn one() -> Quantity {
+    Quantity::from_integer(1)
+}
+
+impl Evaluator {
+    fn of(kind: &Kind) -> Option<&'static Self> {
+        let is_of = |known: &&Self| known.plural == kind.plural && known.group == kind.group;
+        EVALUATORS.iter().find(is_of)
+    }
+}
+
+/// The name by which objects of a kind are counted.
+fn count_of(kind: &Kind) -> String {
+    match kind.group {
+        "" => format!("count/{}", kind.plural),
+        group => format!("count/{}.{group}", kind.plural),
+    }
+}
+
+/// Whether a quota for that name is about objects of a kind.
+pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
+    let is_count = name
+        .strip_prefix("count/")
+        .and_then(|name| name.strip_prefix(kind.plural))
+        .is_some_and(|rest| rest.strip_prefix('.').unwrap_or_default() == kind.group && rest != ".");
+    is_count
+        || Evaluator::of(kind).is_some_and(|of| (of.tracks)(name))
+        || (kind.group.is_empty() && kind.plural == name && COUNTED.contains(&name))
+}
+
+/// What an object uses.
+pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
+    let mut used = Evaluator::of(kind).map_or_else(Amounts::default, |of| (of.usage)(object));
+    used.set(count_of(kind), one());
+    if kind.group.is_empty() && COUNTED.contains(&kind.plural) {
+        used.set(kind.plural, one());
+    }
+    used
+}
+
+/// Whether the change of an object may be refused for the sake of a quota.
+pub(crate) fn may_grow(kind: &Kind, new: &Value, old: &Value) -> bool {
+    Evaluator::of(kind).is_some_and(|of| (of.grows)(new, old))
+}
+
+/// What a quota counts of an object: nothing where its scopes leave the object out.
+pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
+    if !matches(quota, kind, object) {
+        return Amounts::default();
+    }
+    let hard = &quota["status"]["hard"];
+    usage(kind, object).filtered(|name, _| hard.get(name).is_some() && tracks(kind, name))
+}
+
+/// Whether a quota is about an object.
+pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
+    let hard = quota["status"]["hard"].as_object();
+    let is_about = hard.into_iter().flatten().any(|(name, _)| tracks(kind, name));
+    let is_in = Evaluator::of(kind).map_or((|_, _| false) as fn(&Value, &Value) -> bool, |of| of.is_in);
+    is_about
+        && scopes::of(&quota["spec"])
+            .iter()
+            .all(|scope| is_in(scope, object))
+}
+
+/// Resources that the containers of a pod have to ask for because a quota limits them, with the containers that do not.
+pub(crate) fn lacking(quota: &Value, kind: &Kind, object: &Value) -> Vec<(String, Vec<String>)> {
+    if kind.plural != "pods" || !kind.group.is_empty() {
+        return Vec::new();
+    }
+    let hard = quota["status"]["hard"].as_object().into_iter().flatten();
+    pod::lacking(object, hard.map(|(name, _)| name.as_str()))
+}

@@ -1,0 +1,67 @@
+//! The scopes of quotas: which objects a quota is about.
+
+use super::pod::is_terminating;
+use crate::machinery::json::{list, string, texts};
+use serde_json::{Value, json};
+
+/// The scopes of a quota's spec, each as a requirement of its selector.
+pub(super) fn of(spec: &Value) -> Vec<Value> {
+    let plain = texts(&spec["scopes"]).into_iter();
+    let plain = plain.map(|name| json!({"scopeName": name, "operator": "Exists"}));
+    let selected = list(&spec["scopeSelector"]["matchExpressions"]).iter().cloned();
+    plain.chain(selected).collect()
+}
+
+/// Whether a pod is in a scope.
+pub(super) fn pod(scope: &Value, pod: &Value) -> bool {
+    let is_best_effort = || string(&pod["status"], "qosClass") == "BestEffort";
+    match string(scope, "scopeName") {
+        "Terminating" => is_terminating(pod),
+        "NotTerminating" => !is_terminating(pod),
+        "BestEffort" => is_best_effort(),
+        "NotBestEffort" => !is_best_effort(),
+        "PriorityClass" => holds(scope, &[string(&pod["spec"], "priorityClassName")]),
+        "CrossNamespacePodAffinity" => crosses_namespaces(&pod["spec"]["affinity"]),
+        _ => false,
+    }
+}
+
+/// Whether a claim is in a scope.
+pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
+    let classes = [
+        string(&claim["spec"], "volumeAttributesClassName"),
+        string(&claim["status"], "currentVolumeAttributesClassName"),
+        string(
+            &claim["status"]["modifyVolumeStatus"],
+            "targetVolumeAttributesClassName",
+        ),
+    ];
+    string(scope, "scopeName") == "VolumeAttributesClass" && holds(scope, &classes)
+}
+
+/// Whether a requirement holds of any of the names that there are.
+fn holds(scope: &Value, names: &[&str]) -> bool {
+    let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+    let wanted = texts(&scope["values"]);
+    match string(scope, "operator") {
+        "Exists" => !names.is_empty(),
+        "DoesNotExist" => names.is_empty(),
+        "In" => names.iter().any(|name| wanted.contains(name)),
+        "NotIn" => names.is_empty() || names.iter().any(|name| !wanted.contains(name)),
+        _ => false,
+    }
+}
+
+/// Whether a pod wants to be, or not to be, with pods of other namespaces.
+fn crosses_namespaces(affinity: &Value) -> bool {
+    let crosses =
+        |term: &Value| !list(&term["namespaces"]).is_empty() || !term["namespaceSelector"].is_null();
+    ["podAffinity", "podAntiAffinity"].iter().any(|kind| {
+        let of = &affinity[*kind];
+        let required = list(&of["requiredDuringSchedulingIgnoredDuringExecution"]).iter();
+        let preferred = list(&of["preferredDuringSchedulingIgnoredDuringExecution"]).iter();
+        required
+            .chain(preferred.map(|term| &term["podAffinityTerm"]))
+            .any(crosses)
+    })
+}

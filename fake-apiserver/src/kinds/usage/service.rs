@@ -1,0 +1,35 @@
+//! What quotas count of services: their number, balancers, and ports of nodes.
+
+use crate::machinery::amounts::Amounts;
+use crate::machinery::json::{list, string};
+use crate::machinery::quantity::Quantity;
+use serde_json::Value;
+
+const TRACKED: [&str; 3] = ["services", "services.loadbalancers", "services.nodeports"];
+
+pub(super) fn tracks(name: &str) -> bool {
+    TRACKED.contains(&name)
+}
+
+/// The ports are those that the service will get.
+pub(super) fn usage(service: &Value) -> Amounts {
+    let spec = &service["spec"];
+    let ports = list(&spec["ports"]);
+    let asked = |port: &&Value| port["nodePort"].as_i64().unwrap_or_default() != 0;
+    let (balancers, ports) = match string(spec, "type") {
+        "NodePort" => (0, ports.len()),
+        "LoadBalancer" if spec["allocateLoadBalancerNodePorts"] == false => {
+            (1, ports.iter().filter(asked).count())
+        }
+        "LoadBalancer" => (1, ports.len()),
+        _ => (0, 0),
+    };
+    let mut used = Amounts::default();
+    for (name, number) in TRACKED.into_iter().zip([1, balancers, ports]) {
+        used.set(
+            name,
+            Quantity::from_integer(i64::try_from(number).unwrap_or(i64::MAX)),
+        );
+    }
+    used
+}

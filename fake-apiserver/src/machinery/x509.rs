@@ -1,0 +1,63 @@
+//! What certificates and requests for them say of their subject (RFC 5280, RFC 2986).
+//!
+//! Does not know whether they are good.
+
+use yasna::models::ObjectIdentifier;
+use yasna::tags::TAG_PRINTABLESTRING;
+use yasna::{ASN1Result, BERReader, BERReaderSeq, Tag};
+
+/// One attribute of a name.
+pub(crate) struct Attribute {
+    pub(crate) kind: ObjectIdentifier,
+    pub(crate) text: String,
+    /// It is written as a `PrintableString`: names are compared as they are written.
+    pub(crate) is_printable: bool,
+}
+
+/// The subject of a certificate.
+pub(crate) fn subject(certificate: &[u8]) -> ASN1Result<Vec<Attribute>> {
+    yasna::parse_der(certificate, |reader| {
+        reader.read_sequence(|certificate| {
+            let subject = certificate.next().read_sequence(|content| {
+                content.read_optional(|version| {
+                    version.read_tagged(Tag::context(0), |number| number.read_u8())
+                })?;
+                // Its number, the signature's algorithm, the issuer and the validity.
+                for _ in 0..4 {
+                    content.next().read_der()?;
+                }
+                let subject = name(content.next())?;
+                rest(content)?;
+                Ok(subject)
+            })?;
+            rest(certificate)?;
+            Ok(subject)
+        })
+    })
+}
+
+/// Reads over what comes after.
+pub(crate) fn rest(reader: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
+    while reader.read_optional(|part| part.read_der())?.is_some() {}
+    Ok(())
+}
+
+/// A name: its attributes, in their order.
+pub(crate) fn name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
+    let mut attributes = Vec::new();
+    reader.read_sequence_of(|set| {
+        set.read_set_of(|attribute| {
+            attribute.read_sequence(|attribute| {
+                let kind = attribute.next().read_oid()?;
+                let value = attribute.next().read_tagged_der()?;
+                attributes.push(Attribute {
+                    kind,
+                    text: String::from_utf8_lossy(value.value()).into_owned(),
+                    is_printable: value.tag() == TAG_PRINTABLESTRING,
+                });
+                Ok(())
+            })
+        })
+    })?;
+    Ok(attributes)
+}

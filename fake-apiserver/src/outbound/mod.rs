@@ -1,0 +1,117 @@
+//! Requests that the server itself sends: JSON to a webhook over HTTPS.
+//!
+//! Owns connections, certificates and the texts of Go's client for what goes wrong. Does not know what is sent, nor where
+//! services are.
+
+mod answer;
+mod connections;
+mod destination;
+mod trust;
+
+pub(crate) use connections::Connections;
+pub(crate) use destination::Destination;
+
+use bytes::Bytes;
+use connections::{Unanswered, exchange};
+use http_body_util::Full;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::{Method, Request};
+use rustls::pki_types::ServerName;
+use serde_json::Value;
+use std::io;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+const AGENT: &str = "kube-apiserver-admission";
+
+impl Connections {
+    /// Sends JSON and returns the JSON that is answered. What went wrong, otherwise.
+    pub(crate) async fn post(
+        &self,
+        to: &Destination,
+        body: &Value,
+        patience: Duration,
+    ) -> Result<Value, String> {
+        let url = format!("{}{}?timeout={}s", to.origin, to.path, seconds(patience));
+        let failed = |why: String| format!("Post {url:?}: {why}");
+        let sent = tokio::time::timeout(patience, self.send(to, &url, body));
+        let (code, bytes) = match sent.await {
+            Ok(answered) => answered.map_err(failed)?,
+            Err(_) => return Err(failed("context deadline exceeded".to_owned())),
+        };
+        answer::read(code, &bytes)
+    }
+
+    async fn send(&self, to: &Destination, url: &str, body: &Value) -> Result<(u16, Bytes), String> {
+        let bytes = Bytes::from(body.to_string());
+        while let Some(mut sender) = self.take(to) {
+            match exchange(&mut sender, request(to, url, bytes.clone())?).await {
+                Ok(answered) => {
+                    self.keep(to, sender);
+                    return Ok(answered);
+                }
+                // The peer had closed it in the meantime.
+                Err(Unanswered::Stale) => {}
+                Err(Unanswered::Failed(why)) => return Err(why),
+            }
+        }
+        let mut sender = connections::open(connect(to).await?).await?;
+        match exchange(&mut sender, request(to, url, bytes)?).await {
+            Ok(answered) => {
+                self.keep(to, sender);
+                Ok(answered)
+            }
+            Err(Unanswered::Stale) => Err("EOF".to_owned()),
+            Err(Unanswered::Failed(why)) => Err(why),
+        }
+    }
+}
+
+/// Whole seconds, rounded up.
+fn seconds(patience: Duration) -> u64 {
+    patience.as_secs() + u64::from(patience.subsec_nanos() > 0)
+}
+
+/// Connects to a place, and makes sure that it is the one that is meant.
+async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
+    let address = to.address.as_ref().map_err(Clone::clone)?;
+    let stream = TcpStream::connect(address.as_str()).await;
+    let stream = stream.map_err(|why| format!("dial tcp {address}: {}", dialing(&why)))?;
+    // Without delay: a request is one write, and its answer is waited for.
+    drop(stream.set_nodelay(true));
+    let name = ServerName::try_from(to.name.clone())
+        .map_err(|_| format!("tls: {:?} is no name of a server", to.name))?;
+    let connector = TlsConnector::from(trust::config(&to.authorities)?);
+    let stream = connector.connect(name, stream).await;
+    stream.map_err(|why| trust::explain(&why, &to.name))
+}
+
+fn request(to: &Destination, url: &str, body: Bytes) -> Result<Request<Full<Bytes>>, String> {
+    let host = to.origin.trim_start_matches("https://");
+    let path = url.strip_prefix(&to.origin).unwrap_or("/");
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    };
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(HOST, host)
+        .header(ACCEPT, "application/json, */*")
+        .header(CONTENT_TYPE, "application/json")
+        .header(USER_AGENT, AGENT)
+        .body(Full::new(body))
+        .map_err(|why| why.to_string())
+}
+
+/// Why no connection was made, as Go says it.
+fn dialing(why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
+        io::ErrorKind::TimedOut => "i/o timeout".to_owned(),
+        _ => why.to_string(),
+    }
+}

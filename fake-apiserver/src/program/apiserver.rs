@@ -1,0 +1,154 @@
+//! The API server as a program: reads its files, serves until it is asked to end, and keeps a snapshot.
+
+use super::flags::{self, Parsed, Typed};
+use super::options::{self, FLAGS, IDLE};
+use super::{out, signals};
+use crate::config::options::ServerOptions;
+use crate::config::signer::Signer;
+use crate::http::tls::{Certificate, Tls};
+use crate::server::ApiServer;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tokio::net::TcpListener;
+
+const ABOUT: &str = "A Kubernetes API server in memory, for tests, with the command line of kube-apiserver.
+
+Usage:
+  kube-apiserver [flags]
+
+Flags:
+";
+
+/// The names that kube-apiserver gives its certificate in a folder.
+const FILES: [&str; 2] = ["apiserver.crt", "apiserver.key"];
+
+/// Does what the command line says.
+pub(super) async fn main(arguments: &[String]) -> ExitCode {
+    let typed = match flags::parse(&[FLAGS, IDLE], arguments) {
+        Ok(Parsed::Help) => {
+            out::say(&format!("{ABOUT}{}", flags::listed(&[FLAGS, IDLE])));
+            return ExitCode::SUCCESS;
+        }
+        Ok(Parsed::Flags(typed)) if typed.is_on("version") => {
+            out::say("Kubernetes v1.36.0\n");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Parsed::Flags(typed)) => typed,
+        Err(why) => return failed(&why),
+    };
+    match serve(&typed).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => failed(&why),
+    }
+}
+
+fn failed(why: &str) -> ExitCode {
+    out::tell(&format!("Error: {why}"));
+    ExitCode::FAILURE
+}
+
+async fn serve(typed: &Typed) -> Result<(), String> {
+    let asked = options::address(typed)?;
+    let listener = TcpListener::bind(asked).await;
+    let listener =
+        listener.map_err(|why| format!("failed to listen on {asked}: {why}; choose another port"))?;
+    let listen = listener.local_addr().unwrap_or(asked);
+    let authority = typed.last("client-ca-file").map(read).transpose()?;
+    let tls = Tls::of(&certificate(typed, listen)?, authority.as_deref());
+    let tls = tls.map_err(|why| why.to_string())?;
+    let options = ServerOptions {
+        signer: signer(typed)?,
+        ..options::server(typed, listen, authority)?
+    };
+    let server = ApiServer::new(options, None);
+    if let Some(file) = typed.last("token-auth-file") {
+        let taken = server.add_token_file(&read(file)?);
+        taken.map_err(|why| format!("{file}: {why}"))?;
+    }
+    let snapshot = typed.last("snapshot").map(Path::new);
+    if let Some(file) = snapshot.filter(|file| file.exists()) {
+        let restored = server.restore(&read(&file.display().to_string())?);
+        restored.map_err(|why| format!("{}: {why}", file.display()))?;
+    }
+    let ending = signals::asked_to_end().map_err(|why| format!("signals can't be heard: {why}"))?;
+    out::tell(&format!("Serving securely on {listen}"));
+    let served = server.serve_tls(&tls, listener, ending).await;
+    served.map_err(|why| format!("{listen}: {why}"))?;
+    if let Some(file) = snapshot {
+        keep(file, &server.snapshot())?;
+    }
+    Ok(())
+}
+
+fn read(file: &str) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|why| format!("{file}: {why}; name a file that can be read"))
+}
+
+/// Who signs certificates, if anybody is to.
+fn signer(typed: &Typed) -> Result<Option<Signer>, String> {
+    let files = ["cluster-signing-cert-file", "cluster-signing-key-file"].map(|flag| typed.last(flag));
+    match files {
+        [Some(certificate), Some(key)] => Ok(Some(Signer {
+            certificate_pem: read(certificate)?,
+            key_pem: read(key)?,
+        })),
+        [None, None] => Ok(None),
+        _ => {
+            let flags = "--cluster-signing-cert-file and --cluster-signing-key-file";
+            Err(format!("{flags} go together; give both"))
+        }
+    }
+}
+
+/// The certificate that files hold, or a new one, which is put where the next start finds it.
+fn certificate(typed: &Typed, listen: SocketAddr) -> Result<Certificate, String> {
+    let folder = typed.last("cert-dir").map(PathBuf::from);
+    let named = ["tls-cert-file", "tls-private-key-file"].map(|flag| typed.last(flag).map(PathBuf::from));
+    let files = match (named, &folder) {
+        ([Some(chain), Some(key)], _) => Some([chain, key]),
+        ([None, None], Some(folder)) => Some(FILES.map(|name| folder.join(name))),
+        ([None, None], None) => None,
+        _ => return Err("--tls-cert-file and --tls-private-key-file go together; give both".to_owned()),
+    };
+    let is_named = typed.last("tls-cert-file").is_some();
+    if let Some([chain, key]) = files
+        .as_ref()
+        .filter(|files| is_named || files.iter().all(|file| file.exists()))
+    {
+        return Ok(Certificate {
+            chain_pem: read(&chain.display().to_string())?,
+            key_pem: read(&key.display().to_string())?,
+        });
+    }
+    let made = Certificate::generate(listen.ip()).map_err(|why| why.to_string())?;
+    if let (Some(folder), Some([chain, key])) = (folder, files) {
+        let placed = fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(chain, &made.chain_pem))
+            .and_then(|()| keep_secret(&key, &made.key_pem));
+        placed.map_err(|why| format!("{}: {why}; name a folder that can be written", folder.display()))?;
+    }
+    Ok(made)
+}
+
+/// Writes a file that only its owner can read.
+fn keep_secret(file: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = fs::OpenOptions::new();
+    let mut opened = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(file)?;
+    opened.write_all(text.as_bytes())
+}
+
+/// Writes the snapshot: the old one stays until the new one is whole. It holds secrets.
+fn keep(file: &Path, text: &str) -> Result<(), String> {
+    let new = file.with_extension("new");
+    let kept = keep_secret(&new, text).and_then(|()| fs::rename(&new, file));
+    kept.map_err(|why| format!("{}: {why}; objects are lost", file.display()))
+}

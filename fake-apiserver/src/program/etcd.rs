@@ -1,0 +1,127 @@
+//! An etcd that keeps nothing: it listens where it is told to, and says that it is well.
+
+use super::flags::{self, Flag, Parsed, Takes};
+use super::{out, signals};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
+use std::process::ExitCode;
+use tokio::net::TcpListener;
+
+const ABOUT: &str = "An etcd that keeps nothing: the API server beside it holds everything in memory.
+
+Usage:
+  etcd [flags]
+
+Flags:
+";
+
+const fn flag(name: &'static str, takes: Takes, about: &'static str) -> Flag {
+    Flag { name, takes, about }
+}
+
+const FLAGS: &[Flag] = &[
+    flag("advertise-client-urls", Takes::Value, ""),
+    flag("data-dir", Takes::Value, ""),
+    flag("initial-advertise-peer-urls", Takes::Value, ""),
+    flag("initial-cluster", Takes::Value, ""),
+    flag("initial-cluster-state", Takes::Value, ""),
+    flag("initial-cluster-token", Takes::Value, ""),
+    flag(
+        "listen-client-urls",
+        Takes::Value,
+        "Where to say that all is well.",
+    ),
+    flag("listen-peer-urls", Takes::Value, ""),
+    flag("log-level", Takes::Value, ""),
+    flag("logger", Takes::Value, ""),
+    flag("name", Takes::Value, ""),
+    flag("quota-backend-bytes", Takes::Value, ""),
+    flag("unsafe-no-fsync", Takes::Switch, ""),
+    flag("version", Takes::Switch, "Print the version."),
+];
+
+/// Does what the command line says.
+pub(super) async fn main(arguments: &[String]) -> ExitCode {
+    // Its flags may begin with one dash.
+    let arguments: Vec<String> = arguments.iter().map(|word| dashed(word)).collect();
+    let typed = match flags::parse(&[FLAGS], &arguments) {
+        Ok(Parsed::Help) => {
+            out::say(&format!("{ABOUT}{}", flags::listed(&[FLAGS])));
+            return ExitCode::SUCCESS;
+        }
+        Ok(Parsed::Flags(typed)) => typed,
+        Err(why) => {
+            out::tell(&format!("Error: {why}"));
+            return ExitCode::from(2);
+        }
+    };
+    if typed.is_on("version") {
+        out::say("etcd Version: 3.6.0\n");
+        return ExitCode::SUCCESS;
+    }
+    let url = typed
+        .last("listen-client-urls")
+        .unwrap_or("http://127.0.0.1:2379");
+    match serve(url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            out::tell(&format!("Error: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dashed(word: &str) -> String {
+    match word.strip_prefix('-') {
+        Some(name) if !name.starts_with('-') && name.len() > 1 => format!("-{word}"),
+        _ => word.to_owned(),
+    }
+}
+
+async fn serve(url: &str) -> Result<(), String> {
+    let Some(address) = url.strip_prefix("http://") else {
+        return Err(format!(
+            "{url}: this etcd speaks plain HTTP only; give a URL that begins with http://"
+        ));
+    };
+    let address = address.trim_end_matches('/').replace("localhost", "127.0.0.1");
+    let listener = TcpListener::bind(&address).await;
+    let listener = listener.map_err(|why| format!("{url}: {why}; choose another port"))?;
+    let ending = signals::asked_to_end().map_err(|why| format!("signals can't be heard: {why}"))?;
+    let address = listener
+        .local_addr()
+        .map_or(address, |address| address.to_string());
+    out::tell(&format!("Serving client traffic on {address}"));
+    let mut ending = std::pin::pin!(ending);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut ending => return Ok(()),
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else { continue };
+        drop(tokio::spawn(async move {
+            let builder = Builder::new(TokioExecutor::new());
+            let served = builder.serve_connection(TokioIo::new(stream), service_fn(answer));
+            served.await.ok();
+        }));
+    }
+}
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let text = match request.uri().path() {
+        "/health" => r#"{"health":"true","reason":""}"#,
+        "/version" => r#"{"etcdserver":"3.6.0","etcdcluster":"3.6.0"}"#,
+        _ => "",
+    };
+    let mut response = Response::new(Full::from(text));
+    if text.is_empty() {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    }
+    Ok(response)
+}

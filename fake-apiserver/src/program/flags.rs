@@ -1,0 +1,174 @@
+//! Command lines as pflag reads them: `--name=value`, `--name value`, and `--name` for what is on or off.
+//!
+//! Does not know which flags there are.
+
+use std::collections::BTreeMap;
+
+/// A flag.
+pub(super) struct Flag {
+    pub(super) name: &'static str,
+    pub(super) takes: Takes,
+    /// What it is for; empty for what is taken and has no effect.
+    pub(super) about: &'static str,
+}
+
+/// What a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// A value.
+    Value,
+    /// `true` or `false`, or nothing, which is `true`.
+    Switch,
+}
+
+/// What was typed: the values of each flag, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Typed(BTreeMap<&'static str, Vec<String>>);
+
+/// What a command line comes to.
+#[derive(Debug)]
+pub(super) enum Parsed {
+    /// To be told what there is.
+    Help,
+    Flags(Typed),
+}
+
+/// Reads a command line. The error is the text for its writer.
+pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<Parsed, String> {
+    let mut typed = Typed::default();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if ["-h", "--help"].contains(&argument.as_str()) {
+            return Ok(Parsed::Help);
+        }
+        let Some(long) = argument.strip_prefix("--") else {
+            return Err(match argument.strip_prefix('-') {
+                Some(short) => format!("unknown shorthand flag: '{}' in -{short}", first(short)),
+                None => format!("unknown command {argument:?}"),
+            });
+        };
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (long, None),
+        };
+        let mut all = known.iter().flat_map(|flags| flags.iter());
+        let flag = all.find(|flag| flag.name == name.replace('_', "-"));
+        let flag = flag.ok_or_else(|| format!("unknown flag: --{name}"))?;
+        let value = match (flag.takes, value) {
+            (_, Some(value)) => value,
+            (Takes::Switch, None) => "true".to_owned(),
+            (Takes::Value, None) => match rest.next() {
+                Some(value) => value.clone(),
+                None => return Err(format!("flag needs an argument: --{name}")),
+            },
+        };
+        if flag.takes == Takes::Switch && switch(&value).is_none() {
+            let what = format!("strconv.ParseBool: parsing {value:?}: invalid syntax");
+            return Err(format!(
+                "invalid argument {value:?} for \"--{name}\" flag: {what}"
+            ));
+        }
+        typed.0.entry(flag.name).or_default().push(value);
+    }
+    Ok(Parsed::Flags(typed))
+}
+
+fn first(text: &str) -> String {
+    text.chars().take(1).collect()
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+impl Typed {
+    /// The value that counts: the last one.
+    pub(super) fn last(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.last().map(String::as_str)
+    }
+
+    /// Whether a switch is on.
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.last(name).and_then(switch).unwrap_or_default()
+    }
+
+    /// All values, where commas divide them as well.
+    pub(super) fn list(&self, name: &str) -> Vec<&str> {
+        let all = self.0.get(name).into_iter().flatten();
+        let all = all.flat_map(|value| value.split(','));
+        all.map(str::trim).filter(|value| !value.is_empty()).collect()
+    }
+
+    /// A value as something else; the error names the flag.
+    pub(super) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String>
+    where
+        T::Err: std::fmt::Display,
+    {
+        let Some(value) = self.last(name) else {
+            return Ok(None);
+        };
+        let parsed = value.parse().map(Some);
+        parsed.map_err(|why| format!("invalid argument {value:?} for \"--{name}\" flag: {why}"))
+    }
+}
+
+/// The flags as a help text lists them.
+pub(super) fn listed(known: &[&'static [Flag]]) -> String {
+    let line = |flag: &Flag| {
+        let value = if flag.takes == Takes::Value { " string" } else { "" };
+        let about = match flag.about {
+            "" => "Taken, and without effect here.",
+            about => about,
+        };
+        format!("      --{:<44} {about}\n", format!("{}{value}", flag.name))
+    };
+    let all = known.iter().flat_map(|flags| flags.iter());
+    all.map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[&[Flag]] = &[&[
+        Flag {
+            name: "port",
+            takes: Takes::Value,
+            about: "",
+        },
+        Flag {
+            name: "on",
+            takes: Takes::Switch,
+            about: "",
+        },
+    ]];
+
+    fn read(words: &[&str]) -> Result<Parsed, String> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        parse(KNOWN, &words)
+    }
+
+    #[test]
+    fn values_follow_an_equals_sign_or_a_space() {
+        for words in [&["--port=1", "--on"][..], &["--on=true", "--port", "1"]] {
+            let Ok(Parsed::Flags(typed)) = read(words) else {
+                panic!("{words:?} are well formed");
+            };
+            assert_eq!((typed.last("port"), typed.is_on("on")), (Some("1"), true));
+        }
+        assert!(matches!(read(&["--port=1", "--help"]), Ok(Parsed::Help)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let said = |words: &[&str]| read(words).err().unwrap_or_default();
+        assert_eq!(said(&["--nope=1"]), "unknown flag: --nope");
+        assert_eq!(said(&["--port"]), "flag needs an argument: --port");
+        assert_eq!(said(&["-x"]), "unknown shorthand flag: 'x' in -x");
+        assert!(said(&["--on=maybe"]).starts_with("invalid argument \"maybe\" for \"--on\" flag"));
+    }
+}

@@ -1,0 +1,95 @@
+//! All objects of a server as one document, and back.
+//!
+//! Objects keep their names, uids and times; revisions are new. Reviews, events' ends and history are not in it.
+
+use crate::kinds::CUSTOM_RESOURCE_DEFINITION;
+use crate::kinds::{Catalogue, Kind};
+use crate::machinery::metadata;
+use crate::patch::managed;
+use crate::store::{Store, Txn};
+use crate::{controllers, machinery};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The client that restored objects are reported as.
+const CLIENT: &str = "system:apiserver";
+
+/// A document that is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// It is no JSON, or of another form.
+    #[error("it is no snapshot: {0}; name a file that this server has written")]
+    Form(String),
+    /// It has an object that is served nowhere.
+    #[error("it has a {kind} of {version}, and there is no such resource; take that object out of it")]
+    Unknown {
+        /// The kind of the object.
+        kind: String,
+        /// Its version, with the group.
+        version: String,
+    },
+}
+
+/// All objects, as a `List`.
+pub(super) fn taken(store: &Store) -> String {
+    let client: Arc<str> = CLIENT.into();
+    let txn = store.begin(&client);
+    let api = txn.api();
+    let stored = api
+        .catalogue
+        .kinds()
+        .filter(|kind| kind.is_stored() && kind.review.is_none());
+    let mut items = Vec::new();
+    for kind in stored {
+        let objects = txn.snapshot(kind).objects;
+        items.extend(objects.values().map(|object| object.document().into_owned()));
+    }
+    json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}).to_string()
+}
+
+/// Puts all objects of a snapshot into a server, in the places of those that are there; returns how many.
+pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotError> {
+    let wrong = |why: String| SnapshotError::Form(why);
+    let list = machinery::document::Document::parse(text.as_bytes())
+        .map_err(wrong)?
+        .value;
+    let Some(items) = list["items"].as_array().filter(|_| list["kind"] == "List") else {
+        return Err(wrong("its kind is not List, or it has no items".to_owned()));
+    };
+    let is_definition = |item: &&Value| {
+        item["kind"] == CUSTOM_RESOURCE_DEFINITION.kind && item["spec"]["versions"].is_array()
+    };
+    // What definitions make must be there before its objects come.
+    let (definitions, others): (Vec<&Value>, Vec<&Value>) = items.iter().partition(is_definition);
+    let client: Arc<str> = CLIENT.into();
+    for item in definitions.iter().chain(&others) {
+        let mut txn = store.begin(&client);
+        put(&mut txn, item)?;
+        controllers::follow_up(&mut txn);
+    }
+    controllers::collect_garbage(store);
+    Ok(items.len())
+}
+
+fn put(txn: &mut Txn<'_>, item: &Value) -> Result<(), SnapshotError> {
+    let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let api = txn.api();
+    let found = find(&api.catalogue, &version, &kind);
+    let Some(found) = found else {
+        return Err(SnapshotError::Unknown { kind, version });
+    };
+    let mut object = item.clone();
+    if let Some(managers) = metadata::take(&mut object, "managedFields") {
+        managed::mark(&mut object, managers.to_string());
+    }
+    let namespace = metadata::text(item, "namespace");
+    let key = found.key(Some(namespace), metadata::text(item, "name"));
+    txn.put(&found, &key, object);
+    Ok(())
+}
+
+fn find(catalogue: &Catalogue, version: &str, kind: &str) -> Option<Kind> {
+    let found = catalogue.find_kind(version, kind)?;
+    Some(found.stored())
+}

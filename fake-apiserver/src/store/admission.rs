@@ -1,0 +1,74 @@
+//! What admission sees of the state, and what it needs of it. Does not know who is asked about requests.
+
+use super::Store;
+use super::txn::Txn;
+use crate::access::auth::User;
+use crate::access::rbac::{Attributes, Decision};
+use crate::admission::{Consultation, Registry, Sources, Surroundings};
+use crate::kinds::{Api, Kind};
+use crate::object::{Object, Objects};
+use crate::outbound::Connections;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+
+impl Store {
+    /// Connections to webhooks.
+    pub(crate) fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// Who is asked about requests; none if there is nobody.
+    pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
+        self.registrar.current(|| {
+            let state = self.state.lock();
+            Sources::read(|kind| state.shelves[kind.shelf()].objects.clone())
+        })
+    }
+}
+
+impl Txn<'_> {
+    /// Has webhooks asked about the request. Time and chance are those of the first time that it is carried out.
+    pub(crate) fn consult(&mut self, mut consultation: Box<Consultation>) {
+        self.now = consultation.now.get_or_insert(self.now.clone()).clone();
+        let seed = consultation.seed.get_or_insert_with(|| self.state.rng.random());
+        self.chance = Some(StdRng::seed_from_u64(*seed));
+        self.consultation = Some(consultation);
+    }
+}
+
+impl Surroundings for Store {
+    fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
+        self.state.lock().shelves[kind.shelf()].objects.get(key).cloned()
+    }
+
+    fn objects(&self, kind: &Kind) -> Objects {
+        self.state.lock().shelves[kind.shelf()].objects.clone()
+    }
+
+    fn served(&self) -> Api {
+        self.api()
+    }
+
+    fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        self.authorize(user, attributes)
+    }
+}
+
+impl Surroundings for Txn<'_> {
+    fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
+        self.get(kind, key)
+    }
+
+    fn objects(&self, kind: &Kind) -> Objects {
+        self.state.shelves[kind.shelf()].objects.clone()
+    }
+
+    fn served(&self) -> Api {
+        self.api()
+    }
+
+    fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        self.authorize(user, attributes)
+    }
+}

@@ -1,0 +1,65 @@
+//! The end of old states by time: lists go on from a revision for a while only.
+//!
+//! Owns which revision is the oldest that may still be read. Watches go on from the log, which has a bound of its own.
+
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Which states may still be read.
+pub(super) struct Compaction {
+    interval: Duration,
+    /// When the revision to which the next compaction goes was noted.
+    noted: Instant,
+    next: u64,
+    /// States before this one are gone.
+    oldest: u64,
+}
+
+impl Compaction {
+    pub(super) fn new(interval: Duration, now: Instant) -> Self {
+        Self {
+            interval,
+            noted: now,
+            next: 0,
+            oldest: 0,
+        }
+    }
+
+    /// Moves on with time; `revision` is the newest. Like the compactor of the real server, which comes round at
+    /// intervals, and compacts what it saw the last time: a state lives for one interval at least, and for two at most.
+    pub(super) fn advance(&mut self, now: Instant, revision: u64) {
+        let rounds = now.duration_since(self.noted).as_nanos() / self.interval.as_nanos().max(1);
+        if rounds > 0 {
+            // Nothing was written in the meantime that somebody has looked at.
+            self.oldest = if rounds == 1 { self.next } else { revision };
+            self.next = revision;
+            self.noted = now;
+        }
+    }
+
+    /// Whether the state at a revision is gone.
+    pub(super) fn has_taken(&self, revision: u64) -> bool {
+        revision < self.oldest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_lives_for_one_to_two_intervals() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut compaction = Compaction::new(Duration::from_secs(10), start);
+        let mut gone_at = |seconds, newest, asked| {
+            compaction.advance(at(seconds), newest);
+            compaction.has_taken(asked)
+        };
+        assert!(!gone_at(9, 5, 4));
+        assert!(!gone_at(10, 7, 4), "what there is by now is noted");
+        assert!(!gone_at(19, 8, 4));
+        assert!(gone_at(21, 9, 6) && !gone_at(21, 9, 7));
+        assert!(gone_at(60, 9, 8) && !gone_at(60, 9, 9), "nobody came for long");
+    }
+}

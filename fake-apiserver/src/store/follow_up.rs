@@ -1,0 +1,94 @@
+//! What changes leave to the controllers.
+//!
+//! Owns which change calls for what. Does not do it.
+
+use super::history::Logged;
+use crate::kinds::{
+    CERTIFICATE_SIGNING_REQUEST, FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION, RESOURCE_QUOTA, SERVICE,
+};
+use crate::machinery::metadata;
+use crate::object::Object;
+use crate::observe::Change;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What a change leaves to the controllers.
+#[derive(Debug)]
+pub(crate) enum FollowUp {
+    /// A namespace is there: it gets what every namespace has.
+    NamespaceCreated(String),
+    /// The deletion of a namespace has begun: its content goes.
+    NamespaceEnding(String),
+    /// An object has gone from a namespace, which may only have waited for that.
+    Gone { namespace: String },
+    /// A request for a certificate may have been granted.
+    Signing(String),
+    /// A flow schema or a priority level has changed.
+    Flow,
+    /// The limits of a quota are new.
+    Quota(String),
+    /// A service was written, or has gone: its addresses may be others.
+    Service {
+        old: Option<Arc<Object>>,
+        new: Option<Arc<Object>>,
+    },
+    /// A definition was written, or has gone.
+    Definition(String),
+    /// A policy was written that the server judges.
+    Policy(String),
+    /// An object has gone whose definition may only have waited for that.
+    InstanceGone {
+        group: &'static str,
+        plural: &'static str,
+    },
+}
+
+impl FollowUp {
+    /// What an object leaves to be done that has gone.
+    pub(crate) fn gone(object: &Value) -> Self {
+        Self::Gone {
+            namespace: metadata::text(object, "namespace").to_owned(),
+        }
+    }
+
+    /// What the change of an object calls for.
+    pub(super) fn of(kind: &Kind, logged: &Logged) -> Vec<Self> {
+        let is_gone = logged.change == Change::Deleted;
+        let key = || (*logged.key).to_owned();
+        let now = Some(&logged.object).filter(|_| !is_gone);
+        let mut owed = Vec::new();
+        if Self::is_of_flows(kind) {
+            owed.push(Self::Flow);
+        }
+        if *kind == CERTIFICATE_SIGNING_REQUEST && logged.change == Change::Modified {
+            owed.push(Self::Signing(key()));
+        }
+        if *kind == RESOURCE_QUOTA {
+            let hard =
+                |object: Option<&Arc<Object>>| object.map(|object| object.value["spec"]["hard"].clone());
+            if now.is_some() && hard(now) != hard(logged.old.as_ref()) {
+                owed.push(Self::Quota(key()));
+            }
+        }
+        if *kind == SERVICE {
+            let (old, new) = (logged.old.clone(), now.cloned());
+            owed.push(Self::Service { old, new });
+        }
+        if kind.defines {
+            owed.push(Self::Definition(key()));
+        }
+        if kind.registers && kind.status {
+            owed.push(Self::Policy(key()));
+        }
+        if kind.defined().is_some() && is_gone {
+            let (group, plural) = (kind.group, kind.plural);
+            owed.push(Self::InstanceGone { group, plural });
+        }
+        owed
+    }
+
+    /// Whether objects of a kind say which flow a request belongs to.
+    pub(super) fn is_of_flows(kind: &Kind) -> bool {
+        *kind == FLOW_SCHEMA || *kind == PRIORITY_LEVEL_CONFIGURATION
+    }
+}

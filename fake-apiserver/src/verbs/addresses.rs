@@ -1,0 +1,203 @@
+//! The addresses and ports of services: they are given out when a service is written, and no two services have the same.
+//!
+//! An address that is taken is an IPAddress; ports are looked for in the services themselves. What a service keeps of what
+//! it has is in its kind.
+
+use super::call::Target;
+use crate::config::network::Network;
+use crate::kinds::{IP_ADDRESS, SERVICE};
+use crate::machinery::faults::Faults;
+use crate::machinery::status::Status;
+use crate::machinery::{json, metadata};
+use crate::store::Txn;
+use rand::RngExt;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+const FULL: &str = "range is full";
+
+/// The object that says whose an address is.
+pub(crate) fn address(ip: &str, namespace: &str, service: &str) -> Value {
+    let family = if ip.contains(':') { "IPv6" } else { "IPv4" };
+    json!({
+        "metadata": {"labels": {
+            "ipaddress.kubernetes.io/ip-family": family,
+            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+        }},
+        "spec": {"parentRef": {"resource": "services", "namespace": namespace, "name": service}},
+    })
+}
+
+/// Gives a service what it lacks, and reserves what it asks for.
+pub(super) fn assign(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    service: &mut Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    if target.kind != SERVICE {
+        return Ok(());
+    }
+    let network = txn.options().network.clone();
+    cluster_ip(txn, &network, service, old)?;
+    node_ports(txn, &network, service, old)
+}
+
+fn refused(service: &Value, faults: Faults) -> Status {
+    Status::invalid(SERVICE.subject(), metadata::text(service, "name"), faults)
+}
+
+fn full(what: &str) -> Status {
+    Status::internal_error(format!("failed to allocate {what}: {FULL}"))
+}
+
+fn cluster_ip(
+    txn: &mut Txn<'_>,
+    network: &Network,
+    service: &mut Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    let asked = json::string(&service["spec"], "clusterIP").to_owned();
+    // What a service has it keeps; its kind refuses to change it.
+    let kept = old.is_some_and(|old| !json::string(&old["spec"], "clusterIP").is_empty());
+    if service["spec"]["type"] == "ExternalName" || asked == "None" || kept {
+        return Ok(());
+    }
+    if asked.is_empty() {
+        let name = metadata::text(service, "name").to_owned();
+        let free = free_address(txn, network);
+        let free = free.ok_or_else(|| full(&format!("a serviceIP for Service {name:?}")))?;
+        (service["spec"]["clusterIP"], service["spec"]["clusterIPs"]) = (free.clone().into(), json!([free]));
+        return Ok(());
+    }
+    // What is no address is refused by the rules of the kind.
+    let Ok(ip) = asked.parse::<IpAddr>() else {
+        return Ok(());
+    };
+    let why = if !network.services.contains(ip) {
+        "the provided network does not match the current range"
+    } else if txn.get(&IP_ADDRESS, &ip.to_string()).is_some() {
+        "provided IP is already allocated"
+    } else {
+        return Ok(());
+    };
+    let mut faults = Faults::default();
+    let text = format!("failed to allocate IP {asked}: {why}");
+    faults.invalid("spec.clusterIPs", json!([asked]), &text);
+    Err(refused(service, faults))
+}
+
+/// A free address, by chance. The first ones are left to those who ask for them, as long as there are others.
+fn free_address(txn: &mut Txn<'_>, network: &Network) -> Option<String> {
+    let range = network.services;
+    let size = range.size();
+    let first = if size >= 16 { (size / 16).clamp(16, 256) } else { 0 };
+    let start = txn.random().random_range(first..size.max(first + 1)) + 1;
+    let all = (start..=size).chain(first + 1..start).chain(1..=first);
+    all.map(|number| range.at(number).to_string())
+        .find(|ip| txn.get(&IP_ADDRESS, ip).is_none())
+}
+
+fn node_ports(
+    txn: &mut Txn<'_>,
+    network: &Network,
+    service: &mut Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    let spec = &service["spec"];
+    let gives = match spec["type"].as_str() {
+        Some("NodePort") => true,
+        Some("LoadBalancer") => spec["allocateLoadBalancerNodePorts"] != false,
+        _ => return Ok(()),
+    };
+    let own: HashSet<u64> = old.map(ports_of).unwrap_or_default();
+    let mut ports = Ports {
+        taken: taken(txn, service),
+        own,
+        range: network,
+    };
+    let count = json::list(&service["spec"]["ports"]).len();
+    // Ports of the same number differ in their protocol, and share a port of the node.
+    let mut given: Vec<(Value, u64)> = Vec::new();
+    for i in 0..count {
+        let port = &service["spec"]["ports"][i];
+        let number = port["port"].clone();
+        let shared = given.iter().find(|(port, _)| *port == number).map(|(_, at)| *at);
+        let asked = port["nodePort"].as_u64().filter(|port| *port != 0);
+        let at = match (asked, shared) {
+            (Some(asked), shared) if shared != Some(asked) => {
+                ports.reserve(asked).map_err(|why| {
+                    let mut faults = Faults::default();
+                    faults.invalid(format!("spec.ports[{i}].nodePort"), asked, &why);
+                    refused(service, faults)
+                })?;
+                asked
+            }
+            (Some(asked), _) => asked,
+            (None, Some(shared)) => shared,
+            (None, None) if !gives => continue,
+            (None, None) => ports.next(txn).ok_or_else(|| full("a nodePort"))?,
+        };
+        given.push((number, at));
+        service["spec"]["ports"][i]["nodePort"] = at.into();
+    }
+    let spec = &service["spec"];
+    let checked = spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local";
+    if checked && spec["healthCheckNodePort"].as_u64().unwrap_or_default() == 0 {
+        let port = ports.next(txn).ok_or_else(|| full("a HealthCheck NodePort"))?;
+        service["spec"]["healthCheckNodePort"] = port.into();
+    }
+    Ok(())
+}
+
+/// The ports of nodes.
+struct Ports<'a> {
+    taken: HashSet<u64>,
+    /// Those that the service has already.
+    own: HashSet<u64>,
+    range: &'a Network,
+}
+
+impl Ports<'_> {
+    fn reserve(&mut self, port: u64) -> Result<(), String> {
+        let range = &self.range.node_ports;
+        if !u16::try_from(port).is_ok_and(|port| range.contains(&port)) {
+            let text = "provided port is not in the valid range. The range of valid ports is";
+            return Err(format!("{text} {}-{}", range.start(), range.end()));
+        }
+        if !self.own.contains(&port) && self.taken.contains(&port) {
+            return Err("provided port is already allocated".to_owned());
+        }
+        self.taken.insert(port);
+        Ok(())
+    }
+
+    fn next(&mut self, txn: &mut Txn<'_>) -> Option<u64> {
+        let range = &self.range.node_ports;
+        let (first, last) = (u64::from(*range.start()), u64::from(*range.end()));
+        let start = txn.random().random_range(first..=last);
+        let free = (start..=last)
+            .chain(first..start)
+            .find(|port| !self.taken.contains(port) && !self.own.contains(port))?;
+        self.taken.insert(free);
+        Some(free)
+    }
+}
+
+/// The ports that other services have.
+fn taken(txn: &Txn<'_>, service: &Value) -> HashSet<u64> {
+    let uid = metadata::text(service, "uid");
+    let services = txn.snapshot(&SERVICE).objects;
+    let others = services
+        .values()
+        .filter(|other| metadata::text(&other.value, "uid") != uid);
+    others.flat_map(|other| ports_of(&other.value)).collect()
+}
+
+fn ports_of(service: &Value) -> HashSet<u64> {
+    let ports = json::list(&service["spec"]["ports"]).iter();
+    let ports = ports.map(|port| &port["nodePort"]);
+    let all = ports.chain([&service["spec"]["healthCheckNodePort"]]);
+    all.filter_map(Value::as_u64).filter(|port| *port != 0).collect()
+}

@@ -1,0 +1,209 @@
+//! LimitRanger: what the limit ranges of a namespace say that pods get, and what pods and claims may ask for.
+
+use super::refusal::forbidden;
+use crate::kinds::{Kind, LIMIT_RANGE, usage};
+use crate::machinery::amounts::Amounts;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::metadata;
+use crate::machinery::quantity::Quantity;
+use crate::machinery::status::Status;
+use crate::object::Object;
+use crate::store::Txn;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Where a pod says what it was given.
+const ANNOTATION: &str = "kubernetes.io/limit-ranger";
+
+fn ranges(txn: &Txn<'_>, object: &Value) -> Vec<Arc<Object>> {
+    txn.in_namespace(&LIMIT_RANGE, metadata::text(object, "namespace"))
+}
+
+/// Gives the containers of a pod what they do not ask for themselves.
+pub(super) fn complete(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) {
+    if kind.plural != "pods" {
+        return;
+    }
+    for range in ranges(txn, pod) {
+        let (mut requests, mut limits) = (json!({}), json!({}));
+        for limit in list(&range.value["spec"]["limits"])
+            .iter()
+            .filter(|limit| limit["type"] == "Container")
+        {
+            lay(&mut requests, &limit["defaultRequest"]);
+            lay(&mut limits, &limit["default"]);
+        }
+        let mut given = Vec::new();
+        for (place, name) in [
+            ("/spec/containers", "container"),
+            ("/spec/initContainers", "init container"),
+        ] {
+            for container in json::entries(pod, place) {
+                let own = string(container, "name").to_owned();
+                let resources = json::slot(container, "resources");
+                for (side, amounts, word) in
+                    [("requests", &requests, "request"), ("limits", &limits, "limit")]
+                {
+                    let new = fill(resources, side, amounts);
+                    if !new.is_empty() {
+                        given.push(format!("{} {word} for {name} {own}", new.join(", ")));
+                    }
+                }
+            }
+        }
+        if !given.is_empty() {
+            let text = format!("LimitRanger plugin set: {}", given.join("; "));
+            json::member(json::slot(pod, "metadata"), "annotations")
+                .insert(ANNOTATION.to_owned(), text.into());
+        }
+    }
+}
+
+/// Lays amounts over others.
+fn lay(under: &mut Value, over: &Value) {
+    for (name, amount) in over.as_object().into_iter().flatten() {
+        under[name] = amount.clone();
+    }
+}
+
+/// Fills in amounts that are not there; returns which.
+fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
+    let mut new = Vec::new();
+    for (name, amount) in amounts.as_object().into_iter().flatten() {
+        let present = json::member(resources, side);
+        if !present.contains_key(name) {
+            present.insert(name.clone(), amount.clone());
+            new.push(name.clone());
+        }
+    }
+    new
+}
+
+/// Refuses what is beyond the bounds.
+pub(super) fn check(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
+    for range in ranges(txn, object) {
+        let mut faults = Vec::new();
+        for limit in list(&range.value["spec"]["limits"]) {
+            judge(kind, limit, object, &mut faults);
+        }
+        // Said twice, it is said once.
+        let mut said: Vec<String> = Vec::new();
+        faults.retain(|fault| {
+            !said.contains(fault) && {
+                said.push(fault.clone());
+                true
+            }
+        });
+        match faults.as_slice() {
+            [] => {}
+            [one] => return Err(forbidden(kind, object, one)),
+            many => return Err(forbidden(kind, object, &format!("[{}]", many.join(", ")))),
+        }
+    }
+    Ok(())
+}
+
+/// What a limit is held against: requests and limits.
+struct Asked {
+    requests: Amounts,
+    limits: Amounts,
+}
+
+fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
+    let spec = &object["spec"];
+    let asked = |resources: &Value| Asked {
+        requests: Amounts::read(&resources["requests"]),
+        limits: Amounts::read(&resources["limits"]),
+    };
+    match (kind.plural, string(limit, "type")) {
+        ("pods", "Container") => {
+            let containers = ["containers", "initContainers"].map(|name| list(&spec[name]));
+            for container in containers.into_iter().flatten() {
+                bounds(limit, &asked(&container["resources"]), faults);
+            }
+        }
+        ("pods", "Pod") => {
+            let mut bare = object.clone();
+            // What the runtime takes is not what was asked for.
+            json::assign(&mut bare["spec"], "overhead", Value::Null);
+            let whole = Asked {
+                requests: usage::pod_requests(&bare),
+                limits: usage::pod_limits(&bare),
+            };
+            bounds(limit, &whole, faults);
+        }
+        ("persistentvolumeclaims", "PersistentVolumeClaim") => {
+            let requests = Amounts::read(&spec["resources"]["requests"]);
+            claim(limit, &requests, faults);
+        }
+        _ => {}
+    }
+}
+
+/// The least, the most, and how much more may be used than is asked for.
+fn bounds(limit: &Value, asked: &Asked, faults: &mut Vec<String>) {
+    let of = string(limit, "type");
+    for (name, bound) in &Amounts::read(&limit["min"]).0 {
+        faults.extend(least(
+            of,
+            name,
+            bound,
+            asked.requests.get(name),
+            asked.limits.get(name),
+        ));
+    }
+    for (name, bound) in &Amounts::read(&limit["max"]).0 {
+        let text = format!("maximum {name} usage per {of} is {bound}");
+        faults.extend(match (asked.limits.get(name), asked.requests.get(name)) {
+            (None, _) => Some(format!("{text}.  No limit is specified")),
+            (Some(limit), _) if limit > bound => Some(format!("{text}, but limit is {limit}")),
+            (_, Some(request)) if request > bound => Some(format!("{text}, but request is {request}")),
+            _ => None,
+        });
+    }
+    for (name, bound) in &Amounts::read(&limit["maxLimitRequestRatio"]).0 {
+        let text = format!("{name} max limit to request ratio per {of} is {bound}");
+        let some = |amounts: &Amounts| amounts.get(name).filter(|amount| !amount.is_zero()).cloned();
+        faults.extend(match (some(&asked.requests), some(&asked.limits)) {
+            (None, _) => Some(format!("{text}, but no request is specified or request is 0")),
+            (_, None) => Some(format!("{text}, but no limit is specified or limit is 0")),
+            (Some(request), Some(limit)) => {
+                let ratio = limit.ratio(&request);
+                (ratio > bound.ratio(&Quantity::from_integer(1)))
+                    .then(|| format!("{text}, but provided ratio is {ratio:.6}"))
+            }
+        });
+    }
+}
+
+fn least(
+    of: &str,
+    name: &str,
+    bound: &Quantity,
+    request: Option<&Quantity>,
+    limit: Option<&Quantity>,
+) -> Option<String> {
+    let text = format!("minimum {name} usage per {of} is {bound}");
+    match (request, limit) {
+        (None, _) => Some(format!("{text}.  No request is specified")),
+        (Some(request), _) if request < bound => Some(format!("{text}, but request is {request}")),
+        (_, Some(limit)) if limit < bound => Some(format!("{text}, but limit is {limit}")),
+        _ => None,
+    }
+}
+
+/// The same for claims, which ask for storage and are never limited.
+fn claim(limit: &Value, requests: &Amounts, faults: &mut Vec<String>) {
+    let of = string(limit, "type");
+    for (name, bound) in &Amounts::read(&limit["min"]).0 {
+        faults.extend(least(of, name, bound, requests.get(name), None));
+    }
+    for (name, bound) in &Amounts::read(&limit["max"]).0 {
+        let text = format!("maximum {name} usage per {of} is {bound}");
+        faults.extend(match requests.get(name) {
+            None => Some(format!("{text}.  No request is specified")),
+            Some(request) if request > bound => Some(format!("{text}, but request is {request}")),
+            Some(_) => None,
+        });
+    }
+}

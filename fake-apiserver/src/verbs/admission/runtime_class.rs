@@ -1,0 +1,72 @@
+//! RuntimeClass: the class that a pod names is there, and the pod gets its overhead, its selector and its tolerations.
+
+use super::refusal::forbidden;
+use crate::kinds::{Kind, RUNTIME_CLASS};
+use crate::machinery::amounts::Amounts;
+use crate::machinery::json;
+use crate::machinery::status::Status;
+use crate::store::Txn;
+use serde_json::Value;
+
+const OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+/// Refuses a pod with an overhead that no class has given it.
+pub(super) fn check(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> {
+    let name = json::string(&pod["spec"], "runtimeClassName");
+    let class = txn.get(&RUNTIME_CLASS, name).filter(|_| !name.is_empty());
+    let is_given = class.is_some_and(|class| !class.value["overhead"]["podFixed"].is_null());
+    if is_given || pod["spec"]["overhead"].is_null() {
+        return Ok(());
+    }
+    let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+    Err(forbidden(kind, pod, why))
+}
+
+/// Gives a pod what its class says.
+pub(super) fn complete(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
+    let name = json::string(&pod["spec"], "runtimeClassName").to_owned();
+    let class = txn.get(&RUNTIME_CLASS, &name).filter(|_| !name.is_empty());
+    if class.is_none() && !name.is_empty() {
+        let why = format!("pod rejected: RuntimeClass {name:?} not found");
+        return Err(forbidden(kind, pod, &why));
+    }
+    let fixed = class.as_ref().map(|class| &class.value["overhead"]["podFixed"]);
+    overhead(kind, pod, fixed.unwrap_or(&Value::Null))?;
+    match class {
+        Some(class) => scheduling(kind, pod, &class.value["scheduling"]),
+        None => Ok(()),
+    }
+}
+
+fn overhead(kind: &Kind, pod: &mut Value, fixed: &Value) -> Result<(), Status> {
+    let own = &pod["spec"]["overhead"];
+    let is_set = json::pairs(own).next().is_some();
+    if !fixed.is_null() {
+        if is_set && Amounts::read(own) != Amounts::read(fixed) {
+            return Err(forbidden(kind, pod, OVERHEAD));
+        }
+        json::assign(&mut pod["spec"], "overhead", fixed.clone());
+    }
+    Ok(())
+}
+
+fn scheduling(kind: &Kind, pod: &mut Value, scheduling: &Value) -> Result<(), Status> {
+    for (key, wanted) in json::pairs(&scheduling["nodeSelector"]) {
+        let own = pod["spec"]["nodeSelector"][key].as_str();
+        if let Some(own) = own.filter(|own| *own != wanted) {
+            let why = format!(
+                "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {wanted}; pod.spec.nodeSelector[{key}] = {own}"
+            );
+            return Err(forbidden(kind, pod, &why));
+        }
+        json::member(&mut pod["spec"], "nodeSelector").insert(key.to_owned(), wanted.into());
+    }
+    let more = json::list(&scheduling["tolerations"]);
+    if !more.is_empty() {
+        let mut all = json::list(&pod["spec"]["tolerations"]).to_vec();
+        let new: Vec<Value> = more.iter().filter(|one| !all.contains(one)).cloned().collect();
+        all.extend(new);
+        json::assign(&mut pod["spec"], "tolerations", all.into());
+    }
+    Ok(())
+}

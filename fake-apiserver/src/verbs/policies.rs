@@ -1,0 +1,67 @@
+//! Where a verb has policies judge an object, under the lock: they ask nobody outside.
+
+use super::convert::{received, sent};
+use crate::admission::{Amended, Forms, Question, Scene, amend, examine};
+use crate::kinds::Kind;
+use crate::machinery::status::Status;
+use crate::store::Txn;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The forms of the objects that a question is about.
+struct Shapes<'a>(&'a Question);
+
+impl Forms for Shapes<'_> {
+    fn sent(&self, kind: &Kind, object: &Value) -> Value {
+        sent(kind, self.0.subject.is_whole(), object)
+    }
+
+    fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String> {
+        match self.0.subject.is_whole() {
+            true => received(kind, &self.0.subject.kind, before, changed),
+            false if changed.is_object() => Ok(changed),
+            false => Err("the object has become something else".to_owned()),
+        }
+    }
+}
+
+/// Has policies change the object of a question; none where there are no such policies.
+pub(super) fn changed(
+    txn: &Txn<'_>,
+    question: &Question,
+    only: Option<&BTreeSet<String>>,
+) -> Result<Option<Amended>, Status> {
+    let Some(consultation) = &txn.consultation else {
+        return Ok(None);
+    };
+    let policies = &consultation.registry.mutating_policies;
+    let Some(object) = question.object.clone().filter(|_| !policies.is_empty()) else {
+        return Ok(None);
+    };
+    let scene = Scene {
+        question,
+        requester: &consultation.requester,
+        around: txn,
+        forms: &Shapes(question),
+    };
+    amend(policies, &scene, object, only).map(Some)
+}
+
+/// Has policies look at the objects of a question; returns warnings.
+pub(super) fn judged(txn: &Txn<'_>, question: &Question) -> (Result<(), Status>, Vec<String>) {
+    let nothing = (Ok(()), Vec::new());
+    let Some(consultation) = &txn.consultation else {
+        return nothing;
+    };
+    let policies = &consultation.registry.validating_policies;
+    if policies.is_empty() {
+        return nothing;
+    }
+    let scene = Scene {
+        question,
+        requester: &consultation.requester,
+        around: txn,
+        forms: &Shapes(question),
+    };
+    examine(policies, &scene)
+}

@@ -1,0 +1,41 @@
+//! get and list of what is told when asked for: objects that nobody wrote.
+
+use super::call::{Answer, Call, ListPlan};
+use super::list::selection;
+use crate::machinery::metadata;
+use crate::machinery::status::Status;
+use crate::object::{Object, Objects};
+use crate::observe::Verb;
+use crate::store::{Snapshot, Txn};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Answers with one of the objects, or with all.
+pub(super) fn tell(txn: &Txn<'_>, objects: fn() -> Vec<Value>, call: &Call) -> Result<Answer, Status> {
+    let kind = &call.target.kind;
+    let named = |object: Value| {
+        (
+            Arc::<str>::from(metadata::text(&object, "name")),
+            Object::new(object, 0),
+        )
+    };
+    let objects: Objects = objects().into_iter().map(named).collect();
+    match call.verb {
+        Verb::Get => {
+            let found = objects.get(call.target.name()).cloned();
+            let object = found.ok_or_else(|| Status::not_found(kind.resource(), call.target.name()))?;
+            Ok(Answer::Object { code: 200, object })
+        }
+        Verb::List => {
+            let revision = txn.revision();
+            Ok(Answer::List(ListPlan {
+                kind: kind.clone(),
+                snapshot: Snapshot { objects, revision },
+                selection: selection(call)?,
+                limit: usize::MAX,
+                after: None,
+            }))
+        }
+        _ => Err(Status::method_not_allowed()),
+    }
+}

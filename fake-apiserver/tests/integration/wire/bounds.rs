@@ -1,0 +1,338 @@
+//! Bounds that admission keeps to: limit ranges, quotas, and which plugins are on.
+
+use super::client::{CONFIG_MAPS, PODS, Wire, pod};
+use super::custom::{FOOS, foo, foos, with_spec};
+use fake_apiserver::{Admission, NoPlugin, ServerOptions};
+use serde_json::{Value, json};
+
+const RANGES: &str = "/api/v1/namespaces/default/limitranges";
+const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
+const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+fn asking(name: &str, resources: Value) -> Value {
+    let mut pod = pod(name);
+    pod["spec"]["containers"][0]["resources"] = resources;
+    pod
+}
+
+fn claim(name: &str, storage: &str) -> Value {
+    let resources = json!({"requests": {"storage": storage}});
+    json!({"metadata": {"name": name}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "gold", "resources": resources,
+    }})
+}
+
+async fn refusal(wire: &Wire, path: &str, body: Value) -> String {
+    let answer = wire.post(path, body).await;
+    assert_eq!(answer.code, 403, "{}", answer.text);
+    answer.body["message"].as_str().unwrap_or_default().to_owned()
+}
+
+async fn quota(wire: &Wire, spec: Value) {
+    wire.create(QUOTAS, json!({"metadata": {"name": "q"}, "spec": spec}))
+        .await;
+}
+
+async fn used(wire: &Wire) -> Value {
+    wire.get(&format!("{QUOTAS}/q")).await.body["status"]["used"].clone()
+}
+
+#[tokio::test]
+async fn a_limit_range_gives_defaults_and_sets_bounds() {
+    let wire = Wire::start().await;
+    let limit = json!({
+        "type": "Container", "default": {"cpu": "500m"}, "defaultRequest": {"cpu": "100m"},
+        "min": {"cpu": "50m"}, "max": {"cpu": "1"}, "maxLimitRequestRatio": {"cpu": "8"},
+    });
+    let range = json!({"metadata": {"name": "r"}, "spec": {"limits": [limit]}});
+    wire.create(RANGES, range).await;
+    let made = wire.create(PODS, pod("plain")).await;
+    assert_eq!(
+        made["spec"]["containers"][0]["resources"],
+        json!({"requests": {"cpu": "100m"}, "limits": {"cpu": "500m"}})
+    );
+    assert_eq!(
+        made["metadata"]["annotations"]["kubernetes.io/limit-ranger"],
+        "LimitRanger plugin set: cpu request for container c; cpu limit for container c"
+    );
+    let said = refusal(
+        &wire,
+        PODS,
+        asking("p", json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}})),
+    )
+    .await;
+    let text = "pods \"p\" is forbidden: maximum cpu usage per Container is 1, but limit is 2";
+    assert_eq!(said, text);
+    let said = refusal(
+        &wire,
+        PODS,
+        asking(
+            "p",
+            json!({"limits": {"cpu": "100m"}, "requests": {"cpu": "10m"}}),
+        ),
+    )
+    .await;
+    let text = "pods \"p\" is forbidden: [minimum cpu usage per Container is 50m, but request is 10m, cpu max limit to \
+        request ratio per Container is 8, but provided ratio is 10.000000]";
+    assert_eq!(said, text);
+}
+
+#[tokio::test]
+async fn a_limit_range_is_about_claims_and_whole_pods_too() {
+    let wire = Wire::start().await;
+    let limits = json!([
+        {"type": "PersistentVolumeClaim", "max": {"storage": "2Gi"}}, {"type": "Pod", "max": {"memory": "1Gi"}},
+    ]);
+    wire.create(
+        RANGES,
+        json!({"metadata": {"name": "r"}, "spec": {"limits": limits}}),
+    )
+    .await;
+    let said = refusal(&wire, CLAIMS, claim("c", "3Gi")).await;
+    let text = "persistentvolumeclaims \"c\" is forbidden: maximum storage usage per PersistentVolumeClaim is 2Gi, but \
+        request is 3Gi";
+    assert_eq!(said, text);
+    let said = refusal(&wire, PODS, asking("p", json!({"limits": {"memory": "2Gi"}}))).await;
+    assert!(
+        said.ends_with("maximum memory usage per Pod is 1Gi, but limit is 2Gi"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
+    let wire = Wire::start().await;
+    wire.create(PODS, asking("before", json!({"requests": {"cpu": "250m"}})))
+        .await;
+    quota(
+        &wire,
+        json!({"hard": {"pods": "2", "cpu": "1", "count/deployments.apps": "0", "nonsense": "1"}}),
+    )
+    .await;
+    let zero = json!({"count/deployments.apps": "0", "cpu": "250m", "pods": "1"});
+    assert_eq!(used(&wire).await, zero);
+    let said = refusal(&wire, PODS, pod("silent")).await;
+    assert_eq!(
+        said,
+        "pods \"silent\" is forbidden: failed quota: q: must specify cpu for: c"
+    );
+    let said = refusal(&wire, PODS, asking("big", json!({"requests": {"cpu": "800m"}}))).await;
+    let text =
+        "pods \"big\" is forbidden: exceeded quota: q, requested: cpu=800m, used: cpu=250m, limited: cpu=1";
+    assert_eq!(said, text);
+    wire.create(PODS, asking("second", json!({"requests": {"cpu": "500m"}})))
+        .await;
+    let said = refusal(&wire, PODS, asking("third", json!({"requests": {"cpu": "1m"}}))).await;
+    let text =
+        "pods \"third\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2";
+    assert_eq!(said, text);
+    let ended = json!({"status": {"phase": "Succeeded"}});
+    wire.merge(&format!("{PODS}/second/status"), ended).await;
+    assert_eq!(used(&wire).await, zero, "what has ended uses nothing");
+    wire.delete(&format!("{PODS}/before")).await;
+    assert_eq!(used(&wire).await["pods"], "0");
+    wire.merge(
+        &format!("{QUOTAS}/q"),
+        json!({"spec": {"hard": {"configmaps": "1", "cpu": null}}}),
+    )
+    .await;
+    assert_eq!(
+        used(&wire).await,
+        json!({"configmaps": "0", "count/deployments.apps": "0", "pods": "0"})
+    );
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
+    let dry = format!("{CONFIG_MAPS}?dryRun=All");
+    assert_eq!(
+        wire.post(&dry, json!({"metadata": {"name": "b"}})).await.code,
+        403
+    );
+    assert_eq!(used(&wire).await["configmaps"], "1");
+}
+
+#[tokio::test]
+async fn a_quota_counts_claims_by_class_and_services_by_type() {
+    let wire = Wire::start().await;
+    let class = "gold.storageclass.storage.k8s.io";
+    quota(
+        &wire,
+        json!({"hard": {
+            "requests.storage": "5Gi", format!("{class}/requests.storage"): "3Gi", "services.nodeports": "1",
+            "services.loadbalancers": "0",
+        }}),
+    )
+    .await;
+    wire.create(CLAIMS, claim("a", "2Gi")).await;
+    let said = refusal(&wire, CLAIMS, claim("b", "2Gi")).await;
+    let text = format!(
+        "exceeded quota: q, requested: {class}/requests.storage=2Gi, used: {class}/requests.storage=2Gi, \
+        limited: {class}/requests.storage=3Gi"
+    );
+    assert!(said.ends_with(&text), "{said}");
+    let service = |name: &str, of: &str| json!({"metadata": {"name": name}, "spec": {"type": of, "ports": [{"port": 1}]}});
+    wire.create(SERVICES, service("a", "NodePort")).await;
+    wire.create(SERVICES, service("b", "ClusterIP")).await;
+    let grown = wire
+        .merge(&format!("{SERVICES}/b"), json!({"spec": {"type": "NodePort"}}))
+        .await;
+    assert_eq!(grown.code, 403, "{}", grown.text);
+    wire.merge(&format!("{SERVICES}/a"), json!({"spec": {"type": "ClusterIP"}}))
+        .await;
+    assert_eq!(used(&wire).await["services.nodeports"], "0");
+    refusal(&wire, SERVICES, service("c", "LoadBalancer")).await;
+}
+
+#[tokio::test]
+async fn a_quota_is_about_its_scopes() {
+    let wire = Wire::start().await;
+    let class = json!({"metadata": {"name": "high"}, "value": 10});
+    wire.create("/apis/scheduling.k8s.io/v1/priorityclasses", class)
+        .await;
+    let scope = json!({"scopeName": "PriorityClass", "operator": "In", "values": ["high"]});
+    quota(
+        &wire,
+        json!({"hard": {"pods": "1"}, "scopeSelector": {"matchExpressions": [scope]}}),
+    )
+    .await;
+    let high = |name: &str| {
+        let mut pod = pod(name);
+        pod["spec"]["priorityClassName"] = "high".into();
+        pod
+    };
+    wire.create(PODS, pod("low")).await;
+    wire.create(PODS, high("a")).await;
+    assert_eq!(used(&wire).await["pods"], "1");
+    refusal(&wire, PODS, high("b")).await;
+    wire.delete(&format!("{PODS}/a")).await;
+    wire.create(PODS, high("b")).await;
+    let terminating = json!({"hard": {"pods": "0"}, "scopes": ["Terminating"]});
+    wire.create(QUOTAS, json!({"metadata": {"name": "t"}, "spec": terminating}))
+        .await;
+    let mut short = pod("short");
+    short["spec"]["activeDeadlineSeconds"] = 5.into();
+    refusal(&wire, PODS, short).await;
+    let late = wire
+        .merge(
+            &format!("{PODS}/low"),
+            json!({"spec": {"activeDeadlineSeconds": 5}}),
+        )
+        .await;
+    assert_eq!(late.code, 403, "{}", late.text);
+}
+
+#[tokio::test]
+async fn a_pod_gets_what_its_runtime_class_says() {
+    let wire = Wire::start().await;
+    let class = json!({
+        "metadata": {"name": "vm"}, "handler": "vm", "overhead": {"podFixed": {"cpu": "10m"}},
+        "scheduling": {"nodeSelector": {"vm": "yes"}, "tolerations": [{"key": "vm", "operator": "Exists"}]},
+    });
+    wire.create("/apis/node.k8s.io/v1/runtimeclasses", class).await;
+    let mut wanted = pod("p");
+    wanted["spec"]["runtimeClassName"] = "vm".into();
+    let made = wire.create(PODS, wanted.clone()).await;
+    assert_eq!(
+        (&made["spec"]["overhead"], &made["spec"]["nodeSelector"]),
+        (&json!({"cpu": "10m"}), &json!({"vm": "yes"}))
+    );
+    assert_eq!(made["spec"]["tolerations"][0]["key"], "vm");
+    wanted["spec"]["nodeSelector"] = json!({"vm": "no"});
+    let said = refusal(&wire, PODS, wanted).await;
+    let text = "pods \"p\" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; \
+        pod.spec.nodeSelector[vm] = no";
+    assert_eq!(said, text);
+}
+
+#[tokio::test]
+async fn an_ingress_gets_the_newest_default_class_or_the_first_by_name() {
+    let wire = Wire::start().await;
+    let networking = "/apis/networking.k8s.io/v1";
+    for name in ["b", "a"] {
+        let annotations = json!({"ingressclass.kubernetes.io/is-default-class": "true"});
+        let class =
+            json!({"metadata": {"name": name, "annotations": annotations}, "spec": {"controller": "x.io/y"}});
+        wire.create(&format!("{networking}/ingressclasses"), class).await;
+    }
+    let backend = json!({"service": {"name": "s", "port": {"number": 80}}});
+    let ingress = json!({"metadata": {"name": "i"}, "spec": {"defaultBackend": backend}});
+    let made = wire
+        .create(&format!("{networking}/namespaces/default/ingresses"), ingress)
+        .await;
+    let class = made["spec"]["ingressClassName"].as_str().expect("it has one");
+    assert!(["a", "b"].contains(&class), "{class}");
+}
+
+#[tokio::test]
+async fn plugins_are_switched_by_their_names() {
+    let mut admission = Admission::of_kubernetes();
+    for name in [
+        "ResourceQuota",
+        "Priority",
+        "ServiceAccount",
+        "DefaultTolerationSeconds",
+        "PodSecurity",
+    ] {
+        admission.disable(name).expect("kube-apiserver has it");
+    }
+    admission.enable("AlwaysPullImages").expect("it is here");
+    let unknown = admission.enable("Nonsense");
+    assert_eq!(unknown, Err(NoPlugin::Unknown("Nonsense".to_owned())));
+    let missing = admission.enable("EventRateLimit");
+    assert_eq!(missing, Err(NoPlugin::Missing("EventRateLimit".to_owned())));
+    let options = ServerOptions {
+        admission,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    quota(&wire, json!({"hard": {"pods": "0"}})).await;
+    let made = wire.create(PODS, pod("p")).await;
+    let spec = &made["spec"];
+    for field in ["priority", "serviceAccountName", "tolerations"] {
+        assert_eq!(spec.get(field), None, "{field}");
+    }
+    assert_eq!(spec["containers"][0]["imagePullPolicy"], "Always");
+}
+
+#[tokio::test]
+async fn a_range_of_ports_begins_somewhere() {
+    let wire = Wire::start().await;
+    let port = json!({"endPort": 20_000});
+    let policy =
+        json!({"metadata": {"name": "n"}, "spec": {"podSelector": {}, "egress": [{"ports": [port]}]}});
+    let path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
+    let answer = wire.post(path, policy).await;
+    let text = "NetworkPolicy.networking.k8s.io \"n\" is invalid: spec.egress[0].ports[0].endPort: Invalid value: 20000: may \
+        not be specified when `port` is not specified";
+    assert_eq!((answer.code, &answer.body["message"]), (422, &json!(text)));
+}
+
+#[tokio::test]
+async fn a_quota_counts_custom_resources_and_devices() {
+    let wire = Wire::start().await;
+    foos(&wire, with_spec(json!({}))).await;
+    let devices = "gpu.deviceclass.resource.k8s.io/devices";
+    quota(
+        &wire,
+        json!({"hard": {"count/foos.example.com": "1", devices: "2"}}),
+    )
+    .await;
+    assert_eq!(
+        used(&wire).await,
+        json!({"count/foos.example.com": "0", devices: "0"})
+    );
+    wire.create(FOOS, foo("a", json!({}))).await;
+    let said = refusal(&wire, FOOS, foo("b", json!({}))).await;
+    assert!(
+        said.starts_with("foos.example.com \"b\" is forbidden: exceeded quota: q"),
+        "{said}"
+    );
+    let claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    let claim = |name: &str, count: u8| {
+        let exactly = json!({"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count});
+        let devices = json!({"requests": [{"name": "r", "exactly": exactly}]});
+        json!({"metadata": {"name": name}, "spec": {"devices": devices}})
+    };
+    wire.create(claims, claim("one", 1)).await;
+    assert_eq!(used(&wire).await[devices], "1");
+    refusal(&wire, claims, claim("two", 2)).await;
+}

@@ -1,0 +1,45 @@
+//! Lists in pages, where their state becomes too old.
+
+use super::client::{CONFIG_MAPS, Wire};
+use fake_apiserver::ServerOptions;
+use serde_json::json;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_page_that_comes_too_late_is_gone_and_the_list_goes_on_as_it_is_now() {
+    let options = ServerOptions {
+        compaction: Duration::ZERO,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    for name in ["a", "b", "c"] {
+        wire.create(CONFIG_MAPS, json!({"metadata": {"name": name}}))
+            .await;
+    }
+    let first = wire.get(&format!("{CONFIG_MAPS}?limit=1")).await.body;
+    let token = |body: &serde_json::Value| {
+        let token = body["metadata"]["continue"].as_str();
+        token.expect("there is more").to_owned()
+    };
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "d"}})).await;
+    let gone = wire
+        .get(&format!("{CONFIG_MAPS}?limit=1&continue={}", token(&first)))
+        .await;
+    assert_eq!((gone.code, &gone.body["reason"]), (410, &json!("Expired")));
+    let rest = wire
+        .get(&format!("{CONFIG_MAPS}?limit=2&continue={}", token(&gone.body)))
+        .await;
+    let items = rest.body["items"].as_array().expect("there are some");
+    let names: Vec<_> = items.iter().map(|item| &item["metadata"]["name"]).collect();
+    assert_eq!(names, ["b", "c"]);
+    assert_eq!(rest.body["metadata"]["remainingItemCount"], 1);
+    let watch = format!(
+        "{CONFIG_MAPS}?watch=1&resourceVersion={}",
+        first["metadata"]["resourceVersion"].as_str().expect("it has one")
+    );
+    assert_eq!(
+        wire.watch(&watch).await.told(1).await,
+        ["ADDED d"],
+        "watches go on"
+    );
+}

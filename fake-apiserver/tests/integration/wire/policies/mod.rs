@@ -1,0 +1,80 @@
+//! Admission policies: what they refuse, and what they make of objects.
+
+mod mutating;
+mod objects;
+mod parameters;
+mod validating;
+
+use super::client::Wire;
+use serde_json::{Value, json};
+
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+/// What a policy about deployments is about.
+fn deployments() -> Value {
+    json!({"resourceRules": [{"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+        "resources": ["deployments"]}]})
+}
+
+/// Makes a policy that refuses, about deployments where its spec does not say otherwise, and binds it.
+async fn refuses(wire: &Wire, spec: Value, binding: Value) {
+    let mut whole = json!({"matchConstraints": deployments()});
+    merge(&mut whole, spec);
+    let policies = format!("{GROUP}/validatingadmissionpolicies");
+    wire.create(
+        &policies,
+        json!({"metadata": {"name": "p.example.com"}, "spec": whole}),
+    )
+    .await;
+    let mut bound = json!({"policyName": "p.example.com", "validationActions": ["Deny"]});
+    merge(&mut bound, binding);
+    let bindings = format!("{GROUP}/validatingadmissionpolicybindings");
+    wire.create(
+        &bindings,
+        json!({"metadata": {"name": "b.example.com"}, "spec": bound}),
+    )
+    .await;
+}
+
+/// Makes a policy that changes deployments, and binds it.
+async fn changes(wire: &Wire, name: &str, spec: Value) {
+    let mut whole = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never"});
+    whole["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]);
+    merge(&mut whole, spec);
+    let policies = format!("{GROUP}/mutatingadmissionpolicies");
+    wire.create(&policies, json!({"metadata": {"name": name}, "spec": whole}))
+        .await;
+    let bindings = format!("{GROUP}/mutatingadmissionpolicybindings");
+    wire.create(
+        &bindings,
+        json!({"metadata": {"name": name}, "spec": {"policyName": name}}),
+    )
+    .await;
+}
+
+fn merge(under: &mut Value, over: Value) {
+    let Value::Object(over) = over else {
+        panic!("members are in an object");
+    };
+    under.as_object_mut().unwrap().extend(over);
+}
+
+/// A mutation by an object that is applied.
+fn apply(expression: &str) -> Value {
+    json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}})
+}
+
+/// A mutation by operations.
+fn operations(expression: &str) -> Value {
+    json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
+}
+
+fn deployment(name: &str, replicas: u32) -> Value {
+    let labels = json!({"app": name});
+    let container = json!({"name": "c", "image": "example.com/app:1"});
+    json!({"metadata": {"name": name}, "spec": {
+        "replicas": replicas, "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+    }})
+}

@@ -1,0 +1,116 @@
+//! Policies that change objects.
+
+use super::{DEPLOYMENTS, apply, changes, deployment, operations};
+use crate::wire::client::Wire;
+use serde_json::json;
+
+#[tokio::test]
+async fn an_object_is_applied() {
+    let wire = Wire::start().await;
+    let annotate = "Object{metadata: Object.metadata{annotations: {\"mutated-by\": \"admission-policy\"}}}";
+    let container = "Object{spec: Object.spec{replicas: 1337, template: Object.spec.template{spec: \
+                     Object.spec.template.spec{initContainers: [Object.spec.template.spec.initContainers{name: 'i', \
+                     image: object.spec.template.spec.containers[0].image}]}}}}";
+    changes(
+        &wire,
+        "a",
+        json!({"mutations": [apply(annotate), apply(container)]}),
+    )
+    .await;
+    let made = wire.create(DEPLOYMENTS, deployment("a", 1)).await;
+    assert_eq!(
+        made["metadata"]["annotations"],
+        json!({"mutated-by": "admission-policy"})
+    );
+    assert_eq!(made["spec"]["replicas"], 1337);
+    let init = &made["spec"]["template"]["spec"]["initContainers"][0];
+    assert_eq!(
+        (&init["name"], &init["image"]),
+        (&json!("i"), &json!("example.com/app:1"))
+    );
+    assert_eq!(init["imagePullPolicy"], "IfNotPresent", "it gets defaults");
+    let changed = wire
+        .merge(&format!("{DEPLOYMENTS}/a"), json!({"spec": {"replicas": 2}}))
+        .await;
+    assert_eq!(changed.body["spec"]["replicas"], 1337);
+}
+
+#[tokio::test]
+async fn operations_are_carried_out_unless_a_test_among_them_fails() {
+    let wire = Wire::start().await;
+    let patch = "[JSONPatch{op: 'test', path: '/spec/replicas', value: 1}, \
+                 JSONPatch{op: 'replace', path: '/spec/replicas', value: variables.wanted}, \
+                 JSONPatch{op: 'add', path: '/metadata/labels', value: {}}, \
+                 JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('example.com/a~b'), value: 'x'}]";
+    let spec = json!({
+        "variables": [{"name": "wanted", "expression": "object.spec.replicas + 4"}],
+        "mutations": [operations(patch)],
+    });
+    // A key with a tilde is no label, which validation has to say after the change.
+    changes(&wire, "a", spec).await;
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
+    assert!(
+        refused
+            .text
+            .contains("metadata.labels: Invalid value: \\\"example.com/a~b\\\""),
+        "{}",
+        refused.text
+    );
+    let made = wire.create(DEPLOYMENTS, deployment("two", 2)).await;
+    assert_eq!(
+        (&made["spec"]["replicas"], &made["metadata"]["labels"]),
+        (&json!(2), &json!(null))
+    );
+}
+
+#[tokio::test]
+async fn policies_change_objects_in_the_order_of_their_names_and_may_be_asked_again() {
+    let wire = Wire::start().await;
+    let add = |by: u32| {
+        operations(&format!(
+            "[JSONPatch{{op: 'replace', path: '/spec/replicas', value: object.spec.replicas + {by}}}]"
+        ))
+    };
+    let first = json!({"mutations": [add(1)], "reinvocationPolicy": "IfNeeded"});
+    changes(&wire, "a", first).await;
+    let second = json!({
+        "mutations": [add(10)],
+        "matchConditions": [{"name": "c", "expression": "object.metadata.name == 'both'"}],
+    });
+    changes(&wire, "b", second).await;
+    assert_eq!(
+        wire.create(DEPLOYMENTS, deployment("both", 0)).await["spec"]["replicas"],
+        12
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_has_the_words_of_the_server() {
+    let wire = Wire::start().await;
+    let atomic = "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'b'}}}}";
+    changes(&wire, "a", json!({"mutations": [apply(atomic)]})).await;
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
+    let message = "policy 'a' with binding 'a' denied request: error applying patch: invalid ApplyConfiguration: may not \
+                   mutate atomic arrays, maps or structs: .spec.selector";
+    assert_eq!((refused.code, &refused.body["message"]), (403, &json!(message)));
+    assert_eq!(refused.body["reason"], "Invalid");
+    let path = format!("{}/mutatingadmissionpolicies/a", super::GROUP);
+    let unknown = json!([apply("Object{spec: Object.spec{nothing: 1}}")]);
+    assert_eq!(
+        wire.merge(&path, json!({"spec": {"mutations": unknown}}))
+            .await
+            .code,
+        200
+    );
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
+    assert!(
+        refused
+            .text
+            .contains(".spec.nothing: field not declared in schema"),
+        "{}",
+        refused.text
+    );
+    wire.merge(&path, json!({"spec": {"failurePolicy": "Ignore"}}))
+        .await;
+    wire.create(DEPLOYMENTS, deployment("a", 1)).await;
+}

@@ -1,0 +1,93 @@
+//! Parameters of policies.
+
+use super::{DEPLOYMENTS, GROUP, deployment, refuses};
+use crate::wire::client::{CONFIG_MAPS, Wire};
+use crate::wire::custom::{DEFINITIONS, definition, with_spec};
+use serde_json::{Value, json};
+
+fn spec(kind: &Value) -> Value {
+    json!({
+        "paramKind": kind,
+        "validations": [{
+            "expression": "params == null || object.spec.replicas <= int(params.data.most)",
+            "messageExpression": "'at most ' + params.data.most",
+        }],
+    })
+}
+
+fn config_maps() -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap"})
+}
+
+fn limit(name: &str, most: &str) -> Value {
+    json!({"metadata": {"name": name, "labels": {"limits": "yes"}}, "data": {"most": most}})
+}
+
+#[tokio::test]
+async fn a_parameter_is_named_in_the_namespace_of_the_request() {
+    let wire = Wire::start().await;
+    let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
+    refuses(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
+    let why =
+        "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction";
+    assert!(refused.text.contains(why), "{}", refused.text);
+    wire.create(CONFIG_MAPS, limit("limit", "2")).await;
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
+    assert!(refused.text.contains("at most 2"), "{}", refused.text);
+    wire.merge(&format!("{CONFIG_MAPS}/limit"), json!({"data": {"most": "3"}}))
+        .await;
+    wire.create(DEPLOYMENTS, deployment("a", 3)).await;
+}
+
+#[tokio::test]
+async fn all_selected_parameters_count() {
+    let wire = Wire::start().await;
+    let reference = json!({
+        "selector": {"matchLabels": {"limits": "yes"}}, "namespace": "default", "parameterNotFoundAction": "Allow",
+    });
+    refuses(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
+    wire.create(DEPLOYMENTS, deployment("none", 9)).await;
+    wire.create(CONFIG_MAPS, limit("five", "5")).await;
+    wire.create(CONFIG_MAPS, limit("two", "2")).await;
+    for (replicas, code) in [(2, 201), (4, 422), (6, 422)] {
+        let answer = wire
+            .post(DEPLOYMENTS, deployment(&format!("d{replicas}"), replicas))
+            .await;
+        assert_eq!(answer.code, code, "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn parameters_may_be_custom_resources_that_have_to_be_there() {
+    let wire = Wire::start().await;
+    let kind = json!({"apiVersion": "example.com/v1", "kind": "Foo"});
+    let spec = json!({
+        "paramKind": kind,
+        "validations": [{"expression": "object.spec.replicas <= params.spec.most"}],
+    });
+    let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
+    refuses(&wire, spec, json!({"paramRef": reference})).await;
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
+    let message = "deployments.apps \"a\" is forbidden: ValidatingAdmissionPolicy 'p.example.com' denied request: failed \
+                   to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Foo'";
+    assert_eq!(refused.body["message"], message);
+    let version = with_spec(json!({"most": {"type": "integer"}}));
+    wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
+    let path = "/apis/example.com/v1/namespaces/default/foos";
+    let object = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "limit"}, "spec": {"most": 2}});
+    wire.create(path, object).await;
+    assert_eq!(wire.post(DEPLOYMENTS, deployment("a", 3)).await.code, 422);
+    wire.create(DEPLOYMENTS, deployment("a", 2)).await;
+}
+
+#[tokio::test]
+async fn without_a_reference_there_is_nothing_in_params() {
+    let wire = Wire::start().await;
+    refuses(&wire, spec(&config_maps()), json!({})).await;
+    wire.create(DEPLOYMENTS, deployment("a", 9)).await;
+    let bindings = format!("{GROUP}/validatingadmissionpolicybindings/b.example.com");
+    let wrong =
+        json!({"spec": {"paramRef": {"name": "x", "selector": {}, "parameterNotFoundAction": "Deny"}}});
+    assert_eq!(wire.merge(&bindings, wrong).await.code, 422);
+}

@@ -1,0 +1,295 @@
+//! Policies that refuse.
+
+use super::{DEPLOYMENTS, GROUP, deployment, refuses};
+use crate::wire::client::{CONFIG_MAPS, Wire};
+use crate::wire::custom::{DEFINITIONS, definition, with_spec};
+use serde_json::{Value, json};
+
+const DENIED: &str = "ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com' denied request";
+
+#[tokio::test]
+async fn a_refusal_has_the_words_of_the_server() {
+    let wire = Wire::start().await;
+    let validations = json!([
+        {"expression": "object.spec.replicas > 1",
+            "messageExpression": "'wants replicas > 1, got ' + string(object.spec.replicas)"},
+        {"expression": "object.metadata.name != 'named'", "message": "not that name", "reason": "Forbidden"},
+        {"expression": "namespaceObject.metadata.name == 'default'"},
+        {"expression": "!has(object.metadata.annotations)", "messageExpression": "'broken ' + object.spec.replicas"},
+    ]);
+    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    let text = |name: &str, why: &str| format!("deployments.apps {name:?} is forbidden: {DENIED}: {why}");
+    let mut annotated = deployment("annotated", 2);
+    annotated["metadata"]["annotations"] = json!({"a": "b"});
+    for (object, code, reason, message) in [
+        (
+            deployment("one", 1),
+            422,
+            "Invalid",
+            text("one", "wants replicas > 1, got 1"),
+        ),
+        (
+            deployment("named", 2),
+            403,
+            "Forbidden",
+            text("named", "not that name"),
+        ),
+        (
+            annotated,
+            422,
+            "Invalid",
+            text(
+                "annotated",
+                "failed expression: !has(object.metadata.annotations)",
+            ),
+        ),
+    ] {
+        let refused = wire.post(DEPLOYMENTS, object).await;
+        assert_eq!(
+            (refused.code, &refused.body["reason"]),
+            (code, &json!(reason)),
+            "{}",
+            refused.text
+        );
+        assert_eq!(refused.body["message"], message);
+        assert_eq!(refused.body["details"]["kind"], "deployments");
+        let cause = refused.body["details"]["causes"][0]["message"].as_str().unwrap();
+        assert!(cause.starts_with(DENIED), "{cause}");
+    }
+    wire.create(DEPLOYMENTS, deployment("fine", 2)).await;
+    let refused = wire
+        .merge(&format!("{DEPLOYMENTS}/fine"), json!({"spec": {"replicas": 1}}))
+        .await;
+    assert_eq!(refused.code, 422);
+    let sets = "/apis/apps/v1/namespaces/default/replicasets";
+    wire.create(sets, deployment("other", 1)).await;
+}
+
+#[tokio::test]
+async fn variables_are_computed_from_those_before_them() {
+    let wire = Wire::start().await;
+    let spec = json!({
+        "variables": [
+            {"name": "replicas", "expression": "object.spec.replicas"},
+            {"name": "odd", "expression": "variables.replicas % 2 == 1"},
+            {"name": "broken", "expression": "object.spec.nothing.here"},
+        ],
+        "validations": [
+            {"expression": "variables.replicas > 1"},
+            {"expression": "variables.odd || object.metadata.name == 'even'"},
+            {"expression": "object.metadata.name != 'uses' || variables.broken == 'x'"},
+        ],
+    });
+    refuses(&wire, spec, json!({})).await;
+    wire.create(DEPLOYMENTS, deployment("three", 3)).await;
+    assert_eq!(wire.post(DEPLOYMENTS, deployment("one", 1)).await.code, 422);
+    assert_eq!(wire.post(DEPLOYMENTS, deployment("four", 4)).await.code, 422);
+    let refused = wire.post(DEPLOYMENTS, deployment("uses", 3)).await;
+    assert!(
+        refused
+            .text
+            .contains("composited variable \\\"broken\\\" fails to evaluate"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn what_is_done_is_up_to_the_binding() {
+    let wire = Wire::start().await;
+    let validations = json!([{"expression": "object.spec.replicas > 1", "message": "too few"}]);
+    refuses(
+        &wire,
+        json!({"validations": validations}),
+        json!({"validationActions": ["Warn", "Audit"]}),
+    )
+    .await;
+    let made = wire.post(DEPLOYMENTS, deployment("one", 1)).await;
+    assert_eq!(made.code, 201);
+    let told = "299 - \"Validation failed for ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com': too few\"";
+    assert_eq!(made.headers["warning"], told);
+}
+
+#[tokio::test]
+async fn nothing_holds_without_a_binding_and_everything_at_once_with_one() {
+    let wire = Wire::start().await;
+    let validations = json!([{"expression": "false", "message": "never"}]);
+    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    assert_eq!(wire.post(DEPLOYMENTS, deployment("a", 1)).await.code, 422);
+    let local = wire.server.client("local");
+    let mut object = deployment("a", 1);
+    object["apiVersion"] = "apps/v1".into();
+    object["kind"] = "Deployment".into();
+    object["metadata"]["namespace"] = "default".into();
+    assert_eq!(
+        local.create(object).unwrap_err().code,
+        422,
+        "clients in the process are judged, too"
+    );
+    wire.delete(&format!(
+        "{GROUP}/validatingadmissionpolicybindings/b.example.com"
+    ))
+    .await;
+    wire.create(DEPLOYMENTS, deployment("a", 1)).await;
+}
+
+#[tokio::test]
+async fn selectors_exclusions_conditions_and_bindings_narrow_what_is_judged() {
+    let wire = Wire::start().await;
+    let spec = json!({
+        "matchConstraints": {
+            "resourceRules": [{"operations": ["CREATE"], "apiGroups": ["*"], "apiVersions": ["*"],
+                "resources": ["configmaps", "secrets"]}],
+            "excludeResourceRules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+                "resources": ["configmaps"], "resourceNames": ["free"]}],
+        },
+        "matchConditions": [
+            {"name": "named", "expression": "object.metadata.name != 'skipped'"},
+            {"name": "may", "expression": "authorizer.requestResource.check('create').allowed()"},
+        ],
+        "validations": [{"expression": "false"}],
+    });
+    let selector = json!({"matchResources": {"objectSelector": {"matchLabels": {"judged": "yes"}}}});
+    refuses(&wire, spec, selector).await;
+    let object = |name: &str, label: &str| json!({"metadata": {"name": name, "labels": {"judged": label}}});
+    for (name, label, code) in [
+        ("a", "yes", 422),
+        ("b", "no", 201),
+        ("free", "yes", 201),
+        ("skipped", "yes", 201),
+    ] {
+        assert_eq!(
+            wire.post(CONFIG_MAPS, object(name, label)).await.code,
+            code,
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_evaluated_refuses_unless_failures_are_ignored() {
+    let wire = Wire::start().await;
+    let validations = json!([{"expression": "object.spec.nothing.here == 'x'"}]);
+    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
+    let why = "expression 'object.spec.nothing.here == 'x'' resulted in error: no such key: nothing";
+    let message = format!("deployments.apps \"a\" is forbidden: {DENIED}: {why}");
+    assert_eq!((refused.code, &refused.body["message"]), (422, &json!(message)));
+    let path = format!("{GROUP}/validatingadmissionpolicies/p.example.com");
+    wire.merge(&path, json!({"spec": {"failurePolicy": "Ignore"}}))
+        .await;
+    wire.create(DEPLOYMENTS, deployment("a", 1)).await;
+}
+
+#[tokio::test]
+async fn deletions_are_judged_by_the_old_object() {
+    let wire = Wire::start().await;
+    let validations = json!([{
+        "expression": "request.operation != 'DELETE' || oldObject.spec.replicas == 0", "message": "still in use",
+    }]);
+    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    wire.create(DEPLOYMENTS, deployment("a", 1)).await;
+    wire.create(DEPLOYMENTS, deployment("b", 0)).await;
+    let refused = wire.delete(&format!("{DEPLOYMENTS}/a")).await;
+    assert!(refused.text.contains("still in use"), "{}", refused.text);
+    assert_eq!(wire.delete(&format!("{DEPLOYMENTS}/b")).await.code, 200);
+    assert_eq!(wire.delete(DEPLOYMENTS).await.code, 422);
+}
+
+#[tokio::test]
+async fn expressions_are_checked_against_the_types_that_they_are_about() {
+    let wire = Wire::start().await;
+    let policies = format!("{GROUP}/validatingadmissionpolicies");
+    let make = |name: &str, validations: Value| {
+        json!({"metadata": {"name": name}, "spec": {"matchConstraints": super::deployments(),
+            "validations": validations}})
+    };
+    let fine = make("fine", json!([{"expression": "object.spec.replicas > 1"}]));
+    wire.create(&policies, fine).await;
+    let found = wire.get(&format!("{policies}/fine")).await.body;
+    assert_eq!(
+        found["status"],
+        json!({"observedGeneration": 1, "typeChecking": {}})
+    );
+    let confused = make(
+        "confused",
+        json!([
+            {"expression": "object.spec.replicas > '1'",
+                "messageExpression": "'wants replicas > 1, got ' + object.spec.replicas"},
+            {"expression": "object.spec.missing < 10"},
+        ]),
+    );
+    wire.create(&policies, confused).await;
+    let found = wire.get(&format!("{policies}/confused")).await.body;
+    let warnings = found["status"]["typeChecking"]["expressionWarnings"]
+        .as_array()
+        .unwrap();
+    let told: Vec<(&str, &str)> = warnings
+        .iter()
+        .map(|warning| {
+            (
+                warning["fieldRef"].as_str().unwrap(),
+                warning["warning"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    for ((at, warning), (place, part)) in told.iter().zip([
+        (
+            "spec.validations[0].expression",
+            "found no matching overload for '_>_' applied to '(int, string)'",
+        ),
+        (
+            "spec.validations[0].messageExpression",
+            "found no matching overload for '_+_' applied to '(string, int)'",
+        ),
+        ("spec.validations[1].expression", "undefined field 'missing'"),
+    ]) {
+        assert_eq!(*at, place);
+        assert!(
+            warning.starts_with("apps/v1, Kind=Deployment: compilation failed: ERROR: <input>:1:"),
+            "{warning}"
+        );
+        assert!(warning.contains(part), "{warning}");
+    }
+    assert_eq!(told.len(), 3);
+}
+
+#[tokio::test]
+async fn expressions_are_checked_against_custom_resources_too() {
+    let wire = Wire::start().await;
+    let version = with_spec(json!({"replicas": {"type": "integer"}}));
+    wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
+    let policies = format!("{GROUP}/validatingadmissionpolicies");
+    let rules = json!([{"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["foos"]}]);
+    let make = |name: &str, validations: Value| {
+        json!({"metadata": {"name": name}, "spec": {"matchConstraints": {"resourceRules": rules},
+            "validations": validations}})
+    };
+    wire.create(
+        &policies,
+        make("fine", json!([{"expression": "object.spec.replicas > 1"}])),
+    )
+    .await;
+    let found = wire.get(&format!("{policies}/fine")).await.body;
+    assert_eq!(found["status"]["typeChecking"], json!({}));
+    let validations = json!([
+        {"expression": "object.spec.replicas > '1'"},
+        {"expression": "object.spec.maxRetries < 10"},
+    ]);
+    wire.create(&policies, make("confused", validations)).await;
+    let found = wire.get(&format!("{policies}/confused")).await.body;
+    let warnings = found["status"]["typeChecking"]["expressionWarnings"]
+        .as_array()
+        .unwrap();
+    for (warning, part) in warnings.iter().zip([
+        "found no matching overload for '_>_' applied to '(int, string)'",
+        "undefined field 'maxRetries'",
+    ]) {
+        let told = warning["warning"].as_str().unwrap();
+        assert!(
+            told.starts_with("example.com/v1, Kind=Foo: ") && told.contains(part),
+            "{told}"
+        );
+    }
+    assert_eq!(warnings.len(), 2);
+}

@@ -1,0 +1,180 @@
+//! A webhook for tests: it answers reviews as it is told, over TLS, and keeps what it was asked.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::net::TcpListener;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+/// What a webhook does with a review that comes for a path.
+type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
+
+/// A running webhook.
+pub(crate) struct Hook {
+    pub(crate) address: SocketAddr,
+    /// The certificate of its authority, as configurations hold it.
+    pub(crate) authority: String,
+    asked: Arc<Mutex<Vec<Value>>>,
+    connections: Arc<AtomicUsize>,
+    task: AbortHandle,
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Hook {
+    /// Starts a webhook; `answer` makes the whole answer.
+    pub(crate) async fn raw(answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
+        Self::serve(signed(), Arc::new(answer)).await
+    }
+
+    async fn serve((acceptor, authority): (TlsAcceptor, String), answer: Arc<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, asked) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
+        let (kept, connections) = (asked.clone(), Arc::new(AtomicUsize::new(0)));
+        let count = connections.clone();
+        let task = tokio::spawn(async move {
+            // Connections end with it.
+            let mut tasks = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                stream.set_nodelay(true).unwrap();
+                let (acceptor, answer, kept) = (acceptor.clone(), answer.clone(), kept.clone());
+                count.fetch_add(1, Ordering::Relaxed);
+                tasks.spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else {
+                        return;
+                    };
+                    let service = service_fn(|request| respond(request, &answer, &kept));
+                    let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                    drop(served.await);
+                });
+            }
+        });
+        Self {
+            address,
+            authority,
+            asked,
+            connections,
+            task: task.abort_handle(),
+        }
+    }
+
+    /// The same with a certificate that no authority has signed.
+    pub(crate) async fn self_signed(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
+        Self::serve(
+            own(),
+            Arc::new(move |_: &str, review: &Value| responded(review, &answer)),
+        )
+        .await
+    }
+
+    /// Starts a webhook; `answer` makes the response to a request of admission, but for the uid.
+    pub(crate) async fn start(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
+        Self::raw(move |_, review| responded(review, &answer)).await
+    }
+
+    /// Where it is, as configurations hold it.
+    pub(crate) fn client(&self, path: &str) -> Value {
+        json!({"url": format!("https://{}{path}", self.address), "caBundle": self.authority})
+    }
+
+    /// How many connections were made to it.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// What it was asked so far.
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        self.asked.lock().clone()
+    }
+
+    /// The requests of admission that it was asked about.
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        let asked = self.asked().into_iter();
+        asked.map(|mut review| review["request"].take()).collect()
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    answer: &Arc<Answer>,
+    kept: &Mutex<Vec<Value>>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    kept.lock().push(review.clone());
+    let answered = answer(&path, &review);
+    let code = answered["httpCode"].as_u64().unwrap_or(200);
+    let mut response = Response::new(Full::from(answered.to_string()));
+    if answered["close"] == true {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    *response.status_mut() = u16::try_from(code).unwrap().try_into().unwrap();
+    Ok(response)
+}
+
+/// A response to a review.
+fn responded(review: &Value, answer: &impl Fn(&Value) -> Value) -> Value {
+    let mut response = answer(&review["request"]);
+    response["uid"] = review["request"]["uid"].clone();
+    json!({"kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response})
+}
+
+/// A certificate that an authority has signed, and the authority.
+fn signed() -> (TlsAcceptor, String) {
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let server = server().signed_by(&key, &authority).unwrap();
+    (acceptor(&server, &key), STANDARD.encode(authority.pem()))
+}
+
+/// A certificate that is its own authority.
+fn own() -> (TlsAcceptor, String) {
+    let key = KeyPair::generate().unwrap();
+    let server = server().self_signed(&key).unwrap();
+    (acceptor(&server, &key), STANDARD.encode(server.pem()))
+}
+
+fn server() -> CertificateParams {
+    CertificateParams::new(["127.0.0.1", "hook.default.svc"].map(str::to_owned)).unwrap()
+}
+
+fn acceptor(certificate: &Certificate, key: &KeyPair) -> TlsAcceptor {
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A patch, as responses hold it.
+pub(crate) fn patch(operations: &Value) -> Value {
+    json!({"allowed": true, "patchType": "JSONPatch", "patch": STANDARD.encode(operations.to_string())})
+}

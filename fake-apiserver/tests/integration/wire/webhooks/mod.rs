@@ -1,0 +1,60 @@
+//! Webhooks of admission: who is asked about what, and what becomes of the answers.
+
+mod configurations;
+mod custom;
+mod mutating;
+mod reaching;
+mod validating;
+
+use super::client::Wire;
+use super::webhook_server::Hook;
+use serde_json::{Value, json};
+
+const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+
+/// A webhook that is asked about all writes of config maps, with members of its own.
+fn hook(name: &str, client: Value, own: Value) -> Value {
+    let rule =
+        json!({"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]});
+    let mut hook = json!({
+        "name": format!("{name}.example.com"), "clientConfig": {}, "rules": [rule], "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    });
+    hook["clientConfig"] = client;
+    let Value::Object(own) = own else {
+        panic!("members are in an object");
+    };
+    for (member, value) in own {
+        hook[member] = value;
+    }
+    hook
+}
+
+/// Registers webhooks.
+async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
+    wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
+        .await;
+}
+
+/// Registers one webhook that looks at config maps.
+async fn looks(wire: &Wire, hook_server: &Hook, own: Value) {
+    let hooks = vec![hook("looks", hook_server.client("/look"), own)];
+    register(wire, VALIDATING, "looks", hooks).await;
+}
+
+/// Registers one webhook that changes config maps.
+async fn changes(wire: &Wire, hook_server: &Hook, own: Value) {
+    let hooks = vec![hook("changes", hook_server.client("/change"), own)];
+    register(wire, MUTATING, "changes", hooks).await;
+}
+
+fn config_map(name: &str, data: Value) -> Value {
+    let mut object = json!({"metadata": {"name": name}});
+    object["data"] = data;
+    object
+}
+
+fn denied(message: &str) -> Value {
+    json!({"allowed": false, "status": {"message": message}})
+}

@@ -1,0 +1,233 @@
+//! Webhooks that change objects.
+
+use super::{MUTATING, VALIDATING, changes, config_map, hook, register};
+use crate::wire::client::{CONFIG_MAPS, PODS, Wire, pod};
+use crate::wire::webhook_server::{Hook, patch};
+use serde_json::{Value, json};
+
+fn add(path: &str, value: &str) -> Value {
+    patch(&json!([{"op": "add", "path": path, "value": value}]))
+}
+
+#[tokio::test]
+async fn an_object_is_written_as_webhooks_have_made_it() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|request| match request["operation"] == "DELETE" {
+        true => json!({"allowed": true}),
+        false => add("/data/stamp", "1"),
+    })
+    .await;
+    changes(&wire, &server, json!({})).await;
+    let made = wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
+    assert_eq!(made["data"], json!({"k": "v", "stamp": "1"}));
+    let path = format!("{CONFIG_MAPS}/a");
+    let changed = wire
+        .merge(&path, json!({"data": {"stamp": null, "more": "2"}}))
+        .await;
+    assert_eq!(changed.body["data"], json!({"k": "v", "stamp": "1", "more": "2"}));
+    let applied =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"own": "1"}});
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let path = format!("{CONFIG_MAPS}/b?fieldManager=me");
+    let applied = wire.send("PATCH", &path, &apply, applied.to_string()).await;
+    assert_eq!(applied.body["data"], json!({"own": "1", "stamp": "1"}));
+    let created = &server.requests()[0];
+    assert!(
+        created["object"]["metadata"]["uid"].is_null(),
+        "it is not prepared yet"
+    );
+}
+
+#[tokio::test]
+async fn webhooks_are_asked_in_the_order_of_names_and_see_each_other() {
+    let wire = Wire::start().await;
+    let server = Hook::raw(|path, review| {
+        let seen = review["request"]["object"]["data"]["seen"]
+            .as_str()
+            .unwrap_or_default();
+        let mut response = add("/data/seen", &format!("{seen}{}", &path[1..]));
+        response["uid"] = review["request"]["uid"].clone();
+        json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response})
+    })
+    .await;
+    let one = |name: &str| hook(name, server.client(&format!("/{name}")), json!({}));
+    register(&wire, MUTATING, "b", vec![one("z"), one("y")]).await;
+    register(&wire, MUTATING, "a", vec![one("x")]).await;
+    let made = wire
+        .create(CONFIG_MAPS, config_map("a", json!({"seen": ""})))
+        .await;
+    assert_eq!(made["data"]["seen"], "xzy");
+}
+
+#[tokio::test]
+async fn a_webhook_is_asked_again_if_it_wants_to_and_somebody_has_changed_the_object() {
+    let wire = Wire::start().await;
+    let server = Hook::raw(|path, review| {
+        let (name, data) = (&path[1..], &review["request"]["object"]["data"]);
+        let count = data[name].as_str().map_or(0, str::len);
+        let mut response = add(&format!("/data/{name}"), &"i".repeat(count + 1));
+        if review["request"]["name"] == "still" {
+            response = json!({"allowed": true});
+        }
+        response["uid"] = review["request"]["uid"].clone();
+        json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response})
+    })
+    .await;
+    let one = |name: &str, again: &str| {
+        hook(
+            name,
+            server.client(&format!("/{name}")),
+            json!({"reinvocationPolicy": again}),
+        )
+    };
+    let hooks = vec![
+        one("first", "IfNeeded"),
+        one("second", "Never"),
+        one("third", "IfNeeded"),
+    ];
+    register(&wire, MUTATING, "all", hooks).await;
+    let made = wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
+    assert_eq!(
+        made["data"],
+        json!({"k": "v", "first": "ii", "second": "i", "third": "i"})
+    );
+    wire.create(CONFIG_MAPS, config_map("still", json!({"k": "v"})))
+        .await;
+    assert_eq!(server.asked().len(), 4 + 3);
+}
+
+#[tokio::test]
+async fn what_a_webhook_adds_gets_defaults_and_is_judged() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|request| {
+        let name = match request["name"] == "bad" {
+            true => "Not_A_Name",
+            false => "added",
+        };
+        let container = json!({"name": name, "image": "example.com/init:1"});
+        patch(&json!([{"op": "add", "path": "/spec/initContainers", "value": [container]}]))
+    })
+    .await;
+    let rules =
+        json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]);
+    changes(&wire, &server, json!({"rules": rules})).await;
+    let made = wire.create(PODS, pod("good")).await;
+    let added = &made["spec"]["initContainers"][0];
+    assert_eq!(
+        (&added["name"], &added["imagePullPolicy"]),
+        (&json!("added"), &json!("IfNotPresent"))
+    );
+    assert_eq!(added["terminationMessagePolicy"], "File");
+    let refused = wire.post(PODS, pod("bad")).await;
+    assert_eq!(refused.code, 422);
+    assert!(
+        refused.text.contains("spec.initContainers[0].name"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn those_who_look_see_what_others_have_changed() {
+    let wire = Wire::start().await;
+    let server = Hook::raw(|path, review| {
+        let seen = review["request"]["object"]["data"]["stamp"] == "1";
+        let mut response = match path {
+            "/change" => add("/data/stamp", "1"),
+            _ => json!({"allowed": seen}),
+        };
+        response["uid"] = review["request"]["uid"].clone();
+        json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response})
+    })
+    .await;
+    changes(&wire, &server, json!({})).await;
+    register(
+        &wire,
+        VALIDATING,
+        "looks",
+        vec![hook("looks", server.client("/look"), json!({}))],
+    )
+    .await;
+    wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
+}
+
+#[tokio::test]
+async fn a_patch_that_fits_nothing_is_a_failure() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|request| match request["operation"] == "DELETE" {
+        true => add("/data/x", "1"),
+        false => patch(&json!([{"op": "remove", "path": "/data/none/deep"}])),
+    })
+    .await;
+    wire.create(CONFIG_MAPS, config_map("old", json!({}))).await;
+    changes(&wire, &server, json!({})).await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    assert_eq!(
+        (refused.code, &refused.body["reason"]),
+        (500, &json!("InternalError"))
+    );
+    let refused = wire.delete(&format!("{CONFIG_MAPS}/old")).await;
+    let text = "Internal error occurred: admission webhook \"changes.example.com\" attempted to modify the object, which \
+                is not supported for this operation";
+    assert_eq!(refused.body["message"], text);
+}
+
+#[tokio::test]
+async fn other_versions_of_the_same_objects_count_unless_only_exact_ones_do() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|_| json!({"allowed": true})).await;
+    let scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+    let rules = json!([{"operations": ["CREATE"], "apiGroups": ["autoscaling"], "apiVersions": ["v1"],
+        "resources": ["horizontalpodautoscalers"]}]);
+    changes(
+        &wire,
+        &server,
+        json!({"rules": rules, "matchPolicy": "Equivalent"}),
+    )
+    .await;
+    let exact = hook(
+        "exact",
+        server.client("/exact"),
+        json!({"rules": rules, "matchPolicy": "Exact"}),
+    );
+    register(&wire, MUTATING, "exact", vec![exact]).await;
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}});
+    wire.create(scalers, json!({"metadata": {"name": "a"}, "spec": spec}))
+        .await;
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(requests[0]["kind"]["version"], "v1");
+    assert_eq!(requests[0]["requestKind"]["version"], "v2");
+    assert_eq!(requests[0]["object"]["apiVersion"], "autoscaling/v1");
+}
+
+#[tokio::test]
+async fn bodies_of_subresources_are_changed_and_stay_what_they_are() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|request| match request["name"].as_str() {
+        Some("spoilt") => patch(&json!([{"op": "replace", "path": "", "value": []}])),
+        Some("odd") => patch(&json!([{"op": "add", "path": "/spec", "value": "none"}])),
+        _ => patch(&json!([{"op": "add", "path": "/target/name", "value": "other"}])),
+    })
+    .await;
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    for name in ["spoilt", "odd"] {
+        wire.create(accounts, json!({"metadata": {"name": name}})).await;
+    }
+    wire.create(PODS, pod("p")).await;
+    let rules = json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+        "resources": ["pods/binding", "serviceaccounts/token"]}]);
+    changes(&wire, &server, json!({"rules": rules})).await;
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+    wire.create(&format!("{PODS}/p/binding"), binding).await;
+    assert_eq!(
+        wire.get(&format!("{PODS}/p")).await.body["spec"]["nodeName"],
+        "other"
+    );
+    for (name, code) in [("spoilt", 500), ("odd", 400)] {
+        let refused = wire
+            .post(&format!("{accounts}/{name}/token"), json!({"spec": {}}))
+            .await;
+        assert_eq!(refused.code, code, "{}", refused.text);
+    }
+}

@@ -1,0 +1,270 @@
+//! How webhooks are reached, and what a failure to ask them means.
+
+use super::{VALIDATING, config_map, denied, hook, looks, register};
+use crate::wire::client::{CONFIG_MAPS, Wire};
+use crate::wire::webhook_server::Hook;
+use fake_apiserver::ServerOptions;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_condition_without_a_value_refuses_unless_failures_are_ignored() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|_| denied("seen")).await;
+    let condition = json!([{"name": "broken", "expression": "object.data.missing == 'x'"}]);
+    looks(&wire, &server, json!({"matchConditions": condition})).await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
+    let text = "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in error: no such key: \
+                missing";
+    assert_eq!((refused.code, &refused.body["message"]), (403, &json!(text)));
+    let path = format!("{VALIDATING}/looks");
+    let ignoring = json!([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]);
+    let json_patch = [("content-type", "application/json-patch+json")];
+    wire.send("PATCH", &path, &json_patch, ignoring.to_string()).await;
+    wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
+    assert!(server.asked().is_empty());
+}
+
+#[tokio::test]
+async fn failures_to_ask_refuse_or_are_ignored() {
+    let wire = Wire::start().await;
+    let gone = {
+        let server = Hook::start(|_| json!({"allowed": true})).await;
+        server.client("/look")
+    };
+    let address = gone["url"]
+        .as_str()
+        .unwrap()
+        .trim_start_matches("https://")
+        .trim_end_matches("/look");
+    register(
+        &wire,
+        VALIDATING,
+        "gone",
+        vec![hook("gone", gone.clone(), json!({}))],
+    )
+    .await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    let text = format!(
+        "Internal error occurred: failed calling webhook \"gone.example.com\": failed to call webhook: Post \
+         \"https://{address}/look?timeout=10s\": dial tcp {address}: connect: connection refused"
+    );
+    assert_eq!((refused.code, &refused.body["message"]), (500, &json!(text)));
+    assert_eq!(refused.body["reason"], "InternalError");
+    wire.delete(&format!("{VALIDATING}/gone")).await;
+    let ignored = json!({"failurePolicy": "Ignore"});
+    register(&wire, VALIDATING, "gone", vec![hook("gone", gone, ignored)]).await;
+    wire.create(CONFIG_MAPS, config_map("a", json!({}))).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_a_failure() {
+    let wire = Wire::start().await;
+    let server = Hook::raw(|path, review| {
+        let uid = &review["request"]["uid"];
+        match path {
+            "/other" => json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+                "response": {"uid": "other", "allowed": true}}),
+            "/empty" => json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}),
+            "/untyped" => json!({"response": {"uid": uid, "allowed": true}}),
+            "/patched" => json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+                "response": {"uid": uid, "allowed": true, "patch": "W10=", "patchType": "JSONPatch"}}),
+            _ => json!({"httpCode": 404}),
+        }
+    })
+    .await;
+    for (path, told) in [
+        (
+            "/other",
+            "received invalid webhook response: expected response.uid=",
+        ),
+        (
+            "/empty",
+            "received invalid webhook response: webhook response was absent",
+        ),
+        (
+            "/untyped",
+            "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=",
+        ),
+        ("/patched", "validating webhook may not return response.patch"),
+        (
+            "/none",
+            "failed to call webhook: the server could not find the requested resource",
+        ),
+    ] {
+        let hooks = vec![hook("odd", server.client(path), json!({}))];
+        register(&wire, VALIDATING, "odd", hooks).await;
+        let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+        assert!(refused.text.contains(told), "{path}: {}", refused.text);
+        wire.delete(&format!("{VALIDATING}/odd")).await;
+    }
+}
+
+#[tokio::test]
+async fn only_servers_that_the_bundle_trusts_are_asked() {
+    let wire = Wire::start().await;
+    let (server, other) = (
+        Hook::start(|_| json!({"allowed": true})).await,
+        Hook::start(|_| json!({"allowed": true})).await,
+    );
+    for bundle in [json!(""), json!(other.authority)] {
+        let mut client = server.client("/look");
+        client["caBundle"] = bundle;
+        register(
+            &wire,
+            VALIDATING,
+            "distrusted",
+            vec![hook("distrusted", client, json!({}))],
+        )
+        .await;
+        let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+        let told = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+        assert!(refused.text.contains(told), "{}", refused.text);
+        wire.delete(&format!("{VALIDATING}/distrusted")).await;
+    }
+}
+
+#[tokio::test]
+async fn dry_runs_are_refused_where_a_webhook_has_side_effects() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|request| match request["dryRun"] == true {
+        true => denied("dry"),
+        false => json!({"allowed": true}),
+    })
+    .await;
+    looks(&wire, &server, json!({"sideEffects": "NoneOnDryRun"})).await;
+    let refused = wire
+        .post(&format!("{CONFIG_MAPS}?dryRun=All"), config_map("a", json!({})))
+        .await;
+    assert!(
+        refused.text.contains("denied the request: dry"),
+        "{}",
+        refused.text
+    );
+    wire.create(CONFIG_MAPS, config_map("a", json!({}))).await;
+}
+
+#[tokio::test]
+async fn a_service_leads_to_its_endpoints_or_to_where_the_options_say() {
+    let server = Hook::start(|_| denied("found")).await;
+    let service = json!({"service": {"namespace": "default", "name": "hook", "path": "/look"},
+        "caBundle": server.authority});
+    let hooks = || vec![hook("serves", service.clone(), json!({}))];
+    let by_options = ServerOptions {
+        services: [("default/hook".to_owned(), server.address)].into(),
+        ..Default::default()
+    };
+    let wire = Wire::with(by_options, None).await;
+    register(&wire, VALIDATING, "serves", hooks()).await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    assert!(
+        refused.text.contains("denied the request: found"),
+        "{}",
+        refused.text
+    );
+
+    let wire = Wire::start().await;
+    register(&wire, VALIDATING, "serves", hooks()).await;
+    let told = |why: &str| {
+        format!(
+            "Internal error occurred: failed calling webhook \"serves.example.com\": failed to call webhook: Post \
+             \"https://hook.default.svc:443/look?timeout=10s\": {why}"
+        )
+    };
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    assert_eq!(refused.body["message"], told("service \"hook\" not found"));
+    let ports = json!([{"port": 443, "targetPort": 8443, "protocol": "TCP"}]);
+    let object = json!({"metadata": {"name": "hook"}, "spec": {"ports": ports, "selector": {"a": "b"}}});
+    wire.create("/api/v1/namespaces/default/services", object).await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    assert_eq!(
+        refused.body["message"],
+        told("no endpoints available for service \"hook\"")
+    );
+    let slice = json!({
+        "metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}}, "addressType": "IPv4",
+        "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": true}}],
+        "ports": [{"name": "", "port": server.address.port(), "protocol": "TCP"}],
+    });
+    wire.create(
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        slice,
+    )
+    .await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    assert!(
+        refused.text.contains("denied the request: found"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn an_answer_is_waited_for_as_long_as_the_webhook_wants() {
+    let wire = Wire::start().await;
+    // It takes connections, and never says anything.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = silent.local_addr().unwrap();
+    let client = json!({"url": format!("https://{address}/look")});
+    let hooks = vec![hook("silent", client, json!({"timeoutSeconds": 1}))];
+    register(&wire, VALIDATING, "silent", hooks).await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    let text = format!(
+        "Internal error occurred: failed calling webhook \"silent.example.com\": failed to call webhook: Post \
+         \"https://{address}/look?timeout=1s\": context deadline exceeded"
+    );
+    assert_eq!((refused.code, &refused.body["message"]), (500, &json!(text)));
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_in_the_bundle_itself_is_trusted() {
+    let wire = Wire::start().await;
+    let server = Hook::self_signed(|_| denied("reached")).await;
+    register(
+        &wire,
+        VALIDATING,
+        "own",
+        vec![hook("own", server.client("/look"), json!({}))],
+    )
+    .await;
+    let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+    assert!(
+        refused.text.contains("denied the request: reached"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn the_first_version_of_reviews_that_is_known_is_sent() {
+    let wire = Wire::start().await;
+    let server = Hook::raw(
+        |_, review| json!({"response": {"allowed": review["apiVersion"] == "admission.k8s.io/v1beta1"}}),
+    );
+    let server = server.await;
+    let versions = json!({"admissionReviewVersions": ["v9", "v1beta1", "v1"]});
+    let hooks = vec![hook("older", server.client("/look"), versions)];
+    register(&wire, VALIDATING, "older", hooks).await;
+    wire.create(CONFIG_MAPS, config_map("a", json!({}))).await;
+}
+
+#[tokio::test]
+async fn connections_are_used_again_unless_the_webhook_closes_them() {
+    let wire = Wire::start().await;
+    for (close, connections) in [(false, 1), (true, 3)] {
+        let server = Hook::raw(move |_, review| {
+            let response = json!({"uid": review["request"]["uid"], "allowed": true});
+            json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response, "close": close})
+        })
+        .await;
+        looks(&wire, &server, json!({})).await;
+        for name in ["a", "b", "c"] {
+            wire.create(
+                CONFIG_MAPS,
+                config_map(&format!("{name}-{connections}"), json!({})),
+            )
+            .await;
+        }
+        assert_eq!(server.connections(), connections);
+        wire.delete(&format!("{VALIDATING}/looks")).await;
+    }
+}

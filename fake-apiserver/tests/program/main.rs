@@ -1,0 +1,358 @@
+//! The program with kube-apiserver's command line, as envtest and scripts call it.
+
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kube::Client;
+use kube::api::{Api, ListParams, PostParams};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+};
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_fake-apiserver");
+
+/// An authority for clients.
+struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "clients");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(
+            CertifiedIssuer::self_signed(
+                params,
+                KeyPair::generate().expect("the machine of the test has what it takes"),
+            )
+            .expect("the machine of the test has what it takes"),
+        )
+    }
+
+    /// Certificate and key of a user, in PEM.
+    fn user(&self, name: &str, groups: &[&str]) -> (String, String) {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        for group in groups {
+            params.distinguished_name.push(DnType::OrganizationName, *group);
+        }
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().expect("the machine of the test has what it takes");
+        let made = params
+            .signed_by(&key, &self.0)
+            .expect("the machine of the test has what it takes");
+        (made.pem(), key.serialize_pem())
+    }
+}
+
+/// The line in which a program says where it is.
+fn first_line(child: &mut Child) -> String {
+    let told = child
+        .stderr
+        .take()
+        .expect("the machine of the test has what it takes");
+    let mut lines = BufReader::new(told).lines();
+    let line = lines.next().expect("it says where it is");
+    line.expect("the machine of the test has what it takes")
+}
+
+/// A running program.
+struct Running {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Running {
+    fn start(folder: &Path, flags: &[&str]) -> Self {
+        let mut child = Command::new(PROGRAM)
+            .args([
+                "--secure-port=0",
+                "--authorization-mode=RBAC",
+                "--etcd-servers=http://127.0.0.1:1",
+            ])
+            .arg(format!("--cert-dir={}", folder.display()))
+            .arg(format!("--client-ca-file={}", folder.join("ca.crt").display()))
+            .args(flags)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the machine of the test has what it takes");
+        let line = first_line(&mut child);
+        let address = line.strip_prefix("Serving securely on ").expect("it serves");
+        Self {
+            address: address
+                .parse()
+                .expect("the machine of the test has what it takes"),
+            child,
+        }
+    }
+
+    fn client(&self, folder: &Path, user: Option<&(String, String)>) -> Client {
+        use base64::Engine;
+        let encoded = |pem: &String| base64::engine::general_purpose::STANDARD.encode(pem);
+        let mut config = kube::Config::new(
+            format!("https://{}", self.address)
+                .parse()
+                .expect("the machine of the test has what it takes"),
+        );
+        let chain =
+            std::fs::read(folder.join("apiserver.crt")).expect("the machine of the test has what it takes");
+        let trusted = rustls_pem(&chain);
+        config.root_cert = Some(trusted);
+        config.auth_info.client_certificate_data = user.map(|(certificate, _)| encoded(certificate));
+        config.auth_info.client_key_data = user.map(|(_, key)| encoded(key).into());
+        Client::try_from(config).expect("the machine of the test has what it takes")
+    }
+
+    /// Asks for the end, as envtest does, and waits for it.
+    fn end(mut self) -> Option<i32> {
+        let asked = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .expect("the machine of the test has what it takes");
+        assert!(asked.success());
+        self.child
+            .wait()
+            .expect("the machine of the test has what it takes")
+            .code()
+    }
+}
+
+/// The certificates of a file, as kube takes them.
+fn rustls_pem(text: &[u8]) -> Vec<Vec<u8>> {
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject;
+    let all = CertificateDer::pem_slice_iter(text);
+    all.map(|one| one.expect("the machine of the test has what it takes").to_vec())
+        .collect()
+}
+
+fn folder_with(authority: &Authority) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("the machine of the test has what it takes");
+    std::fs::write(folder.path().join("ca.crt"), authority.0.pem())
+        .expect("the machine of the test has what it takes");
+    folder
+}
+
+async fn text(client: &Client, path: &str) -> Result<String, u16> {
+    let request = hyper::Request::get(path)
+        .body(Vec::new())
+        .expect("the machine of the test has what it takes");
+    client.request_text(request).await.map_err(|error| match error {
+        kube::Error::Api(status) => status.code,
+        other => panic!("{other}"),
+    })
+}
+
+#[tokio::test]
+async fn users_come_with_certificates_and_objects_outlive_the_program() {
+    let authority = Authority::new();
+    let folder = folder_with(&authority);
+    let folder = folder.path();
+    let snapshot = format!("--snapshot={}", folder.join("objects.json").display());
+    let flags = [
+        &*snapshot,
+        "--allow-privileged=true",
+        "--service-cluster-ip-range=10.1.0.0/24",
+        "--disable-admission-plugins=ServiceAccount",
+    ];
+    let running = Running::start(folder, &flags);
+    let nobody = running.client(folder, None);
+    for path in ["/healthz", "/readyz", "/livez"] {
+        assert_eq!(text(&nobody, path).await, Ok("ok".to_owned()), "{path}");
+    }
+    assert_eq!(text(&nobody, "/api/v1/nodes").await, Err(403));
+    let guest = running.client(folder, Some(&authority.user("guest", &[])));
+    assert_eq!(text(&guest, "/api/v1/nodes").await, Err(403));
+    let stranger = Authority::new().user("admin", &["system:masters"]);
+    let stranger = running.client(folder, Some(&stranger));
+    assert_eq!(text(&stranger, "/api/v1/nodes").await, Err(401));
+    let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
+    let own = Api::<Service>::default_namespaced(admin.clone());
+    let own = own
+        .get("kubernetes")
+        .await
+        .expect("the machine of the test has what it takes");
+    assert_eq!(
+        own.spec
+            .expect("the machine of the test has what it takes")
+            .cluster_ip
+            .as_deref(),
+        Some("10.1.0.1")
+    );
+    let maps = Api::<ConfigMap>::default_namespaced(admin);
+    let map = serde_json::from_value(json!({"metadata": {"name": "kept"}, "data": {"a": "b"}}))
+        .expect("the machine of the test has what it takes");
+    let made = maps
+        .create(&PostParams::default(), &map)
+        .await
+        .expect("the machine of the test has what it takes");
+    assert_eq!(running.end(), Some(0));
+
+    let running = Running::start(folder, &flags);
+    let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
+    let maps = Api::<ConfigMap>::default_namespaced(admin);
+    let found = maps
+        .get("kept")
+        .await
+        .expect("the machine of the test has what it takes");
+    assert_eq!((found.uid_of(), found.data), (made.uid_of(), made.data));
+    assert_eq!(
+        maps.list(&ListParams::default())
+            .await
+            .expect("the machine of the test has what it takes")
+            .items
+            .len(),
+        1
+    );
+    assert_eq!(running.end(), Some(0));
+}
+
+#[tokio::test]
+async fn a_certificate_that_was_granted_makes_a_user() {
+    let authority = Authority::new();
+    let folder = folder_with(&authority);
+    let folder = folder.path();
+    std::fs::write(folder.join("ca.key"), authority.0.key().serialize_pem())
+        .expect("the machine of the test has what it takes");
+    let files = ["cert", "key"].map(|what| {
+        let file = folder.join(if what == "cert" { "ca.crt" } else { "ca.key" });
+        format!("--cluster-signing-{what}-file={}", file.display())
+    });
+    let running = Running::start(folder, &[&files[0], &files[1]]);
+    let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
+    let key = KeyPair::generate().expect("the machine of the test has what it takes");
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:masters");
+    params.distinguished_name.push(DnType::CommonName, "newcomer");
+    let request = params.serialize_request(&key).and_then(|request| request.pem());
+    let request = request.expect("the machine of the test has what it takes");
+    use base64::Engine;
+    let encoding = &base64::engine::general_purpose::STANDARD;
+    let requests = Api::<CertificateSigningRequest>::all(admin);
+    let spec = json!({
+        "request": encoding.encode(request), "signerName": "kubernetes.io/kube-apiserver-client",
+        "usages": ["client auth"],
+    });
+    let request = serde_json::from_value(json!({"metadata": {"name": "r"}, "spec": spec}));
+    let request = request.expect("it is well formed");
+    let mut made = requests
+        .create(&PostParams::default(), &request)
+        .await
+        .expect("it is accepted");
+    let condition = json!({"type": "Approved", "status": "True", "reason": "x", "message": "y"});
+    made.status = serde_json::from_value(json!({"conditions": [condition]})).expect("it is well formed");
+    let granted = requests
+        .replace_subresource("approval", "r", &PostParams::default(), &made)
+        .await;
+    granted.expect("it is accepted");
+    let signed = requests.get("r").await.expect("it is there").status;
+    let signed = signed
+        .and_then(|status| status.certificate)
+        .expect("it is signed");
+    let certificate = String::from_utf8(signed.0).expect("it is PEM");
+    let newcomer = running.client(folder, Some(&(certificate, key.serialize_pem())));
+    assert!(text(&newcomer, "/api/v1/nodes").await.is_ok());
+    running.end();
+}
+
+trait Uid {
+    fn uid_of(&self) -> Option<String>;
+}
+
+impl Uid for ConfigMap {
+    fn uid_of(&self) -> Option<String> {
+        self.metadata.uid.clone()
+    }
+}
+
+fn run(words: &[&str]) -> Output {
+    Command::new(PROGRAM)
+        .args(words)
+        .output()
+        .expect("the machine of the test has what it takes")
+}
+
+#[test]
+fn flags_are_those_of_kube_apiserver() {
+    let help = run(&["--help"]);
+    let listed = String::from_utf8(help.stdout).expect("the machine of the test has what it takes");
+    assert!(help.status.success() && listed.contains("--secure-port string"));
+    assert!(
+        !listed.contains("insecure-port"),
+        "envtest takes that for an old server"
+    );
+    for (words, text) in [
+        (["--x"], "Error: unknown flag: --x\n"),
+        (["--insecure-port=0"], "Error: unknown flag: --insecure-port\n"),
+        (
+            ["--enable-admission-plugins=Nonsense"],
+            "Error: enable-admission-plugins plugin \"Nonsense\" is unknown\n",
+        ),
+        (
+            ["--client-ca-file=/nowhere/ca.crt"],
+            "Error: /nowhere/ca.crt: No such file or directory (os error 2); name a file that can be read\n",
+        ),
+    ] {
+        let refused = Command::new(PROGRAM)
+            .args(["--secure-port=0"])
+            .args(words)
+            .output()
+            .expect("the machine of the test has what it takes");
+        assert_eq!(refused.status.code(), Some(1), "{words:?}");
+        assert_eq!(
+            String::from_utf8(refused.stderr).expect("the machine of the test has what it takes"),
+            text
+        );
+    }
+}
+
+#[tokio::test]
+async fn by_the_name_of_etcd_it_says_that_it_is_well() {
+    let folder = tempfile::tempdir().expect("the machine of the test has what it takes");
+    let program = folder.path().join("etcd");
+    std::fs::hard_link(PROGRAM, &program)
+        .or_else(|_| std::fs::copy(PROGRAM, &program).map(drop))
+        .expect("the machine of the test has what it takes");
+    let help = Command::new(&program)
+        .arg("--help")
+        .output()
+        .expect("the machine of the test has what it takes");
+    assert!(
+        String::from_utf8(help.stdout)
+            .expect("the machine of the test has what it takes")
+            .contains("--unsafe-no-fsync")
+    );
+    let mut child = Command::new(&program)
+        .args([
+            "--listen-client-urls=http://127.0.0.1:0",
+            "--unsafe-no-fsync",
+            "--data-dir=x",
+        ])
+        .arg("--listen-peer-urls=http://localhost:0")
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the machine of the test has what it takes");
+    let line = first_line(&mut child);
+    let address = line
+        .strip_prefix("Serving client traffic on ")
+        .expect("it serves");
+    let config = kube::Config::new(
+        format!("http://{address}")
+            .parse()
+            .expect("the machine of the test has what it takes"),
+    );
+    let client = Client::try_from(config).expect("the machine of the test has what it takes");
+    let health = text(&client, "/health")
+        .await
+        .expect("the machine of the test has what it takes");
+    assert_eq!(health, r#"{"health":"true","reason":""}"#);
+    child.kill().expect("the machine of the test has what it takes");
+    child.wait().expect("the machine of the test has what it takes");
+}

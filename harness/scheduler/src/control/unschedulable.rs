@@ -1,0 +1,85 @@
+//! The pods that wait for a change of the cluster, by what kept each of them from being placed and by the claims that they use: in a burst
+//! thousands wait at a time, and nearly every change concerns few of them or none.
+//!
+//! Which change helps against what is said by [`super::hints`].
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::cycle::Blocker;
+use crate::objects::{ObjectKey, Pod};
+
+/// Pods by their UIDs.
+type Pods = BTreeMap<String, Arc<Pod>>;
+
+/// The waiting pods.
+#[derive(Debug, Default)]
+pub(super) struct Unschedulable {
+    by_blocker: BTreeMap<Blocker, Pods>,
+    by_claim: HashMap<ObjectKey, BTreeSet<String>>,
+}
+
+/// Which of the pods that one blocker keeps back a change may help.
+pub(super) enum Helped<'a> {
+    Nobody,
+    Everybody,
+    /// Those that use one of these claims.
+    UsersOf(Vec<&'a ObjectKey>),
+    /// Those for which this holds.
+    Those(Box<dyn Fn(&Pod) -> bool + 'a>),
+}
+
+impl Unschedulable {
+    pub(super) fn insert(&mut self, pod: &Arc<Pod>, blockers: &BTreeSet<Blocker>) {
+        for blocker in blockers {
+            let pods = self.by_blocker.entry(blocker.clone()).or_default();
+            pods.insert(pod.uid.clone(), Arc::clone(pod));
+        }
+        for volume in &pod.volumes {
+            let users = self.by_claim.entry(volume.claim.clone()).or_default();
+            users.insert(pod.uid.clone());
+        }
+    }
+
+    pub(super) fn remove(&mut self, pod: &Pod, blockers: &BTreeSet<Blocker>) {
+        for blocker in blockers {
+            if let Some(pods) = self.by_blocker.get_mut(blocker) {
+                pods.remove(&pod.uid);
+                if pods.is_empty() {
+                    self.by_blocker.remove(blocker);
+                }
+            }
+        }
+        for volume in &pod.volumes {
+            if let Some(users) = self.by_claim.get_mut(&volume.claim) {
+                users.remove(&pod.uid);
+                if users.is_empty() {
+                    self.by_claim.remove(&volume.claim);
+                }
+            }
+        }
+    }
+
+    /// The UIDs of all pods that a change may help.
+    pub(super) fn helped<'a>(&self, by: impl Fn(&Blocker) -> Helped<'a>) -> BTreeSet<String> {
+        let mut helped = BTreeSet::new();
+        for (blocker, pods) in &self.by_blocker {
+            match by(blocker) {
+                Helped::Nobody => {}
+                Helped::Everybody => helped.extend(pods.keys().cloned()),
+                Helped::UsersOf(claims) => {
+                    let users = claims
+                        .iter()
+                        .filter_map(|claim| self.by_claim.get(*claim))
+                        .flatten();
+                    helped.extend(users.filter(|uid| pods.contains_key(*uid)).cloned());
+                }
+                Helped::Those(are_helped) => {
+                    let found = pods.iter().filter(|(_, pod)| are_helped(pod));
+                    helped.extend(found.map(|(uid, _)| uid.clone()));
+                }
+            }
+        }
+        helped
+    }
+}

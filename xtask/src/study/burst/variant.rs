@@ -1,0 +1,153 @@
+//! What differs from run to run of the burst, and the scenario of each. Knows no result.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::Burst;
+use crate::study::journal::CAPACITIES;
+
+/// Bytes of each volume.
+const CLAIM: u64 = 1 << 30;
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variant {
+    pub(super) name: &'static str,
+    /// The same in a sentence.
+    pub(super) meaning: &'static str,
+    volumes: bool,
+    tracked: bool,
+    scored: bool,
+    /// An extender that reserves whole disks.
+    extender: bool,
+    /// Slots of each node for every slot that is asked for.
+    room: u64,
+    /// How often the publisher asks the driver.
+    pub(super) poll: Duration,
+    /// How long figures take from the API server to the scheduler.
+    lag: Option<&'static str>,
+}
+
+impl Variant {
+    const fn new(name: &'static str, meaning: &'static str) -> Self {
+        Self {
+            name,
+            meaning,
+            volumes: true,
+            tracked: true,
+            scored: false,
+            extender: false,
+            room: 1,
+            poll: Duration::from_secs(60),
+            lag: None,
+        }
+    }
+}
+
+pub(super) const TRACKED: &str = "tracked";
+pub(super) const UNTRACKED: &str = "untracked";
+pub(super) const SCORED: &str = "scored";
+pub(super) const EXTENDER: &str = "extender";
+pub(super) const LATE: &str = "late";
+pub(super) const ROOMY: &str = "roomy";
+pub(super) const ROOMY_UNTRACKED: &str = "roomy-untracked";
+pub(super) const PLAIN: &str = "plain";
+pub(super) const PLAIN_UNTRACKED: &str = "plain-untracked";
+
+/// All of them. The first two are those of the KEP.
+pub(super) const VARIANTS: [Variant; 10] = [
+    Variant::new(TRACKED, "room for exactly these pods, with capacity tracking"),
+    Variant {
+        tracked: false,
+        ..Variant::new(UNTRACKED, "the same room, without capacity tracking")
+    },
+    Variant {
+        scored: true,
+        ..Variant::new(SCORED, "tracked, and nodes are scored by their room")
+    },
+    Variant {
+        tracked: false,
+        extender: true,
+        ..Variant::new(EXTENDER, "untracked, and a scheduler extender reserves disks")
+    },
+    Variant {
+        poll: Duration::from_secs(1),
+        ..Variant::new("polled", "tracked, and the driver is asked every second")
+    },
+    Variant {
+        lag: Some("2s"),
+        ..Variant::new(LATE, "tracked, and figures reach the scheduler after two seconds")
+    },
+    Variant {
+        room: 2,
+        ..Variant::new(ROOMY, "tracked, with room for twice as many")
+    },
+    Variant {
+        tracked: false,
+        room: 2,
+        ..Variant::new(ROOMY_UNTRACKED, "untracked, with room for twice as many")
+    },
+    Variant {
+        volumes: false,
+        ..Variant::new(PLAIN, "pods without volumes, tracked")
+    },
+    Variant {
+        volumes: false,
+        tracked: false,
+        ..Variant::new(PLAIN_UNTRACKED, "pods without volumes, untracked")
+    },
+];
+
+/// The scenario of a variant: everything is published, and then all pods are created at once.
+pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
+    let nodes: Vec<String> = (0..burst.nodes).map(|number| format!("n{number}")).collect();
+    let room = variant.room * burst.slots;
+    let storage = |node: &String| {
+        let disks = (0..room).map(|number| (format!("d{number}"), CLAIM.into()));
+        let storage = match variant.extender {
+            // What an extender reserves is a disk.
+            true => json!({"devices": disks.collect::<Map<_, _>>()}),
+            false => json!({"capacity": room * CLAIM}),
+        };
+        (node.clone(), storage)
+    };
+    let backend: Map<_, _> = nodes.iter().map(storage).collect();
+    let volumes = match variant.volumes {
+        true => json!([{"class": "fast", "size": CLAIM}]),
+        false => json!([]),
+    };
+    let pods =
+        (0..burst.pods()).map(|number| json!({"pod": {"name": format!("p{number}"), "ephemeral": volumes}}));
+    let slow = variant
+        .lag
+        .map(|lag| json!({"fault": {"api": format!("watch {CAPACITIES}"), "by": "scheduler", "lag": lag}}));
+    let extenders = match variant.extender {
+        true => json!([{"name": "reserver", "reserves": true}]),
+        false => json!([]),
+    };
+    json!({
+        "id": "study/burst",
+        "title": variant.name,
+        "cluster": {
+            "roles": ["publisher", "scheduler"],
+            "driver": {"storageCapacity": variant.tracked},
+            "publisher": {"metadata": variant.extender, "strictTopology": true},
+            "scheduler": {"scoring": variant.scored},
+            "extenders": extenders,
+            "nodes": nodes,
+            "classes": ["fast"],
+            "backend": backend,
+        },
+        "steps": [
+            {"id": "published", "expect": [{
+                "count": {"of": {"write": format!("create {CAPACITIES}")}, "min": burst.nodes},
+                "within": "60s", "why": "the burst begins with everything published",
+            }]},
+            {"id": "burst", "do": slow.into_iter().chain(pods).collect::<Vec<_>>(), "expect": [{
+                "count": {"of": {"request": "create pods/binding", "code": "201"}, "min": burst.pods()},
+                "within": format!("{}s", burst.budget), "why": "to the last pod",
+            }]},
+        ],
+    })
+}
