@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, MetricsFact, What};
+use crate::journal::{AnswerFact, CallFact, Change, CommitFact, DiscoveryFact, Fact, MetricsFact, What};
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
 use crate::scenario::Role;
 
@@ -73,6 +73,8 @@ pub(crate) struct ClusterState {
     made: BTreeSet<String>,
     /// What the driver answered the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
+    /// What discovery last said, by resource, with the fact.
+    served: BTreeMap<String, (u64, DiscoveryFact)>,
     /// The metrics as they were last read, with the fact.
     metrics: Option<(u64, MetricsFact)>,
 }
@@ -88,6 +90,10 @@ impl ClusterState {
             What::Answer(answer) => {
                 self.answers
                     .insert(answer.name.clone(), (fact.seq, answer.clone()));
+            }
+            What::Discovery(discovery) => {
+                self.served
+                    .insert(discovery.resource.clone(), (fact.seq, discovery.clone()));
             }
             What::Metrics(metrics) => self.metrics = Some((fact.seq, metrics.clone())),
             _ => {}
@@ -204,6 +210,11 @@ impl ClusterState {
     /// What the driver answered the harness under a name, with the number of the fact.
     pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
         self.answers.get(name)
+    }
+
+    /// What discovery last said of a resource, with the number of the fact.
+    pub(crate) fn served(&self, resource: &str) -> Option<&(u64, DiscoveryFact)> {
+        self.served.get(resource)
     }
 
     /// The metrics as they were last read, with the number of the fact.

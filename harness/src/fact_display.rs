@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use capacity_types::quantity::format_bytes;
 
 use crate::journal::{
-    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, MetricsFact, ProcessEvent,
-    RequestFact, What,
+    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, DiscoveryFact, ExtenderFact, Fact, MetricsFact,
+    ProcessEvent, RequestFact, What,
 };
 
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
-        What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) => "api",
+        What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) | What::Discovery(_) => "api",
         What::Call(_) | What::Answer(_) => "csi",
         What::Process(_) | What::Log(_) => "sut",
         What::Extender(_) => "ext",
@@ -51,6 +51,7 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Call(call) => format_call(call),
         What::Answer(answer) => format_answer(answer),
         What::Extender(question) => format_question(question),
+        What::Discovery(discovery) => format_discovery(discovery),
         What::Metrics(metrics) => format_metrics(metrics),
         What::Log(log) => format!("{} logs: {}", log.client, log.line),
         What::Process(process) => match &process.event {
@@ -76,6 +77,15 @@ fn format_question(question: &ExtenderFact) -> String {
         (None, _) => "OK".to_owned(),
     };
     format!("{extender}: {verb} {pod} on {nodes} → {answer}")
+}
+
+fn format_discovery(discovery: &DiscoveryFact) -> String {
+    let versions = match &discovery.error {
+        Some(error) => error.clone(),
+        None if discovery.versions.is_empty() => "not served".to_owned(),
+        None => discovery.versions.join(", "),
+    };
+    format!("discovery: {} → {versions}", discovery.resource)
 }
 
 /// Of each program, what it tells of the series that the case reads.

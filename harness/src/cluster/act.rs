@@ -120,6 +120,7 @@ impl Cluster {
                 self.local.patch_merge(&at("csinodes", None, node), merge).await?;
             }
             Action::CsiCall(call) => self.call(plan, call).await?,
+            Action::Discover(resource) => self.discover(resource).await,
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);

@@ -7,6 +7,7 @@ mod address;
 mod api;
 mod attach;
 mod controllers;
+mod discover;
 mod driver;
 mod driver_spec;
 mod endpoint;

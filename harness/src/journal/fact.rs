@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::services::{AnswerFact, CallFact, ExtenderFact, MetricsFact};
+use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, MetricsFact};
 use crate::scenario::Role;
 
 /// One observed thing.
@@ -60,6 +60,8 @@ pub enum What {
     Answer(AnswerFact),
     /// An extender answered the scheduler.
     Extender(ExtenderFact),
+    /// The harness has asked the API server what it serves.
+    Discovery(DiscoveryFact),
     /// The harness has read metrics.
     Metrics(MetricsFact),
     /// A system under test started or ended.

@@ -22,7 +22,9 @@ pub use fact::{
     ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
     LagFact, LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
-pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, MetricsFact, PlacedVolume, Reading};
+pub use services::{
+    AnswerFact, CallDetails, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, PlacedVolume, Reading,
+};
 
 /// An append-only list of facts that wakes its readers at each new one.
 #[derive(Clone)]

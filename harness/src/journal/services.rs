@@ -89,6 +89,19 @@ pub struct ExtenderFact {
     pub error: Option<String>,
 }
 
+/// What discovery said of one resource.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscoveryFact {
+    /// The resource with its group, such as `csistoragecapacities.storage.k8s.io`.
+    pub resource: String,
+    /// The versions in which it is served, the preferred one first.
+    pub versions: Vec<String>,
+    /// Why discovery said nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 /// What was read of metrics at one moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

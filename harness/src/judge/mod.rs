@@ -12,6 +12,7 @@ mod objects;
 mod pattern;
 mod predicate;
 mod rows;
+mod served;
 mod settled;
 mod specification;
 mod summary;

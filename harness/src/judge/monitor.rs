@@ -319,7 +319,7 @@ impl<'p> Monitor<'p> {
             return matches!(what, What::Metrics(_));
         }
         match what {
-            What::Commit(_) | What::StepActed(_) | What::Answer(_) => true,
+            What::Commit(_) | What::StepActed(_) | What::Answer(_) | What::Discovery(_) => true,
             // What there is in the driver counts, and who runs.
             What::Call(_) | What::Process(_) => matches!(self.expect.predicate, Predicate::Specification),
             _ => false,
@@ -328,11 +328,13 @@ impl<'p> Monitor<'p> {
 
     /// Whether all answers are there that decide: answers do not change once the questions are put. Published objects do.
     fn has_other_answer(&self, fact: &Fact) -> bool {
-        let Predicate::Answers(wanted) = &self.expect.predicate else {
-            return false;
-        };
         let is_acted = matches!(fact.what, What::StepActed(_));
-        is_acted && !names_of(wanted).contains(PUBLISHED)
+        is_acted
+            && match &self.expect.predicate {
+                Predicate::Answers(wanted) => !names_of(wanted).contains(PUBLISHED),
+                Predicate::Served(_) => true,
+                _ => false,
+            }
     }
 
     fn start_holding(&mut self, view: View<'_>, fact: &Fact) {

@@ -28,6 +28,7 @@ pub(super) fn evaluate(plan: &Plan, cluster: &ClusterState, predicate: &Predicat
             .flat_map(|(at, want)| objects::rows(cluster, at, want))
             .collect(),
         Predicate::Answers(wanted) => super::answers::rows(plan, cluster, wanted),
+        Predicate::Served(wanted) => super::served::rows(cluster, wanted),
         Predicate::Metrics(list) => super::metrics::rows(cluster, list),
         Predicate::Refusal(pods) => pods
             .iter()

@@ -42,6 +42,8 @@ pub enum Subject {
         /// The figure.
         figure: String,
     },
+    /// A resource that the API server may serve.
+    Resource(String),
     /// A sum of series in the metrics of a role, or of the API server.
     Metric {
         /// Whose metrics.
@@ -73,6 +75,7 @@ impl Subject {
             Subject::Pod(name) => vec![format!("pod {name}")],
             Subject::Claim(name) => vec![format!("claim {name}")],
             Subject::Answer { answer, figure } => vec![answer.clone(), figure.clone()],
+            Subject::Resource(name) => vec![name.clone(), "(versions)".to_owned()],
             Subject::Metric { of, series } => vec![of.as_str().to_owned(), series.clone()],
             Subject::Object { resource, name } => vec![format!("{resource} {name}")],
             Subject::Number { selection, .. } => vec![selection.clone(), "(number)".to_owned()],

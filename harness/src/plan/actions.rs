@@ -40,6 +40,10 @@ impl Scope<'_> {
             ActionSpec::Csi(spec) => self.script(spec),
             ActionSpec::Uncsi(id) => self.unscript(id),
             ActionSpec::Ask(spec) => self.csi_call(spec),
+            ActionSpec::Discover(resource) => Ok(vec![(
+                Action::Discover(resource.parse()?),
+                format!("ask in which versions {resource} is served"),
+            )]),
             ActionSpec::Mount(pod) => Ok(vec![(
                 Action::Mount(pod.clone()),
                 format!("the kubelet publishes the volumes of pod {pod}"),

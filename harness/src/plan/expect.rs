@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Bound;
 use super::bound;
+use super::group_resource::GroupResource;
 use super::pattern::{Pattern, pattern};
 use crate::exposition::Series;
 use crate::scenario::{
@@ -51,7 +52,7 @@ impl Expect {
             Predicate::Refusal(_) | Predicate::Never { .. } | Predicate::Specification => true,
             Predicate::Count(count) => count.max.is_some(),
             Predicate::Metrics(list) => list.iter().any(|metric| !metric.want.only_grow()),
-            Predicate::Answers(_) | Predicate::Ends(_) | Predicate::Order(_) => false,
+            Predicate::Answers(_) | Predicate::Served(_) | Predicate::Ends(_) | Predicate::Order(_) => false,
         }
     }
 }
@@ -71,6 +72,8 @@ pub enum Predicate {
     Refusal(BTreeMap<String, String>),
     /// Figures that the driver answered, by the name of the answer.
     Answers(BTreeMap<String, AnswerSpec>),
+    /// The versions in which the API server serves resources, the preferred one first.
+    Served(BTreeMap<GroupResource, Vec<String>>),
     /// What metrics say.
     Metrics(Vec<Metric>),
     /// Words with which a role ends by itself in the step.
@@ -206,6 +209,7 @@ pub(super) fn expect(
         Predicate::Never { .. }
             | Predicate::Count(_)
             | Predicate::Order(_)
+            | Predicate::Served(_)
             | Predicate::Metrics(_)
             | Predicate::Ends(_)
     );
@@ -261,6 +265,7 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         spec.answers
             .clone()
             .map(|answers| Ok(Predicate::Answers(answers))),
+        spec.served.as_ref().map(served),
         spec.metrics.as_ref().map(metrics),
         spec.ends.clone().map(|roles| Ok(Predicate::Ends(roles))),
         spec.never.as_ref().map(|of| never(of, segments)),
@@ -274,8 +279,7 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         }),
     ];
     let mut given = candidates.into_iter().flatten();
-    let one_of =
-        "capacities, placement, claims, objects, refusal, answers, metrics, ends, never, count, order";
+    let one_of = "capacities, placement, claims, objects, refusal, answers, served, metrics, ends, never, count, order";
     match (given.next(), given.next()) {
         (Some(only), None) => only,
         (None, _) => Err(format!("an expectation needs one of {one_of}")),
@@ -323,6 +327,17 @@ fn objects(spec: &ObjectSpec) -> Objects {
         fields: spec.fields.clone(),
         count: spec.count,
     }
+}
+
+fn served(spec: &BTreeMap<String, Vec<String>>) -> Result<Predicate, String> {
+    let mut wanted = BTreeMap::new();
+    for (text, versions) in spec {
+        wanted.insert(text.parse()?, versions.clone());
+    }
+    if wanted.is_empty() {
+        return Err("`served` names no resource, so it could not fail; name one".to_owned());
+    }
+    Ok(Predicate::Served(wanted))
 }
 
 fn metrics(spec: &BTreeMap<Speaker, BTreeMap<String, Short<Amounts>>>) -> Result<Predicate, String> {

@@ -12,6 +12,7 @@ mod expect;
 mod fault;
 mod features;
 mod grants;
+mod group_resource;
 mod known;
 mod metrics;
 mod modelled;
@@ -40,6 +41,7 @@ pub use expect::{Count, Expect, Metric, Objects, Place, Predicate, Row, Rows};
 pub use features::{Feature, feature};
 pub use grants::Grants;
 pub(crate) use grants::group_of;
+pub use group_resource::GroupResource;
 pub use pattern::{CallPattern, Pattern, PatternKind};
 pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;
@@ -227,6 +229,8 @@ pub enum Action {
     Unscript(String),
     /// Call the driver.
     CsiCall(CsiCall),
+    /// Ask the API server in which versions it serves a resource.
+    Discover(GroupResource),
     /// Publish the volumes of a pod, by its name, as the kubelet of its node does.
     Mount(String),
     /// Hold devices as an extender does.

@@ -308,6 +308,15 @@ mod tests {
                 json!({"answers": {"figures": {"code": "OK"}}, "why": "w"}),
                 "`figures` is not asked for by then",
             ),
+            (
+                json!({"served": {"pods": ["v1"]}, "why": "w"}),
+                "add `discover: pods` to its actions",
+            ),
+            (json!({"served": {}, "why": "w"}), "`served` names no resource"),
+            (
+                json!({"served": {"Pods": ["v1"]}, "why": "w"}),
+                "`Pods` is no resource with its group",
+            ),
         ] {
             let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("it makes no sense");
             assert!(error.contains(words), "{expect}: {error}");

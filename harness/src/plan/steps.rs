@@ -1,7 +1,7 @@
 //! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
 
 use super::scope::{Scope, names};
-use super::{Action, Expect, Place, Predicate, Step, csi_call, expect};
+use super::{Action, Expect, GroupResource, Place, Predicate, Step, csi_call, expect};
 use crate::scenario::{ActionSpec, ExpectSpecs, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
@@ -35,7 +35,7 @@ impl Scope<'_> {
         }
         for item in spec.value.expect.list() {
             let resolved = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
-                .and_then(|resolved| self.check(resolved))
+                .and_then(|resolved| self.check(resolved, &actions))
                 .map_err(|message| scenario.error(item.defined, message))?;
             expectations.push(resolved);
         }
@@ -56,7 +56,7 @@ impl Scope<'_> {
     }
 
     /// Names in expectations must be defined by then: a typing error must not pass as "absent".
-    fn check(&self, expect: Expect) -> Result<Expect, String> {
+    fn check(&self, expect: Expect, actions: &[(Action, String)]) -> Result<Expect, String> {
         self.known.check(&expect.predicate)?;
         match &expect.predicate {
             Predicate::Capacities(rows) => {
@@ -82,6 +82,17 @@ impl Scope<'_> {
             Predicate::Answers(answers) => {
                 for name in csi_call::named(answers) {
                     self.known_answer(name)?;
+                }
+            }
+            Predicate::Served(wanted) => {
+                let asks = |of: &GroupResource| {
+                    let mut asked = actions.iter();
+                    asked.any(|(action, _)| matches!(action, Action::Discover(resource) if resource == of))
+                };
+                if let Some(resource) = wanted.keys().find(|resource| !asks(resource)) {
+                    return Err(format!(
+                        "the step does not ask for `{resource}`; add `discover: {resource}` to its actions"
+                    ));
                 }
             }
             _ => {}

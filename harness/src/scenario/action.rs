@@ -32,6 +32,9 @@ pub enum ActionSpec {
     Delete(DeleteAction),
     /// Ask the driver, as a publisher would, and keep the answer under a name.
     Ask(CsiCallSpec),
+    /// Ask the API server in which versions it serves a resource, such as `csistoragecapacities.storage.k8s.io`; `served` says what it must
+    /// answer.
+    Discover(String),
     /// The kubelet's part, once, for a pod that has a node: the driver publishes its volumes (NodePublishVolume), and the pod's status and
     /// an event say what came of it.
     Mount(String),

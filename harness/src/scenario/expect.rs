@@ -23,6 +23,8 @@ pub struct ExpectSpec {
     pub refusal: Option<BTreeMap<String, String>>,
     /// Answers of the driver, by the name of the call: what their figures must be.
     pub answers: Option<BTreeMap<String, AnswerSpec>>,
+    /// What the API server must answer to a `discover` of the step: the versions by resource, the preferred one first; `[]`: none.
+    pub served: Option<BTreeMap<String, Vec<String>>>,
     /// What the metrics of a role, or of the API server (`server`), must be: series → amount. They are read when everything is quiet.
     pub metrics: Option<BTreeMap<Speaker, BTreeMap<String, Short<Amounts>>>>,
     /// Roles that end by themselves in the step, as by refusing to start: words of their reason, or of what they say last.

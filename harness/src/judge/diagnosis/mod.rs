@@ -140,6 +140,7 @@ impl<'a> Window<'a> {
             (Predicate::Answers(_), Subject::Answer { answer, figure }) => {
                 self.answer_chain(answer, figure, row)
             }
+            (Predicate::Served(_), Subject::Resource(resource)) => self.served_chain(resource, row),
             (Predicate::Metrics(_), Subject::Metric { of, series }) => self.metric_chain(*of, series, row),
             (Predicate::Objects(list), Subject::Number { of, selection }) => {
                 self.number_chain(list.get(*of), selection, row)
@@ -264,6 +265,20 @@ impl<'a> Window<'a> {
                 let note = crate::fact_display::format(fact);
                 chain.missing(format!("the {role} ends with “{words}”"), note);
             }
+        }
+        chain
+    }
+
+    /// The API server was asked what it serves; it answered something else.
+    fn served_chain(&self, resource: &str, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let asked = self.cluster.served(resource);
+        let asked = asked.and_then(|(seq, _)| self.facts.iter().find(|fact| fact.seq == *seq));
+        if chain.link(format!("the API server is asked for {resource}"), asked, "never") {
+            chain.missing(
+                format!("{resource} is served as {}", row.want),
+                format!("it is {}", row.got),
+            );
         }
         chain
     }

@@ -49,7 +49,7 @@ impl Walk<'_> {
                     self.lose(LeftOut::ByHand);
                 }
             }
-            Action::Mount(_) => {}
+            Action::Mount(_) | Action::Discover(_) => {}
             Action::Reserve(_) | Action::Unreserve(_) => self.lose(LeftOut::Extender),
             Action::Stop(Role::Driver) => self.plugin.is_down = true,
             Action::Start(Role::Driver) => self.plugin.is_down = false,

@@ -1,0 +1,66 @@
+//! Asks the API server what it serves, as clients do: over HTTP, from the list of groups down to the resources of each version.
+
+use serde_json::Value;
+
+use super::Cluster;
+use crate::client_name::HARNESS;
+use crate::journal::{DiscoveryFact, What};
+use crate::plan::GroupResource;
+
+impl Cluster {
+    /// Asks in which versions a resource is served, and writes the answer down.
+    pub(super) async fn discover(&self, resource: &GroupResource) {
+        let (versions, error) = match self.versions_of(resource).await {
+            Ok(versions) => (versions, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        self.journal.append(What::Discovery(DiscoveryFact {
+            resource: resource.to_string(),
+            versions,
+            error,
+        }));
+    }
+
+    async fn versions_of(&self, resource: &GroupResource) -> Result<Vec<String>, String> {
+        let token = self.api.add_client(HARNESS);
+        let mut served = Vec::new();
+        for version in self.versions_of_group(&resource.group, &token).await? {
+            let path = match resource.group.as_str() {
+                "" => format!("api/{version}"),
+                group => format!("apis/{group}/{version}"),
+            };
+            let document = self.document(&path, &token).await?;
+            let listed = document["resources"].as_array().into_iter().flatten();
+            let mut names = listed.filter_map(|listed| listed["name"].as_str());
+            if names.any(|name| name == resource.resource) {
+                served.push(version);
+            }
+        }
+        Ok(served)
+    }
+
+    /// The versions of a group, the preferred one first; none: the group is not served.
+    async fn versions_of_group(&self, group: &str, token: &str) -> Result<Vec<String>, String> {
+        if group.is_empty() {
+            let document = self.document("api", token).await?;
+            return Ok(texts(&document["versions"], |version| version.as_str()));
+        }
+        let document = self.document("apis", token).await?;
+        let mut groups = document["groups"].as_array().into_iter().flatten();
+        let found = groups.find(|listed| listed["name"] == group);
+        Ok(found.map_or_else(Vec::new, |found| {
+            texts(&found["versions"], |version| version["version"].as_str())
+        }))
+    }
+
+    async fn document(&self, path: &str, token: &str) -> Result<Value, String> {
+        let url = format!("{}/{path}", self.api.url());
+        let text = self.network.get(&url, Some(token)).await?;
+        serde_json::from_str(&text).map_err(|error| format!("{url}: {error}"))
+    }
+}
+
+fn texts(list: &Value, text: impl Fn(&Value) -> Option<&str>) -> Vec<String> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(|item| text(item).map(str::to_owned)).collect()
+}

@@ -1,0 +1,43 @@
+//! A resource with its group, written as kubectl takes it: `csistoragecapacities.storage.k8s.io`, `pods`.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// A resource in a group, whatever the version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupResource {
+    /// The API group; empty: the core group.
+    pub group: String,
+    /// The plural name.
+    pub resource: String,
+}
+
+impl FromStr for GroupResource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (resource, group) = text.split_once('.').unwrap_or((text, ""));
+        let is_name = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte))
+        };
+        if resource.is_empty() || text.ends_with('.') || !is_name(text) {
+            return Err(format!(
+                "`{text}` is no resource with its group; write it as in `csistoragecapacities.storage.k8s.io`"
+            ));
+        }
+        Ok(GroupResource {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+        })
+    }
+}
+
+impl Display for GroupResource {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.group.as_str() {
+            "" => f.write_str(&self.resource),
+            group => write!(f, "{}.{group}", self.resource),
+        }
+    }
+}
