@@ -102,14 +102,21 @@ pub(crate) fn explain(args: &SelectArgs) -> Exit {
 
 fn explanation(plan: &Plan) -> String {
     let paint = Paint::of(&std::io::stdout());
-    let roles: Vec<&str> = plan.roles.iter().map(|role| role.as_str()).collect();
+    let roles = match plan.roles.as_slice() {
+        [] => "no program".to_owned(),
+        roles => roles
+            .iter()
+            .map(|role| role.as_str())
+            .collect::<Vec<_>>()
+            .join(" and "),
+    };
     let mut text = format!(
         "{}\n  {}\n  in {}\n",
         paint.strong(plan.id()),
         plan.title,
         plan.source
     );
-    text.push_str(&format!("  level {:?}, runs {}\n", plan.level, roles.join(" and ")).to_lowercase());
+    text.push_str(&format!("  level {:?}, runs {}\n", plan.level, roles).to_lowercase());
     for requirement in Catalogue::load().of(plan) {
         text.push_str(&format!(
             "  must: {} ({}, {})\n",
