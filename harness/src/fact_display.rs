@@ -204,6 +204,15 @@ fn format_details(details: &CallDetails) -> String {
     text
 }
 
+/// Where a volume was made, when that is not where it was asked for.
+fn format_placed(call: &CallFact) -> String {
+    let placed = call.placed.as_ref().and_then(|placed| placed.segment.as_ref());
+    match placed {
+        Some(segment) if call.segment.as_ref() != Some(segment) => format!(", made in {segment}"),
+        _ => String::new(),
+    }
+}
+
 fn format_call(call: &CallFact) -> String {
     let mut text = call.method.clone();
     if let Some(segment) = &call.segment {
@@ -223,7 +232,7 @@ fn format_call(call: &CallFact) -> String {
             format_bytes(maximum.into())
         )),
         (Some(available), None, _) => text.push_str(&format!(" → {}", format_bytes(available.into()))),
-        (None, _, "OK") => text.push_str(" → OK"),
+        (None, _, "OK") => text.push_str(&format!(" → OK{}", format_placed(call))),
         (None, _, code) => {
             text.push_str(&format!(
                 " → {code} {}",

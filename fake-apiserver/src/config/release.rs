@@ -37,6 +37,11 @@ impl Release {
         (Self::OLDEST.0..=Self::NEWEST.0).map(Self)
     }
 
+    /// The feature gates that change what a server serves; it accepts others, which change nothing.
+    pub fn gates() -> impl Iterator<Item = &'static str> {
+        GATES.into_iter().map(|gate| gate.name)
+    }
+
     /// The number after the point.
     pub fn minor(self) -> u8 {
         self.0

@@ -109,6 +109,10 @@ fn is_wanted(wanted: &CallPattern, call: &CallFact) -> bool {
         && same(wanted.secrets.as_ref(), &details.secrets)
         && same(wanted.mutable.as_ref(), &details.mutable)
         && same(wanted.copy.as_ref(), &details.copy_of.is_some())
+        && wanted.placed.as_ref().is_none_or(|wanted| {
+            let placed = call.placed.as_ref();
+            placed.is_some_and(|placed| placed.segment.as_ref() == Some(wanted))
+        })
 }
 
 fn is_named(pattern: &Pattern, name: Option<&str>) -> bool {
@@ -192,6 +196,7 @@ fn format_call(call: &CallPattern) -> String {
             .map(|copy| if copy { " of a copy" } else { " of an empty volume" }.to_owned()),
         call.minimum
             .map(|bytes| format!(" with minimum {}", format_bytes(bytes))),
+        call.placed.as_ref().map(|segment| format!(" made in {segment}")),
         call.code.as_ref().map(|code| format!(" answered {code}")),
     ];
     call.method.clone() + &parts.into_iter().flatten().collect::<String>()

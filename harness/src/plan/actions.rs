@@ -7,7 +7,7 @@ use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
 use super::scope::{Scope, names};
-use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects};
+use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects, vocabulary};
 use crate::scenario::{
     ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,
     LabelOrder, MergeSpec, NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, RegisterSpec, ReleaseSpec,
@@ -20,7 +20,12 @@ impl Scope<'_> {
         match spec {
             ActionSpec::Backend(pools) => self.backend(pools),
             ActionSpec::Node(action) => self.node_action(action),
-            ActionSpec::Class(action) => Ok(self.class_action(action)),
+            ActionSpec::Class(action) => {
+                if let ClassAction::Delete(name) = action {
+                    self.known.deleted("class", name)?;
+                }
+                Ok(self.class_action(action))
+            }
             ActionSpec::CsiDriver(action) => Ok(self.csi_driver_action(*action)),
             ActionSpec::Pod(spec) => {
                 let mut claims = spec.claims.iter().chain(&spec.ephemeral);
@@ -36,7 +41,14 @@ impl Scope<'_> {
                 Ok(vec![create(objects::claim(&name, spec), "claim", &name)])
             }
             ActionSpec::Capacity(action) => self.capacity_action(action),
-            ActionSpec::Delete(action) => delete(action),
+            ActionSpec::Delete(action) => {
+                match action {
+                    DeleteAction::Pod(name) => self.known.deleted("pod", name)?,
+                    DeleteAction::Claim(name) => self.known.deleted("claim", name)?,
+                    _ => {}
+                }
+                delete(action)
+            }
             ActionSpec::Csi(spec) => self.script(spec),
             ActionSpec::Uncsi(id) => self.unscript(id),
             ActionSpec::Ask(spec) => self.csi_call(spec),
@@ -65,7 +77,10 @@ impl Scope<'_> {
             )]),
             ActionSpec::Fault(spec) => self.fault(spec),
             ActionSpec::Unfault(id) => self.unfault(id),
-            ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
+            ActionSpec::Release(spec) => {
+                vocabulary::gates(&spec.gates)?;
+                Ok(vec![self.release(spec)])
+            }
             ActionSpec::Merge(spec) => merge(spec),
             ActionSpec::Replace(spec) => Ok(vec![replace(spec)]),
             ActionSpec::Apply(spec) => Ok(vec![apply(spec)]),

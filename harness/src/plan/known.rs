@@ -111,6 +111,16 @@ impl Known {
             .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))
     }
 
+    /// Whether a pod or claim that is to be deleted, or a class that is to go, is there by then.
+    pub(super) fn deleted(&self, what: &str, name: &str) -> Result<(), String> {
+        let (known, plural) = match what {
+            "pod" => (&self.pods, "pods"),
+            "claim" => (&self.claims, "claims"),
+            _ => (&self.classes, "classes"),
+        };
+        defined(what, name, known, plural, "create it before")
+    }
+
     fn claims(&self, claims: &BTreeMap<String, ClaimState>) -> Result<(), String> {
         let mut names = claims.keys();
         names.try_for_each(|claim| {

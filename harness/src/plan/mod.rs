@@ -24,6 +24,7 @@ mod scope;
 mod script;
 mod settings;
 mod steps;
+mod vocabulary;
 
 use std::collections::BTreeMap;
 

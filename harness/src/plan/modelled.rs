@@ -180,7 +180,11 @@ mod tests {
                 "`bugCompatible`",
             ),
             (json!({"backend": devices}), none.clone(), "`devices`"),
-            (json!({}), json!([{"backend": devices}]), "`devices`"),
+            (
+                json!({"nodes": ["n1"]}),
+                json!([{"backend": devices}]),
+                "`devices`",
+            ),
             (
                 json!({"objects": [pod]}),
                 none.clone(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::vocabulary;
 use crate::scenario::{PatternSpec, Role, Size};
 use crate::segment::Segments;
 
@@ -80,6 +81,8 @@ pub struct CallPattern {
     pub mutable: Option<BTreeMap<String, String>>,
     /// Whether a copy is wanted.
     pub copy: Option<bool>,
+    /// Where the volume was made.
+    pub placed: Option<String>,
 }
 
 /// Resolves one kind of fact.
@@ -87,11 +90,6 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
     if spec.after.is_some() {
         return Err("`after` belongs to `never`; remove it here".to_owned());
     }
-    let segment = spec
-        .segment
-        .as_deref()
-        .map(|text| segments.parse(text).map(|it| segments.format(&it)))
-        .transpose()?;
     let given = (
         &spec.write,
         &spec.request,
@@ -116,7 +114,9 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
                 version: spec.version.clone(),
             }
         }
-        (None, None, Some(method), None, None, None, None) => PatternKind::Call(call(spec, method, segment)),
+        (None, None, Some(method), None, None, None, None) => {
+            PatternKind::Call(call(spec, method, segments)?)
+        }
         (None, None, None, Some(text), None, None, None) => PatternKind::Fault(text.clone()),
         (None, None, None, None, Some(text), None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
@@ -164,10 +164,19 @@ fn extender(verb: &str, code: Option<&str>) -> Result<PatternKind, String> {
     Ok(PatternKind::Extender { verb, ok })
 }
 
-fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPattern {
-    CallPattern {
+fn call(spec: &PatternSpec, method: &str, segments: &Segments) -> Result<CallPattern, String> {
+    if method != "*" {
+        vocabulary::method(method)?;
+    }
+    spec.code.as_deref().map(vocabulary::code).transpose()?;
+    let segment = |text: &Option<String>| {
+        let text = text.as_deref();
+        text.map(|text| segments.parse(text).map(|it| segments.format(&it)))
+            .transpose()
+    };
+    Ok(CallPattern {
         method: method.to_owned(),
-        segment,
+        segment: segment(&spec.segment)?,
         code: spec.code.clone(),
         parameters: spec.parameters.clone(),
         required: spec.required.as_ref().map(Size::bytes),
@@ -176,7 +185,8 @@ fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPatter
         secrets: spec.secrets.clone(),
         mutable: spec.mutable.clone(),
         copy: spec.copy,
-    }
+        placed: segment(&spec.placed)?,
+    })
 }
 
 fn status(text: &str) -> Result<u16, String> {

@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use super::known::Known;
 use super::scope::Scope;
-use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, metrics, modelled, objects};
+use super::{
+    DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, metrics, modelled, objects,
+    vocabulary,
+};
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
@@ -35,9 +38,11 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         .topology_keys
         .clone()
         .unwrap_or_else(|| vec![format!("{driver}/node")]);
+    let segments = Segments::with_values(keys, values);
     let mut scope = Scope {
         cluster,
-        segments: Segments::with_values(keys, values),
+        places: vocabulary::Places::of(scenario, &segments),
+        segments,
         classes: BTreeMap::new(),
         nodes: BTreeMap::new(),
         by_hand: 0,
@@ -54,6 +59,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut objects = scope.initial_objects().map_err(whole)?;
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
+    vocabulary::gates(&cluster.gates).map_err(whole)?;
     let pools = scope.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
     let driver_nodes = scope.driver_nodes();
@@ -312,6 +318,34 @@ mod tests {
                 json!({"served": {"pods": ["v1"]}, "why": "w"}),
                 "add `discover: pods` to its actions",
             ),
+            (
+                json!({"never": {"call": "CreateVolumes"}, "why": "w"}),
+                "`CreateVolumes` is no CSI method",
+            ),
+            (
+                json!({"never": {"call": "CreateVolume", "code": "FULL"}, "why": "w"}),
+                "`FULL` is no gRPC code",
+            ),
+            (
+                json!({"never": {"call": "CreateVolume", "segment": "n7"}, "why": "w"}),
+                "there is no segment `n7`",
+            ),
+            (
+                json!({"never": {"call": "CreateVolume", "placed": "n7"}, "why": "w"}),
+                "there is no segment `n7`",
+            ),
+            (
+                json!({"never": {"write": "create podz"}, "why": "w"}),
+                "`podz` is no resource",
+            ),
+            (
+                json!({"never": {"request": "create pods", "node": "n7"}, "why": "w"}),
+                "node `n7` is not defined",
+            ),
+            (
+                json!({"objects": [{"resource": "podz", "count": 0}], "why": "w"}),
+                "`podz` is no resource",
+            ),
             (json!({"served": {}, "why": "w"}), "`served` names no resource"),
             (
                 json!({"served": {"Pods": ["v1"]}, "why": "w"}),
@@ -321,6 +355,42 @@ mod tests {
             let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("it makes no sense");
             assert!(error.contains(words), "{expect}: {error}");
             assert!(error.starts_with("case.yaml:1:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_action_about_what_nothing_defines_is_an_error() {
+        for (action, words) in [
+            (json!({"backend": {"n7": "1Gi"}}), "there is no segment `n7`"),
+            (
+                json!({"release": {"gates": {"CSIStorage": true}}}),
+                "`CSIStorage` is no feature gate",
+            ),
+            (
+                json!({"class": {"delete": "slow"}}),
+                "class `slow` is not defined",
+            ),
+            (json!({"delete": {"pod": "other"}}), "pod `other` is not defined"),
+            (
+                json!({"delete": {"claim": "other"}}),
+                "claim `other` is not defined",
+            ),
+            (
+                json!({"fault": {"api": "create podz", "status": 500}}),
+                "`podz` is no resource",
+            ),
+            (
+                json!({"csi": {"method": "Provision", "code": "INTERNAL"}}),
+                "`Provision` is no CSI method",
+            ),
+            (
+                json!({"csi": {"method": "GetCapacity", "code": "OK"}}),
+                "`OK` is no error",
+            ),
+        ] {
+            let steps = json!([{"id": "a", "do": [action], "expect": [{"capacities": {}, "why": "w"}]}]);
+            let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
+            assert!(error.contains(words), "{action}: {error}");
         }
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Scope<'s> {
     pub(super) answers: BTreeSet<String>,
     /// Pods, claims and classes by then.
     pub(super) known: Known,
+    /// What there is in whatever step.
+    pub(super) places: super::vocabulary::Places,
     /// Whether the driver was unregistered from a node by then.
     pub(super) is_unregistered: bool,
     /// The release of the API server by then.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fake_csi::{Code, code_name};
+
 use super::scope::{Scope, names};
-use super::{Action, Effect, Script, expect};
+use super::{Action, Effect, Script, expect, vocabulary};
 use crate::scenario::{CutSpec, ScriptSpec};
 
 impl Scope<'_> {
@@ -22,6 +24,7 @@ impl Scope<'_> {
             .as_deref()
             .map(|text| self.segments.parse(text))
             .transpose()?;
+        vocabulary::method(&spec.method)?;
         let effect = effect(spec)?;
         if let Some(id) = &spec.id
             && !self.scripts.insert(id.clone())
@@ -59,32 +62,10 @@ impl Scope<'_> {
     }
 }
 
-/// gRPC codes by their number.
-const CODES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
-
 fn format(method: &str, effect: &Effect) -> String {
     match effect {
         Effect::Code(code) => {
-            let name = usize::try_from(*code).ok().and_then(|code| CODES.get(code));
-            format!("{method} fails with {}", name.unwrap_or(&"?"))
+            format!("{method} fails with {}", code_name(Code::from(*code)))
         }
         Effect::Delay(time) => format!("{method} is answered {time:?} later"),
         Effect::Hang => format!("{method} is not answered"),
@@ -114,14 +95,9 @@ fn format_when(spec: &ScriptSpec) -> String {
 }
 
 fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
-    let code = |name: &String| {
-        let number = CODES
-            .iter()
-            .position(|code| code == name)
-            .filter(|number| *number > 0);
-        let number = number
-            .ok_or_else(|| format!("`{name}` is no gRPC error code; codes: {}", CODES[1..].join(", ")))?;
-        Ok::<_, String>(Effect::Code(i32::try_from(number).unwrap_or_default()))
+    let code = |name: &String| match vocabulary::code(name)? {
+        Code::Ok => Err("`OK` is no error; leave `code` out, or choose another".to_owned()),
+        code => Ok(Effect::Code(code.into())),
     };
     let candidates = [
         spec.code.as_ref().map(code),

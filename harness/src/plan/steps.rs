@@ -19,6 +19,10 @@ impl Scope<'_> {
             let mut resolved = self
                 .action(&action.value)
                 .map_err(|message| scenario.error(action.defined, message))?;
+            resolved
+                .iter()
+                .try_for_each(|(resolved, _)| self.places.check_action(resolved, &self.segments))
+                .map_err(|message| scenario.error(action.defined, message))?;
             resolved.iter().for_each(|(action, _)| self.known.action(action));
             match &action.value {
                 ActionSpec::Pod(_) => pods.extend(resolved.pop()),
@@ -58,6 +62,8 @@ impl Scope<'_> {
     /// Names in expectations must be defined by then: a typing error must not pass as "absent".
     fn check(&self, expect: Expect, actions: &[(Action, String)]) -> Result<Expect, String> {
         self.known.check(&expect.predicate)?;
+        self.places
+            .check(&expect.predicate, &self.nodes, &self.segments)?;
         match &expect.predicate {
             Predicate::Capacities(rows) => {
                 if let Some((class, _)) = rows.keys().find(|(class, _)| !self.classes.contains_key(class)) {

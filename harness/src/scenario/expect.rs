@@ -175,7 +175,7 @@ pub struct PatternSpec {
     pub by: Option<Role>,
     /// Only by, or to, the instance on that node; of an extender: only calls about that node.
     pub node: Option<String>,
-    /// Calls only: for that segment.
+    /// Calls only: for that segment; of CreateVolume, the one that is preferred.
     pub segment: Option<String>,
     /// Calls, requests and extenders only: answered with that code, such as `OK`, `"404"`, or an extender's `ERROR`.
     pub code: Option<String>,
@@ -199,6 +199,8 @@ pub struct PatternSpec {
     pub mutable: Option<BTreeMap<String, String>>,
     /// CreateVolume only: whether a copy of a volume is wanted.
     pub copy: Option<bool>,
+    /// CreateVolume only: the volume was made in that segment, wherever it was asked for.
+    pub placed: Option<String>,
     /// `never` only: the window starts with this fact. If it is not seen, the case fails for lack of evidence.
     pub after: Option<Box<PatternSpec>>,
 }

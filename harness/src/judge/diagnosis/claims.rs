@@ -88,9 +88,10 @@ impl<'a> Window<'a> {
             _ => false,
         });
         let last = calls.next_back();
-        let otherwise = || match self.warning(uid) {
-            Some(warning) => format!("never; the publisher says: {warning}"),
-            None => "never".to_owned(),
+        let otherwise = || match (self.warning(uid), self.refused_pod(claim)) {
+            (Some(warning), _) => format!("never; the publisher says: {warning}"),
+            (None, Some((pod, why))) => format!("never; pod {pod} is refused: {why}"),
+            (None, None) => "never".to_owned(),
         };
         if !chain.link(format!("CreateVolume for claim {claim}"), last, otherwise()) {
             return false;
@@ -104,6 +105,19 @@ impl<'a> Window<'a> {
         }
         chain.missing(format!("claim {claim} is bound"), "never");
         false
+    }
+
+    /// A pod that mounts a claim for which no node is chosen, and why the scheduler refuses it.
+    fn refused_pod(&self, claim: &str) -> Option<(&'a str, &'a str)> {
+        if self.selected_node(claim).is_some() {
+            return None;
+        }
+        let mut pods = self.cluster.objects("pods");
+        pods.find_map(|((_, pod), _)| {
+            let mounts = self.claims_of(pod).iter().any(|mounted| mounted == claim);
+            let refusal = self.cluster.refusal(pod).filter(|_| mounts)?;
+            Some((pod.as_str(), refusal.text.as_str()))
+        })
     }
 
     /// The last warning about a claim, as an event reports it.

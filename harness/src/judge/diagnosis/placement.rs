@@ -32,7 +32,10 @@ impl<'a> Window<'a> {
                 Some(node) => format!("it was placed on {node}"),
                 None => "it was neither refused nor placed".to_owned(),
             };
-            chain.missing(format!("pod {pod} is refused"), note);
+            chain.missing(
+                format!("pod {pod} is refused"),
+                format!("{note}{}", self.without_tracking()),
+            );
             return chain;
         }
         self.decision_links(&mut chain, pod, want);
@@ -45,10 +48,23 @@ impl<'a> Window<'a> {
         if self.seen_by_scheduler(&mut chain, pod) {
             chain.missing(
                 format!("a refusal of pod {pod} that says “{want}”"),
-                format!("got: {got}"),
+                format!("got: {got}{}", self.without_tracking()),
             );
         }
         chain
+    }
+
+    /// That the scheduler looks at no capacity of the case's driver, where that is so.
+    fn without_tracking(&self) -> String {
+        let driver = &self.plan.driver.name;
+        let object = self.cluster.object("csidrivers", None, driver);
+        match object {
+            None => format!("; there is no CSIDriver {driver}, so the scheduler looks at no capacity of it"),
+            Some(object) if object["spec"]["storageCapacity"] == true => String::new(),
+            Some(_) => format!(
+                "; CSIDriver {driver} does not say storageCapacity: true, so the scheduler looks at no capacity of it"
+            ),
+        }
     }
 
     /// The pod and the newest capacity information reached the scheduler.
@@ -243,7 +259,7 @@ impl<'a> Window<'a> {
     }
 
     /// Names of the claims that a pod mounts.
-    fn claims_of(&self, pod: &str) -> Vec<String> {
+    pub(super) fn claims_of(&self, pod: &str) -> Vec<String> {
         let object = self.cluster.object("pods", Some(WORKLOADS), pod);
         object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
