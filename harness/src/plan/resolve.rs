@@ -361,7 +361,6 @@ mod tests {
     #[test]
     fn an_action_about_what_nothing_defines_is_an_error() {
         for (action, words) in [
-            (json!({"backend": {"n7": "1Gi"}}), "there is no segment `n7`"),
             (
                 json!({"release": {"gates": {"CSIStorage": true}}}),
                 "`CSIStorage` is no feature gate",

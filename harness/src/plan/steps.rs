@@ -21,7 +21,7 @@ impl Scope<'_> {
                 .map_err(|message| scenario.error(action.defined, message))?;
             resolved
                 .iter()
-                .try_for_each(|(resolved, _)| self.places.check_action(resolved, &self.segments))
+                .try_for_each(|(resolved, _)| self.places.check_action(resolved))
                 .map_err(|message| scenario.error(action.defined, message))?;
             resolved.iter().for_each(|(action, _)| self.known.action(action));
             match &action.value {

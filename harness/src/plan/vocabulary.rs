@@ -166,14 +166,13 @@ impl Places {
     }
 
     /// What an action names.
-    pub(super) fn check_action(&self, action: &Action, segments: &Segments) -> Result<(), String> {
+    pub(super) fn check_action(&self, action: &Action) -> Result<(), String> {
         match action {
-            Action::Pool(segment, _) => self.segment(segment, segments),
             Action::Fault { rule, .. } => match &rule.on.resource {
                 Some(resource) => self.resource(resource),
                 None => Ok(()),
             },
-            Action::Attempt(inner) => self.check_action(inner, segments),
+            Action::Attempt(inner) => self.check_action(inner),
             _ => Ok(()),
         }
     }

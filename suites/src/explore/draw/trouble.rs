@@ -21,7 +21,9 @@ const TRAFFIC: [Traffic; 3] = [
             "delete csistoragecapacities",
             "update persistentvolumeclaims",
             "create persistentvolumes",
-            "get pods|replicasets|deployments",
+            "get pods",
+            "get replicasets",
+            "get deployments",
         ],
         watches: &["csistoragecapacities", "storageclasses", "nodes", "csinodes", "*"],
     },
@@ -29,8 +31,8 @@ const TRAFFIC: [Traffic; 3] = [
         role: Role::Scheduler,
         requests: &[
             "update persistentvolumeclaims",
-            "create pods",
-            "update|patch pods",
+            "create pods/binding",
+            "update|patch pods/status",
         ],
         watches: &[
             "csistoragecapacities",
