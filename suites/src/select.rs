@@ -1,6 +1,7 @@
 //! Which cases to run: by id, by the beginning of an id, by role or by requirement.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use harness::invocation::program;
@@ -146,6 +147,12 @@ pub(crate) fn is_meant(name: &str, id: &str) -> bool {
 const ALIKE: f64 = 0.75;
 
 pub(crate) fn hint(name: &str, plans: &[Plan]) -> String {
+    if Path::new(name).is_file() {
+        return format!(
+            ", but there is such a file: `{program} repro {name}` runs it, and `--folder FOLDER` reads all cases of a folder",
+            program = program()
+        );
+    }
     let alike = |id: &str| {
         let parts = id.match_indices('/').map(|(end, _)| &id[..end]);
         let whole = strsim::jaro_winkler(id, name);

@@ -1,6 +1,6 @@
 //! Arguments that several commands have in common, and what they mean. Knows no command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use suites::harness::scenario::{CaseFiles, Role, Strength};
@@ -119,6 +119,14 @@ impl SelectArgs {
         let folder = self.folder.as_ref();
         let folder = folder.map(|folder| format!("--folder={}", folder.display()));
         words.into_iter().chain(folder).collect()
+    }
+
+    /// The file that is named in the place of cases.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        let [only] = self.cases.as_slice() else {
+            return None;
+        };
+        Some(Path::new(only)).filter(|file| file.is_file())
     }
 
     /// Where the cases come from.

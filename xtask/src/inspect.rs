@@ -16,7 +16,7 @@ use crate::manifest::manifest_for;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::selected::{selected, selected_or_none};
-use crate::{Exit, apiserver, requirements};
+use crate::{Exit, apiserver, repro, requirements};
 use suites::quoted;
 
 /// One line per case: its id and its title, or what a manifest makes of it.
@@ -85,8 +85,8 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
 
 /// Everything about one case, in words.
 pub(crate) fn explain(args: &SelectArgs) -> Exit {
-    let plans = match selected(args) {
-        Ok(plans) => plans,
+    let (plans, again) = match explained(args) {
+        Ok(explained) => explained,
         Err(exit) => return exit,
     };
     let [plan] = plans.as_slice() else {
@@ -97,7 +97,23 @@ pub(crate) fn explain(args: &SelectArgs) -> Exit {
         return Exit::Usage;
     };
     println!("{}", explanation(plan));
+    println!("  run it: {} {again}", program());
     Exit::Passed
+}
+
+/// The cases that are meant, also those of a file, and the command that runs them.
+fn explained(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
+    if let Some(file) = args.file() {
+        let plans = repro::plans(file, &[]).map_err(|message| {
+            eprintln!("error: {message}");
+            Exit::Usage
+        })?;
+        return Ok((plans, format!("repro {}", file.display())));
+    }
+    let plans = selected(args)?;
+    let ids = plans.first().map(|plan| plan.id().to_owned());
+    let words = ["e2e".to_owned()].into_iter().chain(ids);
+    Ok((plans, args.command(words).join(" ")))
 }
 
 fn explanation(plan: &Plan) -> String {
@@ -141,12 +157,7 @@ fn explanation(plan: &Plan) -> String {
             text.push_str(&format!("            because {}\n", expect.why));
         }
     }
-    text.push_str(&format!(
-        "  run it: {program} e2e {}",
-        plan.id(),
-        program = program()
-    ));
-    text
+    text.trim_end().to_owned()
 }
 
 /// Judges a stored run again.

@@ -204,6 +204,9 @@ pub(super) fn expect(
     polls: bool,
 ) -> Result<Expect, String> {
     let predicate = predicate(spec, segments)?;
+    if spec.why.trim().is_empty() {
+        return Err("`why` is empty; say why it must be so, for whoever reads the failure".to_owned());
+    }
     let is_state = !matches!(
         predicate,
         Predicate::Never { .. }

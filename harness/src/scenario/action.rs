@@ -14,7 +14,7 @@ use super::{
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ActionSpec {
-    /// Change raw storage by segment; null takes the pool away.
+    /// Change raw storage by segment, as in `backend: {n1: 20Gi}`; null takes the pool away.
     Backend(BTreeMap<String, Option<Short<PoolSpec>>>),
     /// A node comes, goes or changes.
     Node(NodeAction),
@@ -40,15 +40,15 @@ pub enum ActionSpec {
     Mount(String),
     /// Script what the driver answers.
     Csi(ScriptSpec),
-    /// A script, by its id, is over; calls that hang because of it go on.
+    /// A script, by its id, is over: `uncsi: slow`. Calls that hang because of it go on.
     Uncsi(String),
     /// An extender of the scheduler holds devices for claims.
     Reserve(ReserveSpec),
     /// An extender's reservation, by its name, is over.
     Unreserve(String),
-    /// Stop a role: its processes end, its objects stay. The driver's sockets go away with it, and its storage stays.
+    /// Stop a role, as in `stop: publisher`: its processes end, its objects stay. The driver's sockets go away with it, and its storage stays.
     Stop(Role),
-    /// Start a role that was stopped.
+    /// Start a role that was stopped: `start: publisher`.
     Start(Role),
     /// Start the publisher anew with these settings; what is left out has its default again.
     Publisher(PublisherSpec),
@@ -56,9 +56,9 @@ pub enum ActionSpec {
     Scheduler(SchedulerSpec),
     /// The API server fails in some way from now on.
     Fault(Box<FaultSpec>),
-    /// A fault, by its id, is over.
+    /// A fault, by its id, is over: `unfault: down`.
     Unfault(String),
-    /// The API server becomes another release, or the same one with other gates.
+    /// The API server becomes another release, or the same one with other gates: `release: {gates: {CSIStorageCapacity: true}}`.
     Release(ReleaseSpec),
     /// Change an object.
     Merge(MergeSpec),
@@ -76,11 +76,11 @@ pub enum ActionSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeAction {
-    /// The node is created, and the driver registers on it.
+    /// The node is created, and the driver registers on it: `node: {join: n4}`.
     Join(Short<NodeSpec>),
-    /// Node and CSINode are deleted.
+    /// Node and CSINode are deleted: `node: {leave: n1}`.
     Leave(String),
-    /// Labels are set (null removes one).
+    /// Labels are set (null removes one): `node: {relabel: {name: n1, labels: {zone: west}}}`.
     Relabel {
         /// The node.
         name: String,
@@ -89,7 +89,7 @@ pub enum NodeAction {
     },
     /// The driver registers in the node's CSINode.
     Register(Short<RegisterSpec>),
-    /// The driver's entry in the CSINode goes away.
+    /// The driver's entry in the CSINode goes away: `node: {unregister: n1}`.
     Unregister(String),
 }
 
@@ -129,7 +129,7 @@ impl FromShort for RegisterSpec {
 pub enum ClassAction {
     /// Create it.
     Create(Short<ClassSpec>),
-    /// Delete it.
+    /// Delete it: `class: {delete: fast}`.
     Delete(String),
 }
 
@@ -137,11 +137,11 @@ pub enum ClassAction {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CsiDriverAction {
-    /// Set spec.storageCapacity.
+    /// Set spec.storageCapacity: `csiDriver: {storageCapacity: true}`. Up to 1.22 it cannot be changed: delete the object and create it.
     StorageCapacity(bool),
-    /// Delete the object.
+    /// Delete the object: `csiDriver: delete`.
     Delete,
-    /// Create it with that spec.storageCapacity.
+    /// Create it with that spec.storageCapacity: `csiDriver: {create: true}`. An API server whose gate is off drops the field.
     Create(Option<bool>),
 }
 

@@ -144,7 +144,7 @@ pub(super) fn plain_words(message: String) -> String {
     if message.starts_with("budget breached") || message == "recursion limit exceeded" {
         return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();
     }
-    const WORDS: [(&str, &str); 9] = [
+    const WORDS: [(&str, &str); 18] = [
         (
             "invalid type: unit value, expected",
             "nothing stands here; expected",
@@ -166,6 +166,30 @@ pub(super) fn plain_words(message: String) -> String {
         ("mapping start", "a map, such as {name: n1}"),
         ("string scalar", "a text; put it in quotes"),
         ("value for key", "a value after the key"),
+        ("unknown variant", "unknown word"),
+        (
+            "unexpected value for unit enum variant",
+            "this word takes no value; write it alone, as in `csiDriver: delete`",
+        ),
+        (
+            "externally tagged enum expected scalar or mapping",
+            "expected one word, or a map with one key, and not a list",
+        ),
+        ("invalid u64", "expected a whole number that is not negative"),
+        ("invalid u32", "expected a whole number that is not negative"),
+        (
+            "invalid boolean (strict mode expects true/false)",
+            "expected true or false",
+        ),
+        (
+            "mapping values are not allowed in this context",
+            "a key cannot stand here; look at the indentation of this line and of the one before",
+        ),
+        (
+            "missing field `why`",
+            "missing field `why`; say why it must be so, for whoever reads the failure",
+        ),
+        ("unexpected end of input", "the file is empty, or ends too early"),
     ];
     WORDS
         .iter()

@@ -8,6 +8,7 @@ mod evidence;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use harness::invocation::program;
 use harness::plan::Plan;
 use harness::report::Requirement;
 use harness::scenario::{Scenario, ScenarioError};
@@ -107,7 +108,10 @@ impl Catalogue {
             (Some(first), Some(last)) => format!(", which go from {first} to {last}"),
             _ => String::new(),
         };
-        format!("no requirement is called `{id}`; suites/requirements.yaml has them all{range}")
+        format!(
+            "no requirement is called `{id}`; `{program} list --requirements` shows them all{range}",
+            program = program()
+        )
     }
 
     /// All ids.

@@ -81,7 +81,7 @@ fn a_wrong_file_is_named_with_its_place_and_ends_with_2() {
             "unknown requirement",
             GOOD.replace("\ntitle", "\nrequirements: [PUB-21, PUB-2I]\ntitle"),
             "publisher/a.yaml:2:24",
-            "no requirement is called `PUB-2I`; suites/requirements.yaml has them all, which go from PUB-01 to",
+            "no requirement is called `PUB-2I`; csi-capacity list --requirements` shows them all, which go from PUB-01 to",
         ),
         (
             "unknown class of a claim",
