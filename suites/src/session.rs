@@ -12,6 +12,7 @@ use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::report::{Context, Paint, failure, said};
+use harness::scenario::Role;
 use harness::system::Systems;
 use harness::{LiveCluster, Outcome, RunOptions, StartError, record};
 use schemars::JsonSchema;
@@ -365,7 +366,7 @@ impl Session {
             cause: Cause::of(found, &facts),
             never_ready: facts
                 .iter()
-                .any(|fact| fact.seq == found.decided_by && is_unready(&fact.what)),
+                .any(|fact| fact.seq == found.decided_by && never_began(&fact.what, &facts)),
         };
         match outcome.verdict {
             Verdict::Inconclusive(_) => Ended::Inconclusive(explained),
@@ -374,8 +375,19 @@ impl Session {
     }
 }
 
-fn is_unready(what: &What) -> bool {
-    matches!(what, What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)))
+/// Whether a program was not ready in time, or ended before it did anything.
+fn never_began(what: &What, facts: &[Fact]) -> bool {
+    let What::Process(process) = what else { return false };
+    let acted = |fact: &Fact| match &fact.what {
+        What::Request(request) => request.client == process.client,
+        What::Call(_) => process.role == Role::Driver,
+        _ => false,
+    };
+    match process.event {
+        ProcessEvent::NotReady(_) => true,
+        ProcessEvent::Exited(_) => !facts.iter().any(acted),
+        _ => false,
+    }
 }
 
 /// What a failure says about the folder of its run.

@@ -1,5 +1,7 @@
 //! What is looked at before cases run: open files, temporary files. Knows no case.
 
+use std::path::Path;
+
 use suites::harness::machine;
 
 use crate::Exit;
@@ -41,6 +43,15 @@ pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
         }
         _ => Ok(wanted),
     }
+}
+
+/// Whether results can be written into a folder, which is made if it is not there. The error is reported already.
+pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
+    machine::can_write(folder).map_err(|error| {
+        let remedy = machine::remedy(&error, folder, "name another folder with --output");
+        eprintln!("error: cannot write into {}: {error}; {remedy}", folder.display());
+        Exit::Environment
+    })
 }
 
 /// Whether temporary files can be written. The error is reported already.

@@ -154,6 +154,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
             .filter_map(|defect| Defect::named(&defect.name).ok()),
     )?;
     let plans = plans_of(selected(&args.select)?, manifest.as_ref())?;
+    args.output.as_deref().map(preflight::output).transpose()?;
     preflight::temporary_files()?;
     let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
     let selftest = Arc::new(Selftest {

@@ -60,6 +60,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
         None => Chosen::built_in(args.defect),
     };
     let scenarios = scenarios(args)?;
+    args.output.as_deref().map(preflight::output).transpose()?;
     preflight::temporary_files()?;
     let per_core = if args.sut.is_some() { 4 } else { 1 };
     let cores = std::thread::available_parallelism().map_or(4, usize::from);

@@ -90,6 +90,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     mutants::at_hand(args.defect)?;
     places::prepare(&args.output)?;
     let manifest = args.sut.as_deref().map(manifest).transpose()?;
+    preflight::output(&args.output)?;
     preflight::temporary_files()?;
     let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
     let seed = args.seed.unwrap_or_else(drawn_seed);

@@ -19,7 +19,7 @@ use suites::report::write_file;
 
 use crate::defect::Defect;
 use crate::out::{eprintln, println};
-use crate::{Exit, mutants};
+use crate::{Exit, mutants, preflight};
 use burst::{Burst, BurstArgs};
 use cost::CostArgs;
 use journal::Runner;
@@ -73,6 +73,16 @@ struct Broken {
 /// The seed where none is given.
 const SEED: u64 = 1;
 
+impl What {
+    fn common(&self) -> &Common {
+        match self {
+            What::Burst(args) => &args.common,
+            What::Cost(args) => &args.common,
+            What::Autoscaler(common) | What::Designs(common) | What::Scoring(common) => common,
+        }
+    }
+}
+
 impl Common {
     fn setup(&self) -> Setup {
         Setup {
@@ -88,23 +98,19 @@ pub(crate) fn run(args: &StudyArgs) -> Exit {
 }
 
 fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {
-    let (common, made) = match &args.what {
-        What::Autoscaler(common) => (common, Ok(autoscaler::run(common.setup()))),
-        What::Burst(args) => {
-            let runner = args.runner()?;
-            (
-                &args.common,
-                burst::study(args.common.setup(), &runner, &args.burst()),
-            )
-        }
+    let common = args.what.common();
+    common.output.as_deref().map(preflight::output).transpose()?;
+    let made = match &args.what {
+        What::Autoscaler(_) => Ok(autoscaler::run(common.setup())),
+        What::Burst(args) => burst::study(common.setup(), &args.runner()?, &args.burst()),
         What::Cost(args) => {
             mutants::at_hand(args.broken.defect)?;
-            let setup = args.common.setup();
+            let setup = common.setup();
             let runner = Runner::simulated(setup.seed, args.broken.defect);
-            (&args.common, cost::study(setup, &runner, args.cluster()))
+            cost::study(setup, &runner, args.cluster())
         }
-        What::Designs(common) => (common, Ok(designs::run(common.setup()))),
-        What::Scoring(common) => (common, Ok(scoring::run(common.setup()))),
+        What::Designs(_) => Ok(designs::run(common.setup())),
+        What::Scoring(_) => Ok(scoring::run(common.setup())),
     };
     let told = made.and_then(|study| tell(common, &study).map(|()| study.holds()));
     Ok(match told {

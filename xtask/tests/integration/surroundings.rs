@@ -79,6 +79,21 @@ fn folders_that_cannot_be_written_are_named_before_anything_runs() {
             "/dev/null/report",
             "--output",
         ),
+        (
+            xtask(&["explore", "--worlds", "1", "--output", "/dev/null/report"]),
+            "/dev/null/report",
+            "--output",
+        ),
+        (
+            xtask(&["sweep", PASSING, "--output", "/dev/null/report"]),
+            "/dev/null/report",
+            "--output",
+        ),
+        (
+            xtask(&["study", "scoring", "--small", "--output", "/dev/null/report"]),
+            "/dev/null/report",
+            "--output",
+        ),
     ];
     for (mut command, folder, remedy) in cases {
         if remedy == "TMPDIR" {
