@@ -377,7 +377,9 @@ impl Session {
 
 /// Whether a program was not ready in time, or ended before it did anything.
 fn never_began(what: &What, facts: &[Fact]) -> bool {
-    let What::Process(process) = what else { return false };
+    let What::Process(process) = what else {
+        return false;
+    };
     let acted = |fact: &Fact| match &fact.what {
         What::Request(request) => request.client == process.client,
         What::Call(_) => process.role == Role::Driver,

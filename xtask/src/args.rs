@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use suites::harness::plan::Plan;
 use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
@@ -127,6 +128,11 @@ impl SelectArgs {
             return None;
         };
         Some(Path::new(only)).filter(|file| file.is_file())
+    }
+
+    /// The folder of the user's in which no case was found.
+    pub(crate) fn empty_folder(&self, found: &[Plan]) -> Option<&Path> {
+        self.folder.as_deref().filter(|_| found.is_empty())
     }
 
     /// Where the cases come from.

@@ -26,6 +26,10 @@ fn attempt(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
         eprintln!("error: {error}");
         Exit::Usage
     })?;
+    if let Some(folder) = args.empty_folder(&found) {
+        eprintln!("error: there is no case file (*.yaml) below {}", folder.display());
+        return Err(Exit::Nothing);
+    }
     Ok(args.selection().apply(found))
 }
 

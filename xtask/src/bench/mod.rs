@@ -16,6 +16,7 @@ use std::process::Command;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use suites::harness::invocation::checkout;
 use suites::harness::system::BoxError;
 
 use crate::Exit;
@@ -96,16 +97,37 @@ fn environment(error: &BoxError) -> Exit {
 
 /// Does the same in a build with optimisation: figures of another build would mislead.
 fn optimised() -> Exit {
+    let Some(checkout) = checkout() else {
+        eprintln!(
+            "error: this build is not optimised, and its figures would mislead; build it with `cargo build --release`"
+        );
+        return Exit::Environment;
+    };
     eprintln!("this build is not optimised; measuring in one that is (cargo run --release)");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "xtask",
+            "--manifest-path",
+        ])
+        .arg(checkout.join("Cargo.toml"))
+        .arg("--")
         .args(std::env::args_os().skip(1))
         .status();
     match status {
         Ok(status) if status.success() => Exit::Passed,
-        Ok(status) => environment(&format!("the optimised build ended with {status}").into()),
-        Err(error) => environment(&error.into()),
+        Ok(status) => {
+            eprintln!("error: the optimised build ended with {status}");
+            Exit::Environment
+        }
+        Err(error) => {
+            eprintln!("error: cargo does not start: {error}; is it in PATH?");
+            Exit::Environment
+        }
     }
 }
 
