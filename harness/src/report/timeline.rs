@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::fact_display;
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, ProcessEvent, What};
 use crate::judge::Failure;
 
 /// Lines at most.
@@ -43,7 +43,8 @@ pub(super) fn step_start(facts: &[Fact], failure: &Failure) -> Duration {
     first.map_or(Duration::ZERO, Fact::at)
 }
 
-/// The deciding facts, and then the first ones of the step that say something new, up to a number of them.
+/// The deciding facts, and then those of the step that say something new, up to a number of them: the more telling ones first, and of
+/// these the earlier ones.
 pub(super) fn choose<'f>(
     facts: &'f [Fact],
     failure: &Failure,
@@ -53,24 +54,52 @@ pub(super) fn choose<'f>(
     let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(limit).collect();
     let mut seen = BTreeSet::new();
     let in_step = |fact: &&Fact| fact.seq >= failure.step_started && fact.seq <= failure.decided_by;
-    let telling = |fact: &&Fact| match &fact.what {
-        What::Action(_)
-        | What::Commit(_)
-        | What::Call(_)
-        | What::Extender(_)
-        | What::Process(_)
-        | What::Fault(_) => true,
-        What::Lag(lag) => lag.late_us >= WORTH_TELLING_US,
-        What::Request(request) => request.code >= 400,
-        _ => false,
-    };
-    for fact in facts.iter().filter(in_step).filter(telling) {
+    let told = facts.iter().filter(in_step);
+    let mut telling: Vec<(Weight, &Fact)> = told
+        .filter_map(|fact| Some((weight(&fact.what)?, fact)))
+        .collect();
+    telling.sort_by_key(|(weight, _)| *weight);
+    for (_, fact) in telling {
         // Repetitions say nothing new.
         if chosen.len() < limit && seen.insert(fact_display::format(fact)) {
             chosen.insert(fact.seq);
         }
     }
     facts.iter().filter(|fact| chosen.contains(&fact.seq)).collect()
+}
+
+/// How much a fact tells about what happened in a step, the most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// What was done, and what went wrong.
+    Cause,
+    /// What came of it.
+    Effect,
+    /// How programs begin, and ask.
+    Routine,
+}
+
+/// None: it tells nothing.
+fn weight(what: &What) -> Option<Weight> {
+    match what {
+        What::Action(_) | What::Fault(_) => Some(Weight::Cause),
+        What::Call(call) if call.code != "OK" => Some(Weight::Cause),
+        What::Lag(lag) => (lag.late_us >= WORTH_TELLING_US).then_some(Weight::Cause),
+        What::Process(process) => Some(match process.event {
+            ProcessEvent::Started => Weight::Routine,
+            _ => Weight::Cause,
+        }),
+        What::Commit(_) | What::Extender(_) => Some(Weight::Effect),
+        What::Call(call) if call.method == "CreateVolume" || call.method == "GetCapacity" => {
+            Some(Weight::Effect)
+        }
+        What::Call(_) => Some(Weight::Routine),
+        What::Request(request) if request.code >= 400 => Some(match request.verb.as_str() {
+            "get" | "list" | "watch" => Weight::Routine,
+            _ => Weight::Cause,
+        }),
+        _ => None,
+    }
 }
 
 fn clip(text: &str) -> String {
