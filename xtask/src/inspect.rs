@@ -16,7 +16,7 @@ use crate::manifest::manifest_for;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::selected::{selected, selected_or_none};
-use crate::{Exit, apiserver, repro, requirements};
+use crate::{Exit, apiserver, out, repro, requirements};
 use suites::quoted;
 
 /// One line per case: its id and its title, or what a manifest makes of it.
@@ -189,33 +189,24 @@ pub(crate) fn judge(folder: &Path) -> Exit {
     }
 }
 
-/// A case of this repository runs by its id, and any other from its folder; with the defect that the run had.
+/// The command that made the run, as the record beside it or above it says; without one, a case of this repository runs by its id, and
+/// any other from its folder.
 fn rerun(plan: &Plan, folder: &Path) -> String {
-    let defect = defect_of(folder).map_or_else(String::new, |name| format!(" --defect {name}"));
-    match suites::plan(&suites::case_files(), plan.id()) {
-        Ok(Some(_)) => format!("{program} e2e{defect} {}", plan.id(), program = program()),
-        _ => {
+    let id = plan.id();
+    let words = match (command_of(folder), suites::plan(&suites::case_files(), id)) {
+        (Some(words), _) => format!("{} {id}", out::command(&words)),
+        (None, Ok(Some(_))) => format!("e2e {id}"),
+        (None, _) => {
             let file = folder.join(record::SCENARIO);
-            format!(
-                "{program} repro{defect} {}",
-                quoted(&file.display().to_string()),
-                program = program()
-            )
+            format!("repro {}", quoted(&file.display().to_string()))
         }
-    }
+    };
+    format!("{} {words}", program())
 }
 
-/// The defect with which a run was made, as the record beside it or above it says.
-fn defect_of(folder: &Path) -> Option<String> {
+/// The words of the command that made a run.
+fn command_of(folder: &Path) -> Option<Vec<String>> {
     let records = folder.ancestors().skip(1).take(2).map(|above| above.join(RECORD));
     let report = records.filter_map(|path| Report::load(&path).ok()).next()?;
-    let mut words = report.command.into_iter();
-    while let Some(word) = words.next() {
-        match word.strip_prefix("--defect") {
-            Some("") => return words.next(),
-            Some(named) => return named.strip_prefix('=').map(str::to_owned),
-            None => {}
-        }
-    }
-    None
+    Some(report.command).filter(|words| !words.is_empty())
 }

@@ -423,11 +423,13 @@ fn a_failing_run_ends_with_1_explains_and_can_be_judged_again() {
         .unwrap();
     let again = xtask(&["judge", folder]);
     assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
-    assert!(
-        stdout(&again).contains("<-- first missing link"),
-        "{}",
-        stdout(&again)
-    );
+    let again = stdout(&again);
+    assert!(again.contains("<-- first missing link"), "{again}");
+    let rerun = |text: &str| {
+        let mut lines = text.lines().map(str::trim);
+        lines.find(|line| line.starts_with("rerun")).map(str::to_owned)
+    };
+    assert_eq!(rerun(&again), rerun(&text), "the command that made the run");
 }
 
 /// A driver that counts a moment later answers twice as if nothing had been deleted.
