@@ -23,7 +23,7 @@ pub(super) fn of(client: &Client, store: &Store) -> Destination {
             let (name, port) = split(host);
             Destination {
                 origin: format!("https://{host}"),
-                path: if path.is_empty() { "/" } else { path }.to_owned(),
+                path: cleaned(path),
                 name: name.trim_matches(['[', ']']).to_owned(),
                 address: Ok(format!("{name}:{}", port.unwrap_or(HTTPS))),
                 authorities,
@@ -38,7 +38,7 @@ pub(super) fn of(client: &Client, store: &Store) -> Destination {
             let host = format!("{name}.{namespace}.svc");
             Destination {
                 origin: format!("https://{host}:{port}"),
-                path: rooted(path),
+                path: cleaned(path),
                 name: host,
                 address: service(namespace, name, *port, store),
                 authorities,
@@ -47,11 +47,17 @@ pub(super) fn of(client: &Client, store: &Store) -> Destination {
     }
 }
 
-fn rooted(path: &str) -> String {
-    match path {
-        "" | "/" => "/".to_owned(),
-        path => format!("/{}", path.trim_start_matches('/')),
+/// A path in its shortest form, which is the one that webhooks are asked under: many are installed with a slash too much.
+fn cleaned(path: &str) -> String {
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
     }
+    format!("/{}", segments.join("/"))
 }
 
 /// A host and its port. The host of an address of version 6 is in brackets.

@@ -17,8 +17,17 @@ pub(crate) fn version(api: &Api) -> Value {
         "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "",
         "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "platform": format!("{}/{}", std::env::consts::OS, architecture()),
     })
+}
+
+/// The architecture of this machine, in the names that clients know.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
 }
 
 /// `/`: the paths that are served.

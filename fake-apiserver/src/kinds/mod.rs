@@ -138,12 +138,12 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&lease::LEASE),
     Kind::table(&runtime_class::RUNTIME_CLASS),
     Kind::table(&endpoint_slice::ENDPOINT_SLICE),
-    Kind::table(&flow::FLOW_SCHEMA),
-    Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
     Kind::table(&resource::DEVICE_CLASS),
     Kind::table(&resource::RESOURCE_CLAIM),
     Kind::table(&resource::RESOURCE_CLAIM_TEMPLATE),
     Kind::table(&resource::RESOURCE_SLICE),
+    Kind::table(&flow::FLOW_SCHEMA),
+    Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
 ];
 
 /// The kinds of what the server itself writes.

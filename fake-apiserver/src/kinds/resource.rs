@@ -1,12 +1,12 @@
 //! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
 
 use super::row::not_supported;
-use super::{Generation, PLAIN, Row};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
-use crate::machinery::metadata;
 use crate::machinery::selector::selectable;
+use crate::machinery::{json, metadata};
 use serde_json::Value;
 
 const RESOURCE: Row = Row {
@@ -30,6 +30,10 @@ pub(super) static RESOURCE_CLAIM: Row = Row {
     plural: "resourceclaims",
     singular: "resourceclaim",
     status: true,
+    hooks: Hooks {
+        default: claim_default,
+        ..NO_HOOKS
+    },
     columns: &[NAME, text("State", Of(claim_state)), AGE],
     ..RESOURCE
 };
@@ -38,6 +42,10 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     kind: "ResourceClaimTemplate",
     plural: "resourceclaimtemplates",
     singular: "resourceclaimtemplate",
+    hooks: Hooks {
+        default: |template| requests_default(template, "/spec/spec/devices/requests"),
+        ..NO_HOOKS
+    },
     ..RESOURCE
 };
 
@@ -47,6 +55,11 @@ pub(super) static RESOURCE_SLICE: Row = Row {
     singular: "resourceslice",
     namespaced: false,
     generation: Generation::FromCreation,
+    hooks: Hooks {
+        create: |slice, setting| taints_default(slice, setting.now),
+        update: |slice, _, setting| taints_default(slice, setting.now),
+        ..NO_HOOKS
+    },
     selectable: &[
         selectable("spec.nodeName", &["/spec/nodeName"]),
         selectable("spec.driver", &["/spec/driver"]),
@@ -61,6 +74,45 @@ pub(super) static RESOURCE_SLICE: Row = Row {
     ],
     ..RESOURCE
 };
+
+fn claim_default(claim: &mut Value) {
+    requests_default(claim, "/spec/devices/requests");
+    json::entries(claim, "/status/allocation/devices/results").for_each(tolerations_default);
+}
+
+/// A request is for one device unless it says otherwise; so is each of its alternatives.
+fn requests_default(object: &mut Value, requests: &str) {
+    for request in json::entries(object, requests) {
+        if let Some(exactly) = request.get_mut("exactly").filter(|exactly| exactly.is_object()) {
+            request_default(exactly);
+        }
+        json::entries(request, "/firstAvailable").for_each(request_default);
+    }
+}
+
+fn request_default(request: &mut Value) {
+    json::default_member(request, "allocationMode", "ExactCount");
+    let is_counted = request["allocationMode"] == "ExactCount";
+    if is_counted && request["count"].as_i64().unwrap_or_default() == 0 {
+        request["count"] = 1.into();
+    }
+    tolerations_default(request);
+}
+
+fn tolerations_default(object: &mut Value) {
+    for toleration in json::entries(object, "/tolerations") {
+        json::default_member(toleration, "operator", "Equal");
+    }
+}
+
+/// A device is tainted from the time at which somebody says so.
+fn taints_default(slice: &mut Value, now: &str) {
+    for device in json::entries(slice, "/spec/devices") {
+        for taint in json::entries(device, "/taints") {
+            json::default_member(taint, "timeAdded", now);
+        }
+    }
+}
 
 fn claim_state(claim: &Value) -> Value {
     let (is_gone, status) = (metadata::is_deleting(claim), &claim["status"]);

@@ -327,12 +327,12 @@ async fn a_quota_counts_custom_resources_and_devices() {
         "{said}"
     );
     let claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
-    let claim = |name: &str, count: u8| {
-        let exactly = json!({"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count});
+    let claim = |name: &str, count: Option<u8>| {
+        let exactly = json!({"deviceClassName": "gpu", "count": count});
         let devices = json!({"requests": [{"name": "r", "exactly": exactly}]});
         json!({"metadata": {"name": name}, "spec": {"devices": devices}})
     };
-    wire.create(claims, claim("one", 1)).await;
+    wire.create(claims, claim("one", None)).await;
     assert_eq!(used(&wire).await[devices], "1");
-    refusal(&wire, claims, claim("two", 2)).await;
+    refusal(&wire, claims, claim("two", Some(2))).await;
 }

@@ -166,3 +166,46 @@ async fn a_nodes_first_range_of_addresses_is_one_of_its_ranges() {
     let made = wire.create("/api/v1/nodes", node).await;
     assert_eq!(made["spec"]["podCIDRs"], json!(["10.9.0.0/24"]));
 }
+
+#[tokio::test]
+async fn a_claim_for_devices_is_for_one_unless_it_says_otherwise() {
+    let wire = Wire::start().await;
+    let requests = json!([
+        {"name": "one", "exactly": {"deviceClassName": "gpu", "tolerations": [{"key": "k"}]}},
+        {"name": "all", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}},
+        {"name": "either", "firstAvailable": [{"name": "a", "deviceClassName": "gpu", "count": 2}]},
+    ]);
+    let full = json!([
+        {"name": "one", "exactly": {
+            "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1,
+            "tolerations": [{"key": "k", "operator": "Equal"}],
+        }},
+        {"name": "all", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}},
+        {"name": "either", "firstAvailable": [
+            {"name": "a", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2},
+        ]},
+    ]);
+    let spec = json!({"devices": {"requests": requests}});
+    let of = |resource: &str| format!("/apis/resource.k8s.io/v1/namespaces/default/{resource}");
+    let claim = json!({"metadata": {"name": "c"}, "spec": spec});
+    let claim = wire.create(&of("resourceclaims"), claim).await;
+    assert_eq!(claim["spec"]["devices"]["requests"], full);
+    let template = json!({"metadata": {"name": "t"}, "spec": {"spec": spec}});
+    let template = wire.create(&of("resourceclaimtemplates"), template).await;
+    assert_eq!(template["spec"]["spec"]["devices"]["requests"], full);
+}
+
+#[tokio::test]
+async fn a_taint_of_a_device_tells_since_when_it_is_there() {
+    let wire = Wire::start().await;
+    let taint = json!({"key": "k", "effect": "NoSchedule"});
+    let slice = json!({"metadata": {"name": "s"}, "spec": {
+        "driver": "driver.example.com", "nodeName": "n", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "d", "taints": [taint]}],
+    }});
+    let slice = wire
+        .create("/apis/resource.k8s.io/v1/resourceslices", slice)
+        .await;
+    let made = &slice["metadata"]["creationTimestamp"];
+    assert_eq!(&slice["spec"]["devices"][0]["taints"][0]["timeAdded"], made);
+}

@@ -73,8 +73,8 @@ async fn groups_come_in_the_order_of_the_real_server() {
         "coordination.k8s.io",
         "node.k8s.io",
         "discovery.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
         "resource.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
     ];
     assert_eq!(names, expected);
     let autoscaling = wire.get("/apis/autoscaling").await.body;

@@ -199,6 +199,31 @@ async fn a_service_leads_to_its_endpoints_or_to_where_the_options_say() {
 }
 
 #[tokio::test]
+async fn a_path_is_asked_for_in_its_shortest_form() {
+    let wire = Wire::start().await;
+    let server = Hook::raw(|path, review| {
+        let response =
+            json!({"uid": review["request"]["uid"], "allowed": false, "status": {"message": path}});
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+    })
+    .await;
+    for (told, asked) in [
+        ("", "/"),
+        ("//look", "/look"),
+        ("/look/", "/look"),
+        ("/a/./b/../look", "/a/look"),
+        ("/../look", "/look"),
+    ] {
+        let hooks = vec![hook("looks", server.client(told), json!({}))];
+        register(&wire, VALIDATING, "looks", hooks).await;
+        let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
+        let text = format!("admission webhook \"looks.example.com\" denied the request: {asked}");
+        assert_eq!(refused.body["message"], text, "{told}");
+        wire.delete(&format!("{VALIDATING}/looks")).await;
+    }
+}
+
+#[tokio::test]
 async fn an_answer_is_waited_for_as_long_as_the_webhook_wants() {
     let wire = Wire::start().await;
     // It takes connections, and never says anything.
