@@ -53,6 +53,8 @@ fn is_reason(line: &str) -> bool {
     const STARTS: [&str; 4] = ["panic: ", "fatal error: ", "runtime: ", "fatal: "];
     STARTS.iter().any(|start| line.starts_with(start))
         || klog_level(line) == Some('F')
+        // What the commands of Kubernetes print before they end with 1.
+        || (klog_level(line) == Some('E') && line.contains("] \"command failed\" err="))
         || (line.starts_with("thread '") && line.contains(" panicked at "))
 }
 
@@ -160,6 +162,7 @@ mod tests {
             .collect();
         for first in [
             FATAL,
+            "E1122 06:31:00.123456   12345 run.go:72] \"command failed\" err=\"duplicate name\"",
             "panic: runtime error: index out of range [3]",
             "fatal error: concurrent map writes",
         ] {

@@ -160,8 +160,16 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
 
 /// Whether the extenders have different names and a positive weight, and at most one binds.
 fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
-    let mut names = BTreeSet::new();
+    let (mut names, mut managed) = (BTreeSet::new(), BTreeSet::new());
     for extender in &cluster.extenders {
+        if let Some(resource) = extender.resource.as_ref()
+            && !managed.insert(resource)
+        {
+            return Err(format!(
+                "extender `{}`: another one has `{resource}` already, and kube-scheduler takes a resource for one extender only",
+                extender.name
+            ));
+        }
         if !names.insert(&extender.name) {
             return Err(format!(
                 "extender `{}` is there twice; give it another name",
@@ -441,6 +449,10 @@ mod tests {
                 "extender `e` is there twice",
             ),
             (json!([{"name": "e", "weight": 0}]), "`weight` must be at least 1"),
+            (
+                json!([{"name": "e", "resource": "a/b"}, {"name": "f", "resource": "a/b"}]),
+                "another one has `a/b` already",
+            ),
             (
                 json!([{"name": "e", "binds": true}, {"name": "f", "binds": true}]),
                 "2 extenders bind; only one may",

@@ -123,6 +123,7 @@ fn extender(dice: &mut Dice, number: u32) -> Extender {
         // One that has to answer, and does not, keeps every pod from its node.
         ignorable: fails && !dice.one_in(4),
         fails,
-        resource: dice.one_in(5).then(|| "example.com/gpu".to_owned()),
+        // No two extenders may have the same.
+        resource: dice.one_in(5).then(|| format!("example.com/gpu-{number}")),
     }
 }
