@@ -32,6 +32,7 @@ mod manual;
 mod measure;
 mod mutants;
 mod out;
+mod parts;
 mod places;
 mod preflight;
 mod rbac;

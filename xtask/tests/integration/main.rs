@@ -15,6 +15,7 @@ mod explore;
 mod known_failures;
 mod kubectl;
 mod many;
+mod parts;
 mod program;
 mod rbac;
 mod readme;
