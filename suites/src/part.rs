@@ -37,7 +37,7 @@ pub struct Part {
 #[serde(rename_all = "camelCase")]
 pub enum Found {
     /// Of `explore`.
-    Explored(Explored),
+    Explored(Box<Explored>),
     /// Of `sweep`, in the order of the cases.
     Swept(Vec<SweptCase>),
     /// Of `selftest`.
@@ -130,7 +130,7 @@ impl Joined for Part {
             self.started = other.started;
         }
         match (&mut self.found, other.found) {
-            (Found::Explored(all), Found::Explored(more)) => all.add(more),
+            (Found::Explored(all), Found::Explored(more)) => all.add(*more),
             (Found::Swept(all), Found::Swept(more)) => {
                 all.extend(more);
                 all.sort_by_key(|case| case.number);

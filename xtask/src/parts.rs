@@ -59,7 +59,7 @@ pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
             let why = missing
                 .iter()
                 .map(|missing| format!("shards {missing} are missing"));
-            explore::gather(explored, (part.started, part.seconds), why.collect(), output)
+            explore::gather(*explored, (part.started, part.seconds), why.collect(), output)
         }
         Found::Swept(cases) => sweep::gather(&cases, output),
         Found::Held(share) => {

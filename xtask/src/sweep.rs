@@ -51,11 +51,14 @@ pub(crate) struct SweepArgs {
     part: PartArgs,
 }
 
+/// A case with its number among all of the run.
+type Numbered = (usize, Scenario);
+
 /// What is swept, and how.
 struct Plan<'a> {
     args: &'a SweepArgs,
-    /// The cases of this machine, each with its number among all.
-    scenarios: Vec<(usize, Scenario)>,
+    /// The cases of this machine.
+    scenarios: Vec<Numbered>,
     chosen: Chosen,
     jobs: usize,
     roles: Vec<Role>,
@@ -111,7 +114,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
 }
 
 /// The cases of this machine as they are written, with their numbers, and which part of all they are.
-fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<(usize, Scenario)>), Exit> {
+fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
     let plans = selected(&args.select)?;
     let shard = args.part.shard;
     let shards = shard.map(|shard| ShardsRecord::new(shard, &plans, args.part.run_id.clone()));

@@ -277,7 +277,7 @@ fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> 
         ShardsRecord::of(shard, [], args.part.run_id.clone()),
         ended.started.clone(),
         ended.seconds,
-        Found::Explored(explored),
+        Found::Explored(Box::new(explored)),
     )
 }
 
