@@ -97,6 +97,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "init --role publisher -- ./my-publisher --v=5",
             ),
             (
+                "A driver of yours, with what it needs besides",
+                "init --role driver -- ./my-driver --capacity=100Gi",
+            ),
+            (
                 "A built-in manifest as a start",
                 "init --from external-provisioner",
             ),
