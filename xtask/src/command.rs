@@ -35,7 +35,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 wrong use or wrong file, 3 the environment, \
-4 nothing selected, 5 undecided, 6 incomplete, 70 internal error, 130 interrupted";
+4 nothing selected, 5 undecided, 6 incomplete, 7 findings, 70 internal error, 130 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
@@ -167,7 +167,7 @@ fn obey(command: Command) -> Exit {
         Command::Up(args) => up::run(&args),
         Command::EnvtestAssets(args) => envtest::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Study(args) => study::run(&args),
+        Command::Study(args) => study::run(args),
         Command::Judge { folder } => inspect::judge(&folder),
         Command::Report(command) => report::run(&command),
         Command::Init(args) => init::run(&args),

@@ -85,7 +85,12 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
     });
     let Some(manifest) = manifest else {
         if args.defect.is_empty() && !args.list {
-            leave_out_what_is_not_at_hand(&mut defects);
+            let mut named: Vec<Defect> = defects
+                .iter()
+                .filter_map(|defect| Defect::named(&defect.name).ok())
+                .collect();
+            mutants::leave_out_what_is_not_at_hand(&mut named);
+            defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| named.contains(&it)));
         }
         return Ok(defects);
     };
@@ -106,20 +111,6 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         return Err(Exit::Usage);
     }
     Ok(fit)
-}
-
-/// Where there is no checkout, nothing can be compiled.
-fn leave_out_what_is_not_at_hand(defects: &mut Vec<suites::Defect>) {
-    if mutants::can_be_at_hand() {
-        return;
-    }
-    let all = defects.len();
-    defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| it.mutant().is_none()));
-    eprintln!(
-        "{} of {all} defects are left out: they are mistakes in the source code of the references, which `cargo xtask selftest` \
-         builds in a checkout of csi-capacity-harness",
-        all - defects.len()
-    );
 }
 
 /// The cases that such programs can be held against: those that they run, and do not fail already.

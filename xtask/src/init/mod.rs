@@ -16,6 +16,7 @@ use suites::harness::scenario::Role;
 use suites::quoted;
 
 use crate::args::role;
+use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::{Exit, preflight};
@@ -68,20 +69,28 @@ fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
     let untried = |exit| (exit, "the program can't be tried".to_owned());
     preflight::temporary_files().map_err(untried)?;
     runtime().map_err(untried)?.block_on(async {
-        let program = argv.first().map_or("", String::as_str);
-        let name = args.name.clone().unwrap_or_else(|| base_name(program));
-        let has = help::flags(program)
-            .await
-            .map_err(|why| (Exit::Environment, why))?;
-        let mut draft = Draft::of(name, role, relative_to(&args.output, argv), &has);
-        tell(&draft);
-        if role == Role::Driver {
-            ask(&mut draft, &args.output).await?;
+        tokio::select! {
+            ended = try_out(args, role, argv) => ended,
+            () = interrupted() => Err((Exit::Interrupted, "interrupted, and no manifest was written".to_owned())),
         }
-        let tried = trial::run(&draft, &args.output).await;
-        let tried = tried.map_err(|error| (Exit::Usage, error.to_string()))?;
-        finish(&draft, &tried, &args.output)
     })
+}
+
+/// Drafts a manifest, tries it, and writes it.
+async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit, Refusal> {
+    let program = argv.first().map_or("", String::as_str);
+    let name = args.name.clone().unwrap_or_else(|| base_name(program));
+    let has = help::flags(program)
+        .await
+        .map_err(|why| (Exit::Environment, why))?;
+    let mut draft = Draft::of(name, role, relative_to(&args.output, argv), &has);
+    tell(&draft);
+    if role == Role::Driver {
+        ask(&mut draft, &args.output).await?;
+    }
+    let tried = trial::run(&draft, &args.output).await;
+    let tried = tried.map_err(|error| (Exit::Usage, error.to_string()))?;
+    finish(&draft, &tried, &args.output)
 }
 
 /// The role that is meant.

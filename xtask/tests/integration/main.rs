@@ -12,6 +12,7 @@ mod conformance;
 mod docs;
 mod envtest;
 mod explore;
+mod interrupts;
 mod known_failures;
 mod kubectl;
 mod many;
