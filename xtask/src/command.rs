@@ -166,7 +166,7 @@ fn obey(command: Command) -> Exit {
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::EnvtestAssets(args) => envtest::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => bench::run(args),
         Command::Study(args) => study::run(args),
         Command::Judge { folder } => inspect::judge(&folder),
         Command::Report(command) => report::run(&command),

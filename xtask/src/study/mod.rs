@@ -16,12 +16,10 @@ use clap::{Args, Subcommand};
 use suites::harness::report::Paint;
 use suites::harness::system::BoxError;
 use suites::report::write_file;
-use tokio::sync::oneshot;
 
 use crate::defect::Defect;
-use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
-use crate::runtime::runtime;
+use crate::runtime::calculate;
 use crate::{Exit, mutants};
 use burst::{Burst, BurstArgs};
 use cost::CostArgs;
@@ -86,38 +84,12 @@ impl Common {
 }
 
 /// Makes a study, and says what it found.
-///
-/// A study calculates all the time, and listens to nobody meanwhile: at Ctrl-C it is left behind, and ends with the process.
 pub(crate) fn run(args: StudyArgs) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    let (tell, told) = oneshot::channel();
-    let study = std::thread::spawn(move || {
-        // Nobody waits for it any more after an interrupt.
-        tell.send(attempt(&args).unwrap_or_else(|exit| exit)).ok();
-    });
-    let ended = runtime.block_on(async {
-        tokio::select! {
-            ended = told => Some(ended),
-            () = interrupted() => None,
-        }
-    });
-    match ended {
-        Some(Ok(exit)) => exit,
-        // It has panicked, and has said so.
-        Some(Err(_)) => match study.join() {
-            Err(panic) => std::panic::resume_unwind(panic),
-            Ok(()) => Exit::Environment,
-        },
-        None => {
-            eprintln!(
-                "interrupted: a study says what it found once all of it has run, so nothing is said; --small is a shorter one"
-            );
-            Exit::Interrupted
-        }
-    }
+    let study = move || attempt(&args).unwrap_or_else(|exit| exit);
+    calculate(
+        study,
+        "a study says what it found once all of it has run, so nothing is said; --small is a shorter one",
+    )
 }
 
 fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {

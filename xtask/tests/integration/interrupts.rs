@@ -55,6 +55,8 @@ fn long_commands_say_what_an_interrupt_means() {
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     for (args, words) in [
         (&["study", "burst"][..], "nothing is said"),
+        (&["bench", "publisher", "--as-built"], "nothing is told"),
+        (&["bench", "scheduler", "--as-built"], "nothing is told"),
         (&["rbac", "publisher"], "not proven"),
         (&["sweep", "publisher/value"], "0 of 16 cases were swept"),
         (
