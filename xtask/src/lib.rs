@@ -25,6 +25,7 @@ mod health;
 mod init;
 mod inspect;
 mod interrupt;
+mod joined;
 mod keep;
 mod kubectl;
 mod manifest;

@@ -1,12 +1,12 @@
-//! The parts of `explore`, `sweep` and `selftest` that several machines have run: written by each, and joined into the whole.
+//! What `explore`, `sweep` and `selftest` have in common where several machines run parts of them. Knows none of these commands.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use suites::{Found, Part, Shard};
+use suites::{Part, Shard};
 
+use crate::Exit;
 use crate::args::PartArgs;
 use crate::out::eprintln;
-use crate::{Exit, explore, selftest, sweep};
 
 /// Now, as records have it.
 pub(crate) fn now() -> String {
@@ -37,46 +37,6 @@ pub(crate) fn write(part: Part, folder: &Path, exit: Exit) -> Exit {
         Err(error) => {
             eprintln!("error: {error}");
             Exit::Environment
-        }
-    }
-}
-
-/// Joins parts, and ends as the whole command would have ended, or with 6 while parts are missing.
-pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
-    let part = match Part::join(paths) {
-        Ok(part) => part,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Exit::Usage;
-        }
-    };
-    let missing = part.shards.as_ref().map(|shards| {
-        let parts = shards.missing().map(|part| format!("{part}/{}", shards.of));
-        parts.collect::<Vec<_>>().join(", ")
-    });
-    let exit = match part.found {
-        Found::Explored(explored) => {
-            let why = missing
-                .iter()
-                .map(|missing| format!("shards {missing} are missing"));
-            explore::gather(*explored, (part.started, part.seconds), why.collect(), output)
-        }
-        Found::Swept(cases) => sweep::gather(&cases, output),
-        Found::Held(share) => {
-            let mut report = share.report(part.shards.as_ref(), part.command);
-            report.started = part.started;
-            report.seconds = part.seconds;
-            selftest::tell(&report, false, Some(output))
-        }
-    };
-    match (missing, exit) {
-        (None, exit) => exit,
-        (Some(missing), exit) => {
-            eprintln!("error: missing shards: {missing}; name the part.json of every shard");
-            match exit {
-                Exit::Failed | Exit::Environment => exit,
-                _ => Exit::Incomplete,
-            }
         }
     }
 }

@@ -9,7 +9,7 @@ use suites::report::{self, RECORD, Report};
 use crate::out::{eprintln, print};
 use crate::summary::summarize;
 use crate::verdicts::exit_of_record;
-use crate::{Exit, github, parts};
+use crate::{Exit, github, joined};
 
 /// What to do.
 #[derive(Subcommand)]
@@ -84,7 +84,7 @@ fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn merge(records: &[PathBuf], output: &Path) -> Exit {
     // Of other commands than those that run each case once.
     if records.iter().any(|record| record.ends_with(PART)) {
-        return parts::merge(records, output);
+        return joined::merge(records, output);
     }
     match report::merge(records) {
         Ok(merged) => {

@@ -131,7 +131,10 @@ impl Selftest {
     fn is_open(&self, trial: &Trial) -> bool {
         match trial.found {
             Found::Undecided => trial.runs == 1,
-            Found::Passed => trial.runs == 1 && self.sut.is_none() && is_named(&self.defects, trial),
+            Found::Passed => {
+                let is_named = |defect: &String| is_named(&self.defects, &trial.case, defect);
+                trial.runs == 1 && self.sut.is_none() && trial.defect.as_ref().is_some_and(is_named)
+            }
             Found::Failed | Found::Broken => false,
         }
     }

@@ -319,7 +319,7 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
             (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
             (None, Found::Broken) => format!("cannot be run: {}", trial.link),
             (Some(name), found @ (Found::Passed | Found::Broken))
-                if scope.sut.is_none() && scope.is_named(trial) =>
+                if scope.sut.is_none() && scope.is_named(&trial.case, name) =>
             {
                 match found {
                     Found::Passed => format!("is named for {name}, and passes with it"),

@@ -5,7 +5,6 @@ use harness::scenario::Level;
 use serde::{Deserialize, Serialize};
 
 use super::Reach;
-use super::record::Trial;
 use crate::defects::Defect;
 
 /// The defects and the cases of a self-test.
@@ -37,9 +36,9 @@ pub struct Subject {
 }
 
 impl Scope {
-    /// Whether the case is there for the defect.
-    pub(super) fn is_named(&self, trial: &Trial) -> bool {
-        is_named(&self.defects, trial)
+    /// Whether a case is there for a defect.
+    pub(super) fn is_named(&self, case: &str, defect: &str) -> bool {
+        is_named(&self.defects, case, defect)
     }
 }
 
@@ -54,8 +53,7 @@ impl Subject {
     }
 }
 
-/// Whether the case of a run is there for its defect.
-pub(super) fn is_named(defects: &[Defect], trial: &Trial) -> bool {
-    let mut defects = defects.iter();
-    defects.any(|defect| Some(&defect.name) == trial.defect.as_ref() && defect.names(&trial.case))
+/// Whether a case is there for one of these defects.
+pub(super) fn is_named(defects: &[Defect], case: &str, defect: &str) -> bool {
+    defects.iter().any(|it| it.name == defect && it.names(case))
 }
