@@ -42,7 +42,7 @@ pub enum Question {
     Probe,
     /// ControllerGetCapabilities: answers whether `getCapacity` and `createDelete` are there.
     ControllerCapabilities,
-    /// NodeGetInfo: answers `nodeId`, and whether there is a `topology`.
+    /// NodeGetInfo: answers `nodeId`, whether there is a `topology`, and it as `segment`, such as `zone=a,host=n1`.
     NodeInfo,
     /// GetCapacity: answers `available`, `maximum` and `minimum`, and as `room` the maximum, or what is available without one.
     Capacity {
@@ -243,11 +243,19 @@ async fn controller_capabilities(mut client: ControllerClient<Channel>) -> Resul
 async fn node_info(mut client: NodeClient<Channel>) -> Result<Figures, Status> {
     let answer = client.node_get_info(NodeGetInfoRequest {}).await?.into_inner();
     let topology = answer.accessible_topology.unwrap_or_default();
-    Ok([
+    let pairs = topology
+        .segments
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    let segment = pairs.collect::<Vec<_>>().join(",");
+    let mut figures = Figures::from([
         ("nodeId", Figure::Text(answer.node_id)),
-        ("topology", yes(!topology.segments.is_empty())),
-    ]
-    .into())
+        ("topology", yes(!segment.is_empty())),
+    ]);
+    if !segment.is_empty() {
+        figures.insert("segment", Figure::Text(segment));
+    }
+    Ok(figures)
 }
 
 async fn capacity(

@@ -31,8 +31,13 @@ pub struct Shard {
 impl Shard {
     /// Every n-th case, so that areas with slow cases are spread as well.
     pub fn apply(self, plans: Vec<Plan>) -> Vec<Plan> {
-        let mine = |(index, plan)| (index % self.of == self.part - 1).then_some(plan);
+        let mine = |(index, plan)| self.has(index).then_some(plan);
         plans.into_iter().enumerate().filter_map(mine).collect()
+    }
+
+    /// Whether it has the thing of that number, from 0, of all that the run has.
+    pub fn has(self, index: usize) -> bool {
+        index % self.of == self.part - 1
     }
 
     /// Its number, from 1.

@@ -52,13 +52,8 @@ pub(crate) struct RunArgs {
     /// Run a case that fails so often in all; if it passes then it is flaky, which is no pass
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) attempts: u32,
-    /// Run only part m of n, such as 1/4; `index/N` is the part of a pod of an Indexed Job, which JOB_COMPLETION_INDEX says
-    #[arg(long, value_name = "M/N", value_parser = shard)]
-    pub(crate) shard: Option<Shard>,
-    /// What the shards of one run have in common, so that `report merge` joins no others; in GitHub Actions the number of the
-    /// workflow run
-    #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
-    pub(crate) run_id: Option<String>,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
     /// Write the reports into that folder, with the runs of the cases that did not pass
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
@@ -72,6 +67,18 @@ pub(crate) struct RunArgs {
     /// Go on where a program was never ready in three cases in a row; else the run stops there
     #[arg(long)]
     pub(crate) keep_going: bool,
+}
+
+/// Which part of a run is this machine's.
+#[derive(Args)]
+pub(crate) struct PartArgs {
+    /// Run only part m of n, such as 1/4; `index/N` is the part of a pod of an Indexed Job, which JOB_COMPLETION_INDEX says
+    #[arg(long, value_name = "M/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
+    /// What the shards of one run have in common, so that `report merge` joins no others; in GitHub Actions the number of the
+    /// workflow run
+    #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
+    pub(crate) run_id: Option<String>,
 }
 
 /// Which cases are meant.

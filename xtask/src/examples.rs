@@ -97,6 +97,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "init --role publisher -- ./my-publisher --v=5",
             ),
             (
+                "A driver of yours, with what it needs besides",
+                "init --role driver -- ./my-driver --capacity=100Gi",
+            ),
+            (
                 "A built-in manifest as a start",
                 "init --from external-provisioner",
             ),
@@ -107,6 +111,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Five minutes", "explore --budget 5m"),
             ("One world again", "explore --seed 7 --worlds 1"),
+            (
+                "A quarter of the worlds on this machine",
+                "explore --seed 7 --worlds 10000 --shard 1/4 --output parts/one",
+            ),
         ],
     ),
     (
@@ -118,10 +126,16 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "report",
-        &[(
-            "Join two shards",
-            "report merge one/report.json two/report.json --output report",
-        )],
+        &[
+            (
+                "Join two shards",
+                "report merge one/report.json two/report.json --output report",
+            ),
+            (
+                "Join what is below a folder, of any command with --shard",
+                "report merge --parts parts --output report",
+            ),
+        ],
     ),
     (
         "completions",

@@ -40,6 +40,20 @@ pub(crate) fn can_be_at_hand() -> bool {
     MUTANTS.get().is_some() || checkout().is_some()
 }
 
+/// Where there is no checkout, nothing can be compiled. Says how many that are.
+pub(crate) fn leave_out_what_is_not_at_hand(defects: &mut Vec<Defect>) {
+    if can_be_at_hand() {
+        return;
+    }
+    let all = defects.len();
+    defects.retain(|defect| defect.mutant().is_none());
+    eprintln!(
+        "{} of {all} defects are left out: they are mistakes in the source code of the references, which `cargo xtask` builds in a \
+         checkout of csi-capacity-harness",
+        all - defects.len()
+    );
+}
+
 /// Makes sure that this program has what is needed for these defects: goes on as the other program where one is a mutant. Comes back
 /// only if nothing is missing, or with the exit code of a failure.
 pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), Exit> {

@@ -17,6 +17,7 @@ use suites::harness::{self, RunOptions};
 
 use crate::args::{SelectArgs, patience};
 use crate::chosen::Chosen;
+use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runner::options;
 use crate::runtime::runtime;
@@ -55,15 +56,13 @@ fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
     };
     let runner = Runner { chosen, options };
     runtime()?.block_on(async {
-        let mut facts = Vec::new();
-        for plan in &plans {
-            facts.extend(runner.run(plan).await?);
+        tokio::select! {
+            exit = runner.derive(&plans, &roles) => exit,
+            () = interrupted() => {
+                eprintln!("interrupted: what is printed is not proven to be enough, and without all cases nothing is printed");
+                Err(Exit::Interrupted)
+            }
         }
-        let grants = least(&facts, &roles);
-        grants
-            .iter()
-            .for_each(|(role, rules)| print(&runner.name(*role), *role, rules));
-        runner.prove(&plans, &grants, &roles).await
     })
 }
 
@@ -107,6 +106,19 @@ struct Runner {
 }
 
 impl Runner {
+    /// Prints what the cases make the programs ask for, and proves that it is enough.
+    async fn derive(&self, plans: &[Plan], roles: &[Role]) -> Result<Exit, Exit> {
+        let mut facts = Vec::new();
+        for plan in plans {
+            facts.extend(self.run(plan).await?);
+        }
+        let grants = least(&facts, roles);
+        grants
+            .iter()
+            .for_each(|(role, rules)| print(&self.name(*role), *role, rules));
+        self.prove(plans, &grants, roles).await
+    }
+
     /// What the program of a role is called.
     fn name(&self, role: Role) -> String {
         match &self.chosen.manifest {

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use suites::PART;
 use suites::report::{self, RECORD, Report};
 
 use crate::out::{eprintln, print};
 use crate::summary::summarize;
 use crate::verdicts::exit_of_record;
-use crate::{Exit, github};
+use crate::{Exit, github, joined};
 
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum ReportCommand {
     /// Join the records of shards into one report; ends as the whole run would have ended, or with 6 while shards are missing
     Merge {
-        /// The report.json of each shard
+        /// The report.json of each shard, or the part.json that `explore`, `sweep` and `selftest` write
         #[arg(required_unless_present = "parts", value_name = "FILE")]
         records: Vec<PathBuf>,
         /// The folder that has a folder with the report of each shard
@@ -66,14 +67,14 @@ pub(crate) fn run(command: &ReportCommand) -> Exit {
     }
 }
 
-/// The records one folder below that one, but for a report of all parts, in the order of their names.
+/// What the parts have written, one folder below that one, but for a report of all parts, in the order of their names.
 fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut records = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let part = entry?.path();
-        let record = part.join(RECORD);
-        if record.is_file() && part != output {
-            records.push(record);
+        let written = [PART, RECORD].map(|name| part.join(name));
+        if part != output {
+            records.extend(written.into_iter().find(|file| file.is_file()));
         }
     }
     records.sort();
@@ -81,6 +82,10 @@ fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn merge(records: &[PathBuf], output: &Path) -> Exit {
+    // Of other commands than those that run each case once.
+    if records.iter().any(|record| record.ends_with(PART)) {
+        return joined::merge(records, output);
+    }
     match report::merge(records) {
         Ok(merged) => {
             summarize(&merged, false);

@@ -66,11 +66,12 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
     };
     let shards = request
         .run
+        .part
         .shard
-        .map(|shard| ShardsRecord::new(shard, &plans, request.run.run_id.clone()));
+        .map(|shard| ShardsRecord::new(shard, &plans, request.run.part.run_id.clone()));
     // Some of the cases say nothing about entries for known failures, which may be there for the others.
     let catalogue = if partial.is_some() { 0 } else { plans.len() };
-    if let Some(shard) = request.run.shard {
+    if let Some(shard) = request.run.part.shard {
         plans = shard.apply(plans);
         if plans.is_empty() {
             eprintln!("error: shard {shard} has no case; take fewer shards");

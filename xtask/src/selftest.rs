@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use suites::Defects;
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
-use suites::report::{WriteError, write_file};
-use suites::selftest::{self, Broken, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
+use suites::report::{ShardsRecord, WriteError, write_file};
+use suites::selftest::{self, Broken, Build, DefectBite, Reach, Selftest, SelftestReport, Share, Trial};
+use suites::{Defects, Found, Part};
 
-use crate::args::{SelectArgs, at_least_one, patience};
+use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
@@ -23,7 +23,7 @@ use crate::out::{self, eprintln, print, println};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
-use crate::{Exit, mutants, preflight};
+use crate::{Exit, mutants, parts, preflight};
 
 /// Arguments of `selftest`.
 #[derive(Args)]
@@ -57,6 +57,8 @@ pub(crate) struct SelftestArgs {
     /// Write selftest.html, selftest.md, selftest.json and the failure of each claim into that folder
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    part: PartArgs,
 }
 
 /// In real time nearly all runs wait for a bound to pass, but they poll meanwhile.
@@ -83,7 +85,12 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
     });
     let Some(manifest) = manifest else {
         if args.defect.is_empty() && !args.list {
-            leave_out_what_is_not_at_hand(&mut defects);
+            let mut named: Vec<Defect> = defects
+                .iter()
+                .filter_map(|defect| Defect::named(&defect.name).ok())
+                .collect();
+            mutants::leave_out_what_is_not_at_hand(&mut named);
+            defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| named.contains(&it)));
         }
         return Ok(defects);
     };
@@ -104,20 +111,6 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         return Err(Exit::Usage);
     }
     Ok(fit)
-}
-
-/// Where there is no checkout, nothing can be compiled.
-fn leave_out_what_is_not_at_hand(defects: &mut Vec<suites::Defect>) {
-    if mutants::can_be_at_hand() {
-        return;
-    }
-    let all = defects.len();
-    defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| it.mutant().is_none()));
-    eprintln!(
-        "{} of {all} defects are left out: they are mistakes in the source code of the references, which `cargo xtask selftest` \
-         builds in a checkout of csi-capacity-harness",
-        all - defects.len()
-    );
 }
 
 /// The cases that such programs can be held against: those that they run, and do not fail already.
@@ -148,6 +141,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         list(&defects);
         return Ok(Exit::Passed);
     }
+    parts::output(&args.part, args.output.as_deref())?;
     mutants::at_hand(
         defects
             .iter()
@@ -168,7 +162,11 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         jobs,
         build: build(args, manifest),
         sut: args.sut.as_ref().map(|path| path.display().to_string()),
+        shard: args.part.shard,
     });
+    if let Some(shard) = args.part.shard.filter(|_| selftest.size() == 0) {
+        return Err(parts::empty(shard));
+    }
     if selftest.size() == 0 {
         eprintln!(
             "error: none of these cases is there for that defect; `--full` holds them against it all the same"
@@ -202,7 +200,7 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
 }
 
 async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
-    let (began, started) = (Instant::now(), jiff::Timestamp::now());
+    let (began, started) = (Instant::now(), parts::now());
     let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
     let mut made: Vec<Trial> = Vec::new();
     let each = |trial: &Trial| {
@@ -214,32 +212,67 @@ async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
         () = interrupted() => None,
     };
     bar.finish_and_clear();
-    let partial = format!("interrupted after {} of {} runs", made.len(), selftest.size());
-    let mut report = match &whole {
-        Some(trials) => SelftestReport::new(&selftest, trials, command(args)),
-        None => {
-            let (part, trials) = selftest.finished(made);
-            SelftestReport {
-                partial: Some(partial),
-                ..SelftestReport::new(&part, &trials, command(args))
-            }
-        }
+    let seconds = began.elapsed().as_secs_f64();
+    let timed = |report: SelftestReport| SelftestReport {
+        started: started.clone(),
+        seconds,
+        ..report
     };
-    report.started = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    report.seconds = began.elapsed().as_secs_f64();
-    if args.json {
+    let Some(trials) = whole else {
+        let partial = format!("interrupted after {} of {} runs", made.len(), selftest.size());
+        let (scope, trials) = selftest.finished(made);
+        let report = SelftestReport {
+            partial: Some(partial),
+            ..SelftestReport::new(&scope, &trials, command(args))
+        };
+        return match tell(&timed(report), args.json, args.output.as_deref()) {
+            Exit::Environment => Exit::Environment,
+            _ => Exit::Interrupted,
+        };
+    };
+    let shards = shards(&selftest, args);
+    let share = Share::new(selftest.scope(), trials);
+    let report = share.clone().report(shards.as_ref(), command(args));
+    let exit = tell(&timed(report), args.json, args.output.as_deref());
+    match shards.zip(args.output.as_deref()) {
+        Some((shards, folder)) => {
+            let part = Part::new(
+                command(args),
+                shards,
+                started.clone(),
+                seconds,
+                Found::Held(share),
+            );
+            parts::write(part, folder, exit)
+        }
+        None => exit,
+    }
+}
+
+/// Which part of the runs this machine has.
+fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
+    let shard = args.part.shard?;
+    let defects = selftest.defects.iter().map(|defect| defect.name.as_str());
+    let plans = selftest
+        .plans
+        .iter()
+        .flat_map(|plan| [plan.id(), plan.text.as_str()]);
+    let texts = defects.chain(plans);
+    Some(ShardsRecord::of(shard, texts, args.part.run_id.clone()))
+}
+
+/// Says what it came to, and writes it into the folder.
+pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -> Exit {
+    if json {
         print!("{}", report.to_json());
     } else {
-        summarize(&report);
+        summarize(report);
     }
-    if let Some(folder) = &args.output
-        && let Err(error) = write(&report, folder)
+    if let Some(folder) = output
+        && let Err(error) = write(report, folder)
     {
         eprintln!("error: {error}");
         return Exit::Environment;
-    }
-    if whole.is_none() {
-        return Exit::Interrupted;
     }
     match (report.problems.is_empty(), report.undecided.is_empty()) {
         (false, _) => Exit::Failed,

@@ -1,7 +1,7 @@
 //! `sweep`: a case again and again, each time with one fault at another point. Thin: prints what `suites::sweep` finds.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -10,10 +10,11 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
-use suites::report::write_file;
-use suites::sweep::{Cell, FAULTS, Held, Sweep, SweepError, page};
+use suites::report::{ShardsRecord, write_file};
+use suites::sweep::{CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
+use suites::{Found, Part, Shard};
 
-use crate::args::{SelectArgs, at_least_one, patience};
+use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
 use crate::chosen::Chosen;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
@@ -21,7 +22,7 @@ use crate::out::{self, eprintln, println};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
-use crate::{Exit, mutants, preflight};
+use crate::{Exit, mutants, parts, preflight};
 
 /// Arguments of `sweep`.
 #[derive(Args)]
@@ -46,6 +47,21 @@ pub(crate) struct SweepArgs {
     /// Write the grid of each case as a page into that folder, with the case file of each cell that failed
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    part: PartArgs,
+}
+
+/// A case with its number among all of the run.
+type Numbered = (usize, Scenario);
+
+/// What is swept, and how.
+struct Plan<'a> {
+    args: &'a SweepArgs,
+    /// The cases of this machine.
+    scenarios: Vec<Numbered>,
+    chosen: Chosen,
+    jobs: usize,
+    roles: Vec<Role>,
 }
 
 /// Sweeps the selected cases.
@@ -59,41 +75,67 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
         Some(path) => Chosen::of_manifest(path)?,
         None => Chosen::built_in(args.defect),
     };
-    let scenarios = scenarios(args)?;
-    args.output.as_deref().map(preflight::output).transpose()?;
+    let output = parts::output(&args.part, args.output.as_deref())?;
+    let (shards, scenarios) = scenarios(args)?;
+    output.as_deref().map(preflight::output).transpose()?;
     preflight::temporary_files()?;
     let per_core = if args.sut.is_some() { 4 } else { 1 };
     let cores = std::thread::available_parallelism().map_or(4, usize::from);
     let jobs = preflight::jobs(args.jobs.unwrap_or(cores * per_core))?;
-    let roles = roles(chosen.manifest.as_ref());
-    let swept = std::cell::Cell::new(0);
-    Ok(runtime()?.block_on(async {
+    let plan = Plan {
+        args,
+        scenarios,
+        roles: roles(chosen.manifest.as_ref()),
+        chosen,
+        jobs,
+    };
+    let (began, started) = (Instant::now(), parts::now());
+    let mut swept = Vec::new();
+    let exit = runtime()?.block_on(async {
         tokio::select! {
-            exit = all(args, &scenarios, &chosen, jobs, &roles, &swept) => exit,
-            () = interrupted() => {
-                let (swept, all) = (swept.get(), scenarios.len());
-                eprintln!("interrupted: {swept} of {all} cases were swept and are told above; nothing is said about the others");
-                Exit::Interrupted
-            }
+            exit = all(&plan, &mut swept) => exit,
+            () = interrupted() => Exit::Interrupted,
         }
-    }))
+    });
+    if exit == Exit::Interrupted {
+        let (swept, all) = (swept.len(), plan.scenarios.len());
+        eprintln!(
+            "interrupted: {swept} of {all} cases were swept and are told above; nothing is said about the others"
+        );
+        return Ok(exit);
+    }
+    Ok(match shards.zip(output) {
+        Some((shards, folder)) => {
+            let seconds = began.elapsed().as_secs_f64();
+            let part = Part::new(whole_command(args), shards, started, seconds, Found::Swept(swept));
+            parts::write(part, folder, exit)
+        }
+        None => exit,
+    })
 }
 
-/// The cases that are meant, as they are written.
-fn scenarios(args: &SweepArgs) -> Result<Vec<Scenario>, Exit> {
+/// The cases of this machine as they are written, with their numbers, and which part of all they are.
+fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
+    let plans = selected(&args.select)?;
+    let shard = args.part.shard;
+    let shards = shard.map(|shard| ShardsRecord::new(shard, &plans, args.part.run_id.clone()));
     let mut scenarios = Vec::new();
-    for plan in selected(&args.select)? {
+    let has = |number: &usize| shard.is_none_or(|shard: Shard| shard.has(*number));
+    for (number, plan) in plans.iter().enumerate().filter(|(number, _)| has(number)) {
         let rows = scenario::load_row(&args.select.files(), plan.id()).map_err(|error| {
             eprintln!("error: {error}");
             Exit::Usage
         })?;
-        scenarios.extend(rows);
+        scenarios.extend(rows.into_iter().map(|row| (number, row)));
     }
-    if args.cell.is_some() && scenarios.len() != 1 {
+    if args.cell.is_some() && plans.len() != 1 {
         eprintln!("error: --cell is a cell of one case; name that case");
         return Err(Exit::Usage);
     }
-    Ok(scenarios)
+    match shard.filter(|_| scenarios.is_empty()) {
+        Some(shard) => Err(parts::empty(shard)),
+        None => Ok((shards, scenarios)),
+    }
 }
 
 /// Whose requests and calls are points: those of the programs under test.
@@ -104,38 +146,48 @@ fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     }
 }
 
-/// Sweeps one case after the other, and counts those that were.
-async fn all(
-    args: &SweepArgs,
-    scenarios: &[Scenario],
-    chosen: &Chosen,
-    jobs: usize,
-    roles: &[Role],
-    swept: &std::cell::Cell<usize>,
-) -> Exit {
+/// Sweeps one case after the other, tells of each, and keeps what came of it.
+async fn all(plan: &Plan<'_>, swept: &mut Vec<SweptCase>) -> Exit {
     let mut worst = Exit::Nothing;
-    for scenario in scenarios {
-        let exit = one(args, scenario, chosen, jobs, roles).await;
-        swept.set(swept.get() + 1);
-        worst = match (worst, exit) {
-            (Exit::Nothing | Exit::Passed, exit) => exit,
-            (worst, Exit::Passed) => worst,
-            (_, Exit::Failed) | (Exit::Failed, _) => Exit::Failed,
-            (worst, _) => worst,
+    for (number, scenario) in &plan.scenarios {
+        let began = Instant::now();
+        let outcome = one(plan, scenario).await;
+        let case = SweptCase {
+            number: *number,
+            id: scenario.id.clone(),
+            seconds: began.elapsed().as_secs_f64(),
+            outcome,
         };
+        worst = worse(worst, tell(&case, plan.args.output.as_deref()));
+        swept.push(case);
     }
     worst
 }
 
-async fn one(args: &SweepArgs, scenario: &Scenario, chosen: &Chosen, jobs: usize, roles: &[Role]) -> Exit {
-    let began = Instant::now();
+/// Tells and writes what the parts of a run have swept.
+pub(crate) fn gather(cases: &[SweptCase], output: &Path) -> Exit {
+    let exits = cases.iter().map(|case| tell(case, Some(output)));
+    exits.fold(Exit::Nothing, worse)
+}
+
+fn worse(worst: Exit, exit: Exit) -> Exit {
+    match (worst, exit) {
+        (Exit::Nothing | Exit::Passed, exit) => exit,
+        (worst, Exit::Passed) => worst,
+        (_, Exit::Failed) | (Exit::Failed, _) => Exit::Failed,
+        (worst, _) => worst,
+    }
+}
+
+async fn one(plan: &Plan<'_>, scenario: &Scenario) -> Swept {
+    let (args, chosen) = (plan.args, &plan.chosen);
     let sweep = Sweep {
         systems: chosen.systems.clone(),
         options: RunOptions {
             seed: args.sut.is_none().then_some(0),
             ..options(args.patience, chosen.manifest.as_ref(), chosen.defect)
         },
-        jobs,
+        jobs: plan.jobs,
         rerun: format!(
             "{program} {}",
             out::command(&command(args, scenario)),
@@ -143,75 +195,93 @@ async fn one(args: &SweepArgs, scenario: &Scenario, chosen: &Chosen, jobs: usize
         ),
         manifest: chosen.manifest.clone(),
     };
-    let mut cells = match sweep.cells(scenario, roles).await {
+    let mut cells = match sweep.cells(scenario, &plan.roles).await {
         Ok(cells) => cells,
-        Err(error) => return refused(scenario, &error),
+        Err(error) => return error.into(),
     };
     if let Some(name) = &args.cell {
         cells.retain(|cell| cell.name() == *name);
     }
-    if cells.is_empty() {
-        eprintln!("error: {} has no such cell", scenario.id);
-        return Exit::Nothing;
-    }
     let bar = out::progress(cells.len(), "{bar:30} {pos}/{len} cells");
     let ended = sweep.run(cells, |_, _| bar.inc(1)).await;
     bar.finish_and_clear();
-    tell(scenario, &ended, began.elapsed().as_secs_f64());
-    match args.output.as_ref().map(|folder| keep(folder, scenario, &ended)) {
-        Some(Err(exit)) => exit,
-        _ => exit_of(&ended),
-    }
+    let ended = ended.into_iter();
+    Swept::Cells(ended.map(|(cell, held)| CellRecord::new(&cell, held)).collect())
 }
 
-/// A case of which the specification says nothing is none that can be swept, nor one that the manifest leaves out; that is no failure.
-fn refused(scenario: &Scenario, error: &SweepError) -> Exit {
-    match error {
-        SweepError::Case(_) | SweepError::Known(_) | SweepError::Skipped(_) => {
-            println!("skip  {}: {error}", scenario.id);
+/// Says what came of a case, and writes it into the folder. The exit code is that of a run of this case alone.
+fn tell(case: &SweptCase, output: Option<&Path>) -> Exit {
+    let id = &case.id;
+    match &case.outcome {
+        Swept::LeftOut(why) => {
+            println!("skip  {id}: {why}");
             Exit::Passed
         }
-        SweepError::Start(_) => {
-            eprintln!("error: {}: {error}", scenario.id);
+        Swept::Broken(why) => {
+            eprintln!("error: {id}: {why}");
             Exit::Environment
         }
-        SweepError::Fails { .. } => {
-            eprintln!("error: {error}");
+        Swept::Fails(why) => {
+            eprintln!("error: {why}");
             Exit::Failed
+        }
+        Swept::Cells(cells) if cells.is_empty() => {
+            eprintln!("error: {id} has no such cell");
+            Exit::Nothing
+        }
+        Swept::Cells(cells) => {
+            show(id, cells, case.seconds);
+            match output.map(|folder| keep(folder, id, cells)) {
+                Some(Err(exit)) => exit,
+                _ => exit_of(cells),
+            }
         }
     }
 }
 
 fn command(args: &SweepArgs, scenario: &Scenario) -> Vec<String> {
-    let mut words = vec!["sweep".to_owned()];
-    words.extend(args.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
-    words.extend(args.defect.map(|defect| format!("--defect={defect}")));
-    let mut words = args.select.command(words);
+    let mut words = words(args);
     words.push(scenario.id.clone());
     words
 }
 
+/// The command that sweeps all cases that are meant.
+fn whole_command(args: &SweepArgs) -> Vec<String> {
+    let mut words = words(args);
+    words.push(format!("--patience={}", args.patience));
+    words.extend(args.select.selection().ids);
+    words
+}
+
+/// The command without cases.
+fn words(args: &SweepArgs) -> Vec<String> {
+    let mut words = vec!["sweep".to_owned()];
+    words.extend(args.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
+    words.extend(args.defect.map(|defect| format!("--defect={defect}")));
+    args.select.command(words)
+}
+
 /// The grid, with a row for points that are alike, and then each failure in other words once.
-fn tell(scenario: &Scenario, ended: &[(Cell, Held)], seconds: f64) {
+fn show(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
-    let count = |wanted: fn(&Held) -> bool| ended.iter().filter(|(_, held)| wanted(held)).count();
+    let count = |wanted: fn(&Held) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
     println!(
         "{}  {} cells, {} hold, {} fail, {} are known to fail, {} were not met  {seconds:.1}s",
-        paint.strong(&scenario.id),
-        ended.len(),
+        paint.strong(id),
+        cells.len(),
         count(|held| matches!(held, Held::Held)),
         count(|held| matches!(held, Held::Failed { .. })),
         count(|held| matches!(held, Held::Known(_))),
         count(|held| matches!(held, Held::Unmet)),
     );
-    let mut rows: BTreeMap<String, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
-    for (cell, held) in ended {
-        let row = rows.entry(cell.point.like()).or_default();
-        let (fine, all) = row.entry(cell.fault.name).or_default();
+    let mut rows: BTreeMap<&str, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
+    for cell in cells {
+        let row = rows.entry(&cell.like).or_default();
+        let (fine, all) = row.entry(&cell.fault).or_default();
         *all += 1;
-        *fine += usize::from(matches!(held, Held::Held | Held::Known(_) | Held::Unmet));
+        *fine += usize::from(matches!(cell.held, Held::Held | Held::Known(_) | Held::Unmet));
     }
-    let width = rows.keys().map(String::len).max().unwrap_or(0);
+    let width = rows.keys().map(|like| like.len()).max().unwrap_or(0);
     for (like, row) in &rows {
         let in_order = FAULTS
             .iter()
@@ -225,30 +295,30 @@ fn tell(scenario: &Scenario, ended: &[(Cell, Held)], seconds: f64) {
         println!("  {like:<width$}  {}", told.join("  "));
     }
     let mut told: BTreeMap<&str, usize> = BTreeMap::new();
-    for (cell, held) in ended {
-        match held {
+    for cell in cells {
+        match &cell.held {
             Held::Failed { said, text } => {
                 let times = told.entry(said).or_default();
                 *times += 1;
                 if *times == 1 {
                     println!("\n{text}");
                 }
-                println!("{}  {}  {said}", paint.bad("FAIL"), cell.name());
+                println!("{}  {}  {said}", paint.bad("FAIL"), cell.name);
             }
-            Held::Known(place) => println!("known  {}  {place}", cell.name()),
-            Held::Broken(why) => println!("{}  {}  {why}", paint.bad("ERROR"), cell.name()),
+            Held::Known(place) => println!("known  {}  {place}", cell.name),
+            Held::Broken(why) => println!("{}  {}  {why}", paint.bad("ERROR"), cell.name),
             _ => {}
         }
     }
 }
 
-fn keep(folder: &std::path::Path, scenario: &Scenario, ended: &[(Cell, Held)]) -> Result<(), Exit> {
-    let name = scenario.id.replace('/', ".");
-    let mut files = vec![(format!("{name}.html"), page(&scenario.id, ended))];
-    let failed = ended
+fn keep(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit> {
+    let name = id.replace('/', ".");
+    let mut files = vec![(format!("{name}.html"), page(id, cells))];
+    let failed = cells
         .iter()
-        .filter(|(_, held)| matches!(held, Held::Failed { .. }));
-    files.extend(failed.map(|(cell, _)| (format!("{name}.{}.yaml", cell.name()), cell.text.clone())));
+        .filter_map(|cell| Some((format!("{name}.{}.yaml", cell.name), cell.text.clone()?)));
+    files.extend(failed);
     for (file, text) in files {
         write_file(folder, &file, &text).map_err(|error| {
             eprintln!("error: {error}");
@@ -258,8 +328,8 @@ fn keep(folder: &std::path::Path, scenario: &Scenario, ended: &[(Cell, Held)]) -
     Ok(())
 }
 
-fn exit_of(ended: &[(Cell, Held)]) -> Exit {
-    let has = |wanted: fn(&Held) -> bool| ended.iter().any(|(_, held)| wanted(held));
+fn exit_of(cells: &[CellRecord]) -> Exit {
+    let has = |wanted: fn(&Held) -> bool| cells.iter().any(|cell| wanted(&cell.held));
     match () {
         () if has(|held| matches!(held, Held::Failed { .. })) => Exit::Failed,
         () if has(|held| matches!(held, Held::Broken(_))) => Exit::Environment,

@@ -1,12 +1,15 @@
 //! `e2e --watch`: the cases of a file again at each save, in simulated time.
 //!
 //! The file is read again and again instead of being watched by the kernel: editors replace files, some mounts report nothing, and a
-//! file of a few kilobytes costs nothing.
+//! file of a few kilobytes costs nothing. In simulated time a case that says the same ends the same, so that of a long table only the
+//! rows run that were changed, or did not pass.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
@@ -25,7 +28,7 @@ use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, e2e, mutants, out};
 
 /// How long a save waits at most to be seen. It counts once the file has stayed the same for as long, so that no half of it does.
-const LOOK: Duration = Duration::from_millis(40);
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs the cases until somebody asks for the end.
 pub(crate) fn run(args: &E2eArgs, file: &Path) -> Exit {
@@ -39,14 +42,15 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
         return Err(Exit::Usage);
     }
     let words = e2e::defect_words(args.defect, "repro");
-    let session = Session {
+    let cores = std::thread::available_parallelism().map_or(4, usize::from);
+    let session = Arc::new(Session {
         systems: built_in(args.defect),
         manifest: None,
         options: RunOptions {
             seed: Some(args.time.simulate.unwrap_or_default()),
             ..options(args.run.patience, None, args.defect)
         },
-        turns: Arc::new(Turns::of(1)),
+        turns: Arc::new(Turns::of(cores)),
         attempts: 1,
         keep: None,
         keep_passed: false,
@@ -56,7 +60,7 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
             out::command(&words),
             quoted(&file.display().to_string())
         ),
-    };
+    });
     Ok(runtime()?.block_on(async {
         tokio::select! {
             () = follow(&session, file, args.run.verbose) => Exit::Passed,
@@ -65,8 +69,9 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
     }))
 }
 
-async fn follow(session: &Session, file: &Path, verbose: bool) {
+async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     let (mut seen, mut taken) = (None, None);
+    let mut passed = BTreeSet::new();
     loop {
         // A file that is gone for the moment is being replaced.
         if let Ok(now) = std::fs::read_to_string(file) {
@@ -75,7 +80,7 @@ async fn follow(session: &Session, file: &Path, verbose: bool) {
             if is_settled && seen != taken {
                 taken.clone_from(&seen);
                 match repro::plans(file, &[]) {
-                    Ok(plans) => judge(session, plans, verbose).await,
+                    Ok(plans) => passed = judge(session, plans, &passed, verbose).await,
                     Err(why) => eprintln!("error: {why}"),
                 }
                 eprintln!("waiting for the next save of {}", file.display());
@@ -85,21 +90,34 @@ async fn follow(session: &Session, file: &Path, verbose: bool) {
     }
 }
 
-async fn judge(session: &Session, plans: Vec<Plan>, verbose: bool) {
+/// Runs the cases but for those whose texts have passed already, and returns the texts of all that pass.
+async fn judge(
+    session: &Arc<Session>,
+    plans: Vec<Plan>,
+    passed: &BTreeSet<String>,
+    verbose: bool,
+) -> BTreeSet<String> {
     let began = Instant::now();
-    let mut records = Vec::new();
-    for plan in plans {
-        let result = session.run_one(plan).await;
+    let all = plans.len();
+    let (same, changed): (Vec<Plan>, Vec<Plan>) =
+        plans.into_iter().partition(|plan| passed.contains(&plan.text));
+    let mut passing: BTreeSet<String> = same.into_iter().map(|plan| plan.text).collect();
+    let same = passing.len();
+    let runs = changed.into_iter().map(|plan| session.run_one(plan));
+    for result in join_all(runs).await {
         announce(&result, verbose);
-        records.push(CaseRecord::new(&result));
+        if exit_of_verdicts(&[CaseRecord::new(&result)]) == Exit::Passed {
+            passing.insert(result.plan.text.clone());
+        }
     }
-    let passed = records
-        .iter()
-        .filter(|record| exit_of_verdicts(std::slice::from_ref(*record)) == Exit::Passed);
     println!(
-        "{} of {} passed in {} ms",
-        passed.count(),
-        records.len(),
-        began.elapsed().as_millis()
+        "{} of {all} passed in {} ms{}",
+        passing.len(),
+        began.elapsed().as_millis(),
+        match same {
+            0 => String::new(),
+            same => format!(", {same} of them as before"),
+        }
     );
+    passing
 }

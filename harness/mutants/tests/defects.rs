@@ -176,6 +176,7 @@ async fn report_of(
         is_whole: true,
         sut: None,
         reach,
+        shard: None,
         jobs: 8,
         build: Arc::new(move |name| {
             let defect = name.map_or(healthy, |name| xtask::Defect::named(name).ok());
@@ -183,7 +184,7 @@ async fn report_of(
         }),
     });
     let trials = selftest.run(|_| {}).await;
-    SelftestReport::new(&selftest, &trials, Vec::new())
+    SelftestReport::new(&selftest.scope(), &trials, Vec::new())
 }
 
 #[tokio::test]

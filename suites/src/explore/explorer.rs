@@ -18,6 +18,7 @@ use super::history::History;
 use super::shrink::{Tries, shrink};
 use super::signature::Signature;
 use crate::generated;
+use crate::select::Shard;
 use crate::session::{CaseResult, Ended, Session};
 
 /// A world that takes longer goes on for ever: each of its steps ends after some seconds.
@@ -31,6 +32,8 @@ pub struct Explorer {
     pub focuses: Vec<&'static Focus>,
     /// The seed of the first world; the next ones have the numbers after it.
     pub seed: u64,
+    /// Which of these worlds are for this machine; none: all.
+    pub shard: Option<Shard>,
     /// Worlds at the same time.
     pub jobs: usize,
     /// Whether worlds run in simulated time, where all random choices follow from their seeds too.
@@ -42,7 +45,7 @@ pub struct Explorer {
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
-    /// So many worlds have run.
+    /// So many worlds have run, on all machines together.
     Worlds(u64),
     /// It is that late; worlds that run by then come to their end.
     Instant(Instant),
@@ -92,22 +95,25 @@ impl Explorer {
         tell: &mut (dyn FnMut(&Exploration) + Send),
     ) {
         let (mut running, mut ended) = (JoinSet::new(), BTreeMap::new());
-        let (mut next, mut due) = (self.seed, self.seed);
+        let (mut next, step) = self
+            .shard
+            .map_or((0, 1), |shard| (shard.part() as u64 - 1, shard.of() as u64));
+        let mut due = next;
         loop {
-            while running.len() < self.jobs && self.goes_on(until, next) {
-                let (explorer, seed) = (self.clone(), next);
-                running.spawn(async move { (seed, explorer.world(seed).await) });
-                next = next.wrapping_add(1);
+            while running.len() < self.jobs && goes_on(until, next) {
+                let (explorer, number) = (self.clone(), next);
+                running.spawn(async move { (number, explorer.world(explorer.seed_of(number)).await) });
+                next = next.wrapping_add(step);
             }
             match running.join_next().await {
                 None => return,
-                Some(Ok((seed, world))) => drop(ended.insert(seed, world)),
+                Some(Ok((number, world))) => drop(ended.insert(number, world)),
                 // Ours, not a system's: those panic inside tasks of their own.
                 Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
             }
             while let Some(world) = ended.remove(&due) {
-                self.take(due, world, exploration, tell).await;
-                due = due.wrapping_add(1);
+                self.take(self.seed_of(due), world, exploration, tell).await;
+                due = due.wrapping_add(step);
                 tell(exploration);
                 if matches!(until, Until::Finding(_)) && !exploration.findings.is_empty() {
                     return;
@@ -116,11 +122,9 @@ impl Explorer {
         }
     }
 
-    fn goes_on(&self, until: Until, next: u64) -> bool {
-        match until {
-            Until::Worlds(worlds) => next.wrapping_sub(self.seed) < worlds,
-            Until::Instant(end) | Until::Finding(end) => Instant::now() < end,
-        }
+    /// The seed of the world of that number.
+    fn seed_of(&self, number: u64) -> u64 {
+        self.seed.wrapping_add(number)
     }
 
     async fn world(&self, seed: u64) -> World {
@@ -218,6 +222,14 @@ impl Explorer {
             worlds: 1,
             shrunk,
         }
+    }
+}
+
+/// Whether the world of that number is run.
+fn goes_on(until: Until, number: u64) -> bool {
+    match until {
+        Until::Worlds(worlds) => number < worlds,
+        Until::Instant(end) | Until::Finding(end) => Instant::now() < end,
     }
 }
 

@@ -3,16 +3,17 @@
 
 use harness::scenario::Level;
 
-use super::explorer::Exploration;
-use super::finding::Finding;
-use super::write::Written;
+use super::explored::{Explored, FoundRecord};
 use crate::report::{CaseRecord, CaseVerdict};
 
-impl Exploration {
-    /// As cases; `written`: the findings as they were written, in their order.
-    pub fn records(&self, seed: u64, written: &[Written]) -> Vec<CaseRecord> {
+impl Explored {
+    /// As cases.
+    pub fn records(&self) -> Vec<CaseRecord> {
         let met = self.met.iter().map(|(focus, worlds)| {
-            let title = format!("{worlds} worlds drawn from seed {seed} on meet the specification");
+            let title = format!(
+                "{worlds} worlds drawn from seed {} on meet the specification",
+                self.seed
+            );
             record(
                 format!("explore/{focus}"),
                 title,
@@ -20,7 +21,7 @@ impl Exploration {
                 String::new(),
             )
         });
-        let found = self.findings.iter().zip(written).map(found);
+        let found = self.findings.iter().map(found);
         let known = self.known.iter().enumerate().map(|(number, (place, worlds))| {
             let why = format!("{place} excuses it in {worlds} worlds");
             let id = format!("explore/known/{number}");
@@ -44,18 +45,18 @@ impl Exploration {
 }
 
 /// A finding, as the case that shows it ended. One that depends on chance, and did not show again, was seen all the same.
-fn found((finding, written): (&Finding, &Written)) -> CaseRecord {
+fn found(found: &FoundRecord) -> CaseRecord {
     let record = CaseRecord {
-        id: format!("explore/{}/{}", finding.focus, finding.seed),
-        title: finding.signature.to_string(),
-        file: written.file.display().to_string(),
-        ..CaseRecord::new(&written.result)
+        id: format!("explore/{}/{}", found.focus, found.seed),
+        title: found.signature.clone(),
+        file: found.file.display().to_string(),
+        ..found.case.clone()
     };
-    match written.is_repeated {
+    match found.is_repeated {
         true => record,
         false => CaseRecord {
             verdict: CaseVerdict::Flaky,
-            reason: format!("{}; it did not show again", finding.signature),
+            reason: format!("{}; it did not show again", found.signature),
             ..record
         },
     }

@@ -1,6 +1,5 @@
 //! Joins the records of shards into one, and knows which are missing.
 
-use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
@@ -78,15 +77,40 @@ pub enum MergeError {
     Nothing,
 }
 
+/// What a shard of a run has written, and can be joined with what the others have.
+pub(crate) trait Joined: Sized {
+    /// Reads the file of a shard.
+    fn load(path: &Path) -> Result<Self, LoadError>;
+
+    /// Which shards are in here.
+    fn shards(&mut self) -> &mut Option<ShardsRecord>;
+
+    /// When the run began (RFC 3339).
+    fn started(&self) -> &str;
+
+    /// What shards of one run have in common, by what it is.
+    fn common(&self) -> Vec<(&'static str, String)>;
+
+    /// Takes in what another shard has found.
+    fn add(&mut self, other: Self);
+}
+
 /// Joins records of shards into one. Where shards are missing, the record says which, and can be joined with them later.
 pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
+    let mut all: Report = join(paths)?;
+    all.settle();
+    Ok(all)
+}
+
+/// Joins what shards have written.
+pub(crate) fn join<T: Joined>(paths: &[PathBuf]) -> Result<T, MergeError> {
     let (first, rest) = paths.split_first().ok_or(MergeError::Nothing)?;
-    let (mut all, mut shards) = shard(first)?;
+    let (mut all, mut shards) = shard::<T>(first)?;
     // Which file brought which part.
     let mut origins: Vec<(usize, &PathBuf)> = shards.parts.iter().map(|part| (*part, first)).collect();
     for path in rest {
-        let (report, here) = shard(path)?;
-        is_of_one_run(path, (&report, &here), first, (&all, &shards))?;
+        let (record, here) = shard::<T>(path)?;
+        is_of_one_run(path, (&record, &here), first, (&all, &shards))?;
         for part in here.parts {
             if let Some((_, origin)) = origins.iter().find(|(known, _)| *known == part) {
                 return Err(MergeError::Twice {
@@ -98,58 +122,50 @@ pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
             }
             origins.push((part, path));
         }
-        add(&mut all, report);
+        all.add(record);
     }
     shards.parts = origins.iter().map(|(part, _)| *part).collect();
     shards.parts.sort_unstable();
     shards.is_joined = true;
     let is_whole = shards.missing().next().is_none();
-    all.shards = (!is_whole).then_some(shards);
-    all.settle();
+    *all.shards() = (!is_whole).then_some(shards);
     Ok(all)
 }
 
 /// A record and the shards that it is of.
-fn shard(path: &Path) -> Result<(Report, ShardsRecord), MergeError> {
-    let mut report = Report::load(path)?;
-    match report.shards.take() {
-        Some(shards) => Ok((report, shards)),
+fn shard<T: Joined>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
+    let mut record = T::load(path)?;
+    match record.shards().take() {
+        Some(shards) => Ok((record, shards)),
         None => Err(MergeError::Whole {
             path: path.to_owned(),
         }),
     }
 }
 
-fn is_of_one_run(
+fn is_of_one_run<T: Joined>(
     path: &Path,
-    (report, shards): (&Report, &ShardsRecord),
+    (record, shards): (&T, &ShardsRecord),
     first: &Path,
-    (all, known): (&Report, &ShardsRecord),
+    (all, known): (&T, &ShardsRecord),
 ) -> Result<(), MergeError> {
-    let same = |what, got: &dyn Debug, want: &dyn Debug| {
-        let (got, want) = (format!("{got:?}"), format!("{want:?}"));
-        match got == want {
-            true => Ok(()),
-            false => Err(MergeError::Different {
-                path: path.to_owned(),
-                first: first.to_owned(),
-                what,
-                got,
-                want,
-            }),
-        }
-    };
-    same("the version of the harness", &report.harness, &all.harness)?;
-    same("the system", &report.system, &all.system)?;
-    same("a setting", &report.settings, &all.settings)?;
-    same("the number of shards", &shards.of, &known.of)?;
-    same("the id of the run", &shards.run, &known.run)?;
-    if shards.run.is_none() && !is_within_a_day(&report.started, &all.started) {
+    let here = record.common().into_iter().chain(common_of(shards));
+    let there = all.common().into_iter().chain(common_of(known));
+    if let Some(((what, got), (_, want))) = here.zip(there).find(|(here, there)| here != there) {
+        return Err(MergeError::Different {
+            path: path.to_owned(),
+            first: first.to_owned(),
+            what,
+            got,
+            want,
+        });
+    }
+    if shards.run.is_none() && !is_within_a_day(record.started(), all.started()) {
         return Err(MergeError::Apart {
             path: path.to_owned(),
             first: first.to_owned(),
-            got: report.started.clone(),
-            want: all.started.clone(),
+            got: record.started().to_owned(),
+            want: all.started().to_owned(),
         });
     }
     match shards.selection == known.selection {
@@ -161,6 +177,13 @@ fn is_of_one_run(
     }
 }
 
+fn common_of(shards: &ShardsRecord) -> [(&'static str, String); 2] {
+    [
+        ("the number of shards", format!("{:?}", shards.of)),
+        ("the id of the run", format!("{:?}", shards.run)),
+    ]
+}
+
 /// Whether two moments (RFC 3339) are less than a day apart. A record that does not say when it began can't be told from another.
 fn is_within_a_day(one: &str, other: &str) -> bool {
     match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
@@ -169,19 +192,41 @@ fn is_within_a_day(one: &str, other: &str) -> bool {
     }
 }
 
-fn add(all: &mut Report, report: Report) {
-    all.cases.extend(report.cases);
-    for finding in report.findings {
-        all.add_finding(finding);
+impl Joined for Report {
+    fn load(path: &Path) -> Result<Self, LoadError> {
+        Report::load(path)
     }
-    all.unfinished.extend(report.unfinished);
-    all.seconds = all.seconds.max(report.seconds);
-    if report.started < all.started {
-        all.started = report.started;
+
+    fn shards(&mut self) -> &mut Option<ShardsRecord> {
+        &mut self.shards
     }
-    for reason in report.limits {
-        if !all.limits.contains(&reason) {
-            all.limits.push(reason);
+
+    fn started(&self) -> &str {
+        &self.started
+    }
+
+    fn common(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("the version of the harness", format!("{:?}", self.harness)),
+            ("the system", format!("{:?}", self.system)),
+            ("a setting", format!("{:?}", self.settings)),
+        ]
+    }
+
+    fn add(&mut self, other: Self) {
+        self.cases.extend(other.cases);
+        for finding in other.findings {
+            self.add_finding(finding);
+        }
+        self.unfinished.extend(other.unfinished);
+        self.seconds = self.seconds.max(other.seconds);
+        if other.started < self.started {
+            self.started = other.started;
+        }
+        for reason in other.limits {
+            if !self.limits.contains(&reason) {
+                self.limits.push(reason);
+            }
         }
     }
 }

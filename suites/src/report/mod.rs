@@ -16,12 +16,13 @@ mod shards;
 mod verdict;
 mod write;
 
+pub(crate) use merge::{Joined, join};
 pub use merge::{MergeError, merge};
 pub use page::page as whole_page;
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, IndicatorRecord, IndicatorState, KnownRecord, LoadError,
-    Report, SettingsRecord, ShardsRecord, SystemRecord,
+    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord,
 };
 pub use schema::schema;
 pub use verdict::CaseVerdict;
-pub use write::{CASES, RECORD, WriteError, forget_runs, remember, write_all, write_file};
+pub use write::{CASES, WriteError, forget_runs, remember, write_all, write_file};

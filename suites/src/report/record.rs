@@ -15,17 +15,22 @@ use crate::session::{CaseResult, Cause, Ended};
 /// Version of the record's format: it goes up when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;
 
+/// The record among the files of a report.
+pub const RECORD: &str = "report.json";
+
 /// What a record says of an API server that is the harness's own.
 pub const IN_MEMORY: &str = "in memory";
 
 /// A file is not a record.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {why}; name the report.json of a run")]
+#[error("{path}: {why}; name the {wanted} of a run")]
 pub struct LoadError {
     /// The file.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What is the matter.
-    why: String,
+    pub(crate) why: String,
+    /// What files of that kind are called.
+    pub(crate) wanted: &'static str,
 }
 
 /// A whole run.
@@ -110,7 +115,7 @@ impl ShardsRecord {
     }
 
     /// Why that is not the whole run: a single part says which one it is, joined ones say what is missing.
-    fn reasons(&self) -> Vec<String> {
+    pub(crate) fn reasons(&self) -> Vec<String> {
         match self.parts.as_slice() {
             [part] if !self.is_joined => vec![format!("shard {part}/{}", self.of)],
             _ => {
@@ -423,6 +428,7 @@ impl Report {
         let unreadable = |why: String| LoadError {
             path: path.to_owned(),
             why,
+            wanted: RECORD,
         };
         let text = harness::text_of(path).map_err(|error| unreadable(error.to_string()))?;
         let mut report: Report =

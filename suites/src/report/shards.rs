@@ -9,25 +9,29 @@ use crate::select::Shard;
 impl ShardsRecord {
     /// Of one part. `plans`: all cases of the run, whichever part they are in; `run`: its id, where it has one.
     pub fn new(shard: Shard, plans: &[Plan], run: Option<String>) -> Self {
+        let texts = plans.iter().flat_map(|plan| [plan.id(), plan.text.as_str()]);
+        Self::of(shard, texts, run)
+    }
+
+    /// Of one part of a run over all that these texts say.
+    pub fn of<'t>(shard: Shard, texts: impl IntoIterator<Item = &'t str>, run: Option<String>) -> Self {
         ShardsRecord {
             of: shard.of(),
             parts: vec![shard.part()],
-            selection: digest(plans),
+            selection: digest(texts),
             run,
             is_joined: false,
         }
     }
 }
 
-/// SHA-256 of ids and texts, in hexadecimal digits.
-fn digest(plans: &[Plan]) -> String {
+/// SHA-256 of texts, in hexadecimal digits.
+fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut context = Context::new(&SHA256);
-    for plan in plans {
-        for text in [plan.id(), plan.text.as_str()] {
-            // With its length, so that no text can pass for two.
-            context.update(&(text.len() as u64).to_be_bytes());
-            context.update(text.as_bytes());
-        }
+    for text in texts {
+        // With its length, so that no text can pass for two.
+        context.update(&(text.len() as u64).to_be_bytes());
+        context.update(text.as_bytes());
     }
     let digest = context.finish();
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()

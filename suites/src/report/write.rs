@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use harness::machine::remedy;
 
+use super::record::RECORD;
 use super::{Report, badge, html, junit, markdown};
 
 /// A report can't be written.
@@ -19,9 +20,6 @@ pub struct WriteError {
 
 /// Where the runs of cases stand within the folder of a report.
 pub const CASES: &str = "cases";
-
-/// The record among the files of a report.
-pub const RECORD: &str = "report.json";
 
 /// Makes a form of the record; the folder is where the runs are that the record names.
 type Form = fn(&Report, &Path) -> String;

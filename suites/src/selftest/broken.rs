@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use harness::plan::Plan;
 use harness::scenario::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::scope::Subject;
 use crate::defects::Defect;
 
 /// How many of the requirements that cases name were broken while they watched; each counts once for each case that names it.
@@ -60,14 +60,14 @@ struct InFile {
 
 impl Broken {
     /// Counts cases, each with those of its requirements that were not broken.
-    pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Plan, &'a [String])>) -> Self {
+    pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Subject, &'a [String])>) -> Self {
         let mut counted = Broken::default();
         let mut in_files: BTreeMap<(&str, &str), InFile> = BTreeMap::new();
-        for (plan, unbroken) in cases {
-            counted.add(plan, unbroken.len());
-            for id in &plan.requirements {
-                let found = in_files.entry((&plan.source, id)).or_default();
-                found.core |= plan.level == Level::Core;
+        for (case, unbroken) in cases {
+            counted.add(case, unbroken.len());
+            for id in &case.requirements {
+                let found = in_files.entry((&case.file, id)).or_default();
+                found.core |= case.level == Level::Core;
                 found.broken |= !unbroken.contains(id);
             }
         }
@@ -76,10 +76,10 @@ impl Broken {
     }
 
     /// Counts a case, of whose requirements so many were not broken.
-    fn add(&mut self, plan: &Plan, unbroken: usize) {
-        self.named += plan.requirements.len();
-        self.broken += plan.requirements.len() - unbroken;
-        if plan.level == Level::Core {
+    fn add(&mut self, case: &Subject, unbroken: usize) {
+        self.named += case.requirements.len();
+        self.broken += case.requirements.len() - unbroken;
+        if case.level == Level::Core {
             self.unbroken_core += unbroken;
         }
     }
@@ -122,7 +122,7 @@ impl fmt::Display for BrokenFiles {
 }
 
 /// The requirements of a case that none of the defects violates that it caught.
-pub(super) fn unbroken(plan: &Plan, caught: &[&Defect]) -> Vec<String> {
+pub(super) fn unbroken(case: &Subject, caught: &[&Defect]) -> Vec<String> {
     let is_open = |id: &&String| !caught.iter().any(|defect| defect.violates.contains(*id));
-    plan.requirements.iter().filter(is_open).cloned().collect()
+    case.requirements.iter().filter(is_open).cloned().collect()
 }

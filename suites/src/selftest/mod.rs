@@ -7,6 +7,8 @@ mod broken;
 mod html;
 mod markdown;
 mod record;
+mod scope;
+mod share;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,12 +24,16 @@ use tokio::task::JoinSet;
 
 use crate::defects::Defect;
 use crate::said::Said;
+use crate::select::Shard;
 use crate::session::explain_failure;
+use scope::is_named;
 
 pub use broken::{Broken, BrokenFiles, Unbroken};
 pub use html::page as html;
 pub use markdown::page as markdown;
 pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};
+pub use scope::{Scope, Subject};
+pub use share::Share;
 
 /// The references with a defect (`Some`) or without, and how to run them.
 pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
@@ -58,6 +64,8 @@ pub struct Selftest {
     /// The manifest of the programs that play the broken role, if they are not the references. Such a program may meet a case in a way
     /// that nobody has foreseen, so one case has to catch a defect, with whatever words.
     pub sut: Option<String>,
+    /// Which of them are for this machine: every n-th defect, and without a defect every n-th case. None: all.
+    pub shard: Option<Shard>,
 }
 
 /// Runs that are made again have so few others beside them.
@@ -85,7 +93,7 @@ impl Selftest {
     }
 
     /// What is known where the runs ended early, of which these were made: all of it about the defects that met all their cases.
-    pub fn finished(&self, trials: Vec<Trial>) -> (Self, Vec<Trial>) {
+    pub fn finished(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
         let settled = trials.iter().filter(|trial| !self.is_open(trial));
         let settled: BTreeSet<_> = settled
             .map(|trial| (trial.defect.as_deref(), trial.case.as_str()))
@@ -98,31 +106,40 @@ impl Selftest {
             }
         }
         let is_settled = |defect: &str| !pending.contains(defect);
-        let defects = self.defects.iter().filter(|defect| is_settled(&defect.name));
-        let part = Selftest {
-            defects: defects.cloned().collect(),
-            plans: self.plans.clone(),
+        let mut part = Scope {
             is_whole: false,
-            reach: self.reach,
-            jobs: self.jobs,
-            build: Arc::clone(&self.build),
-            sut: self.sut.clone(),
+            ..self.scope()
         };
+        part.defects.retain(|defect| is_settled(&defect.name));
         let told = |trial: &Trial| !self.is_open(trial) && trial.defect.as_deref().is_none_or(is_settled);
         let trials = trials.into_iter().filter(told).collect();
         (part, trials)
+    }
+
+    /// What is held against what, on all machines.
+    pub fn scope(&self) -> Scope {
+        Scope {
+            defects: self.defects.clone(),
+            cases: self.plans.iter().map(|plan| Subject::of(plan)).collect(),
+            is_whole: self.is_whole,
+            reach: self.reach,
+            sut: self.sut.clone(),
+        }
     }
 
     /// Whether a run is made once more before it counts.
     fn is_open(&self, trial: &Trial) -> bool {
         match trial.found {
             Found::Undecided => trial.runs == 1,
-            Found::Passed => trial.runs == 1 && self.sut.is_none() && self.is_named(trial),
+            Found::Passed => {
+                let is_named = |defect: &String| is_named(&self.defects, &trial.case, defect);
+                trial.runs == 1 && self.sut.is_none() && trial.defect.as_ref().is_some_and(is_named)
+            }
             Found::Failed | Found::Broken => false,
         }
     }
 
-    /// Number of runs, apart from those that are made again.
+    /// Number of runs on this machine, apart from those that are made again.
     pub fn size(&self) -> usize {
         self.pairs().len()
     }
@@ -143,13 +160,8 @@ impl Selftest {
             false => pairs.iter().map(|(_, plan)| *plan).collect(),
         };
         pairs.extend(healthy.into_iter().map(|plan| (None, plan)));
+        pairs.retain(|(defect, plan)| self.shard.is_none_or(|shard| shard.has(defect.unwrap_or(*plan))));
         pairs
-    }
-
-    /// Whether the case is there for the defect.
-    fn is_named(&self, trial: &Trial) -> bool {
-        let mut defects = self.defects.iter();
-        defects.any(|defect| Some(&defect.name) == trial.defect.as_ref() && defect.names(&trial.case))
     }
 
     fn pair(&self, trial: &Trial) -> Option<Pair> {

@@ -1,15 +1,14 @@
 //! What holding the cases against the defects came to, as data: every form of it is made of this record.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use harness::manifest::Words;
-use harness::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Reach;
 use super::broken::{Broken, unbroken};
-use super::{Reach, Selftest};
+use super::scope::{Scope, Subject};
 use crate::defects::Defect;
 
 /// Version of the record's format.
@@ -30,7 +29,7 @@ pub enum Found {
 }
 
 /// One case, run with one defect or with none.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// The defect; none: in good health.
     pub defect: Option<String>,
@@ -147,14 +146,14 @@ pub struct CaseBite {
 
 impl SelftestReport {
     /// The record of all runs.
-    pub fn new(selftest: &Selftest, trials: &[Trial], command: Vec<String>) -> Self {
+    pub fn new(scope: &Scope, trials: &[Trial], command: Vec<String>) -> Self {
         let mut report = SelftestReport {
             format: FORMAT,
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             started: String::new(),
             seconds: 0.0,
             command,
-            full: selftest.reach == Reach::Full,
+            full: scope.reach == Reach::Full,
             partial: None,
             runs: trials.len(),
             healthy: count(trials, |trial| {
@@ -162,10 +161,10 @@ impl SelftestReport {
             }),
             problems: Vec::new(),
             undecided: undecided(trials),
-            defects: selftest
+            defects: scope
                 .defects
                 .iter()
-                .map(|defect| match selftest.sut {
+                .map(|defect| match scope.sut {
                     None => bite(defect, trials),
                     Some(_) => bite_of_any(defect, trials),
                 })
@@ -173,14 +172,14 @@ impl SelftestReport {
             cases: Vec::new(),
             demands: None,
         };
-        let counts = report.full && selftest.is_whole;
-        report.cases = cases(selftest, trials, counts);
+        let counts = report.full && scope.is_whole;
+        report.cases = cases(scope, trials, counts);
         report.demands = counts.then(|| {
-            let plan = |case: &CaseBite| selftest.plans.iter().find(|plan| plan.id() == case.id);
+            let subject = |case: &CaseBite| scope.cases.iter().find(|subject| subject.id == case.id);
             let cases = report.cases.iter();
-            Broken::of(cases.filter_map(|case| Some((&**plan(case)?, &*case.unbroken))))
+            Broken::of(cases.filter_map(|case| Some((subject(case)?, &*case.unbroken))))
         });
-        report.problems = problems(selftest, trials, &report);
+        report.problems = problems(scope, trials, &report);
         report
     }
 
@@ -276,7 +275,7 @@ fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
 }
 
 /// What each case caught, and, where all defects met all cases (`counts`), which of its requirements were never broken.
-fn cases(selftest: &Selftest, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
+fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
         if let Some(defect) = &trial.defect {
@@ -284,24 +283,24 @@ fn cases(selftest: &Selftest, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
         }
     }
     let ran: BTreeSet<&str> = trials.iter().map(|trial| trial.case.as_str()).collect();
-    let plans = selftest.plans.iter().filter(|plan| ran.contains(plan.id()));
+    let subjects = scope.cases.iter().filter(|case| ran.contains(&*case.id));
     let names = |defects: &[&Defect]| defects.iter().map(|defect| defect.name.clone()).collect();
-    let bite = |plan: &Arc<Plan>| {
+    let bite = |case: &Subject| {
         let of = |is_meant: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
-            let defects = selftest.defects.iter();
+            let defects = scope.defects.iter();
             defects.filter(|defect| is_meant(defect)).collect()
         };
-        let own = caught.get(plan.id());
+        let own = caught.get(&*case.id);
         let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
-        let unbroken = counts.then(|| unbroken(plan, &caught));
+        let unbroken = counts.then(|| unbroken(case, &caught));
         CaseBite {
-            id: plan.id().to_owned(),
-            named_for: names(&of(&|defect| defect.names(plan.id()))),
+            id: case.id.clone(),
+            named_for: names(&of(&|defect| defect.names(&case.id))),
             caught: names(&caught),
             unbroken: unbroken.unwrap_or_default(),
         }
     };
-    plans.map(bite).collect()
+    subjects.map(bite).collect()
 }
 
 fn undecided(trials: &[Trial]) -> Vec<String> {
@@ -313,14 +312,14 @@ fn undecided(trials: &[Trial]) -> Vec<String> {
     .collect()
 }
 
-fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> Vec<Problem> {
+fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Problem> {
     let mut problems = Vec::new();
     for trial in trials {
         let text = match (&trial.defect, trial.found) {
             (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
             (None, Found::Broken) => format!("cannot be run: {}", trial.link),
             (Some(name), found @ (Found::Passed | Found::Broken))
-                if selftest.sut.is_none() && selftest.is_named(trial) =>
+                if scope.sut.is_none() && scope.is_named(&trial.case, name) =>
             {
                 match found {
                     Found::Passed => format!("is named for {name}, and passes with it"),
@@ -335,11 +334,11 @@ fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> V
             text,
         });
     }
-    match selftest.sut {
+    match scope.sut {
         None => problems.extend(report.defects.iter().flat_map(misled)),
         Some(_) => problems.extend(report.defects.iter().filter_map(missed)),
     }
-    if selftest.is_whole {
+    if scope.is_whole {
         problems.extend(idle(report));
     }
     problems

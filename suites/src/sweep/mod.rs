@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! point    every request, delivery and call of a run       fault    what can happen at each kind of point
-//! case     the case with a fault in it, as a case file      page     the grid as HTML
+//! case     the case with a fault in it, as a case file      record   what it came to, as data
+//! page     the grid as HTML
 //! ```
 //!
 //! Knows no system: whoever calls says which ones run, and how.
@@ -12,6 +13,7 @@ pub(crate) mod case;
 mod fault;
 mod page;
 mod point;
+mod record;
 
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ use harness::plan::Plan;
 use harness::scenario::{Role, Scenario, ScenarioError};
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -33,6 +36,7 @@ pub use case::Document;
 pub use fault::{FAULTS, Fault};
 pub use page::page;
 pub use point::{Kind, Point, points};
+pub use record::{CellRecord, Swept, SweptCase};
 
 /// One point with one fault.
 #[derive(Clone)]
@@ -49,7 +53,8 @@ pub struct Cell {
 }
 
 /// How a cell ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Held {
     /// The specification holds.
     Held,

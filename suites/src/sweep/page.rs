@@ -2,17 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::{Cell, FAULTS, Fault, Held};
+use super::{CellRecord, FAULTS, Fault, Held};
 use crate::report::escape::plain;
 use crate::report::page::page as whole_page;
 
 /// The page of one case.
-pub fn page(case: &str, cells: &[(Cell, Held)]) -> String {
-    let failed = cells.iter().filter(|(_, held)| held.sign() == "F").count();
+pub fn page(case: &str, cells: &[CellRecord]) -> String {
+    let failed = cells.iter().filter(|cell| cell.held.sign() == "F").count();
     let title = format!("{case}: {} cells, {failed} failed", cells.len());
     let columns: Vec<&Fault> = FAULTS
         .iter()
-        .filter(|fault| cells.iter().any(|(cell, _)| cell.fault.name == fault.name))
+        .filter(|fault| cells.iter().any(|cell| cell.fault == fault.name))
         .collect();
     let body = html! {
         header {
@@ -34,11 +34,11 @@ pub fn page(case: &str, cells: &[(Cell, Held)]) -> String {
     whole_page(&title, &body)
 }
 
-fn grid(columns: &[&Fault], cells: &[(Cell, Held)]) -> Markup {
-    let mut rows: Vec<Vec<&(Cell, Held)>> = Vec::new();
+fn grid(columns: &[&Fault], cells: &[CellRecord]) -> Markup {
+    let mut rows: Vec<Vec<&CellRecord>> = Vec::new();
     for it in cells {
         match rows.last_mut() {
-            Some(row) if row[0].0.point == it.0.point => row.push(it),
+            Some(row) if row[0].point == it.point => row.push(it),
             _ => rows.push(vec![it]),
         }
     }
@@ -48,11 +48,11 @@ fn grid(columns: &[&Fault], cells: &[(Cell, Held)]) -> Markup {
             tbody {
                 @for row in &rows {
                     tr {
-                        th { (row[0].0.point) }
+                        th { (row[0].point) }
                         @for fault in columns {
                             td {
-                                @if let Some((_, held)) = row.iter().find(|(cell, _)| cell.fault.name == fault.name) {
-                                    (held.sign())
+                                @if let Some(cell) = row.iter().find(|cell| cell.fault == fault.name) {
+                                    (cell.held.sign())
                                 }
                             }
                         }
@@ -63,12 +63,12 @@ fn grid(columns: &[&Fault], cells: &[(Cell, Held)]) -> Markup {
     }
 }
 
-fn failures(cells: &[(Cell, Held)]) -> Markup {
+fn failures(cells: &[CellRecord]) -> Markup {
     html! {
-        @for (cell, held) in cells {
-            @if let Held::Failed { text, .. } = held {
+        @for cell in cells {
+            @if let Held::Failed { text, .. } = &cell.held {
                 section {
-                    h2 { code { (cell.name()) } }
+                    h2 { code { (cell.name) } }
                     pre { (plain(text)) }
                 }
             }

@@ -37,7 +37,7 @@ fn trial(defect: &str, case: &str, found: Found) -> Trial {
 }
 
 fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
-    SelftestReport::new(&selftest(reach), trials, Vec::new())
+    SelftestReport::new(&selftest(reach).scope(), trials, Vec::new())
 }
 
 fn selftest(reach: Reach) -> Selftest {
@@ -53,6 +53,7 @@ fn selftest(reach: Reach) -> Selftest {
         jobs: 1,
         build: Arc::new(|_| unreachable!("nothing is run")),
         sut: None,
+        shard: None,
     }
 }
 

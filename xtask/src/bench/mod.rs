@@ -4,6 +4,7 @@
 
 mod connection;
 mod figure;
+mod folder;
 mod held;
 mod load;
 mod publisher;
@@ -20,7 +21,9 @@ use suites::harness::invocation::checkout;
 use suites::harness::system::BoxError;
 
 use crate::Exit;
+use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
+use crate::runtime::{calculate, runtime};
 use figure::{Figure, Measured};
 use load::{Bench, Load, Part, Unknown};
 use publisher::PublisherArgs;
@@ -59,8 +62,11 @@ struct ApiserverArgs {
     load: Load,
 }
 
+/// What an interrupt means for all measurements.
+const INTERRUPTED: &str = "figures are told once all of them are measured, so nothing is told";
+
 /// Measures.
-pub(crate) fn run(args: &BenchArgs) -> Exit {
+pub(crate) fn run(args: BenchArgs) -> Exit {
     let as_built = match &args.what {
         What::Apiserver(args) => args.as_built,
         What::Publisher(args) => args.as_built,
@@ -69,11 +75,31 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
     if cfg!(debug_assertions) && !as_built {
         return optimised();
     }
-    let measured = match &args.what {
-        What::Apiserver(args) => block_on(measure(args)),
-        What::Publisher(args) => block_on(measure_publisher(args)),
-        What::Scheduler(args) => scheduler::run(args),
+    match args.what {
+        What::Apiserver(args) => block_on(measure(&args)),
+        What::Publisher(args) => block_on(measure_publisher(&args)),
+        What::Scheduler(args) => calculate(move || told(scheduler::run(&args)), INTERRUPTED),
+    }
+}
+
+/// Measures until somebody asks for the end. Programs that were started and folders go away with the measurement.
+fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
     };
+    runtime.block_on(async {
+        tokio::select! {
+            measured = measuring => told(measured),
+            () = interrupted() => {
+                eprintln!("interrupted: {INTERRUPTED}");
+                Exit::Interrupted
+            }
+        }
+    })
+}
+
+fn told(measured: Result<String, BoxError>) -> Exit {
     match measured {
         Ok(text) => {
             println!("{text}");
@@ -81,11 +107,6 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         }
         Err(error) => environment(&error),
     }
-}
-
-fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Result<String, BoxError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(measuring)
 }
 
 fn environment(error: &BoxError) -> Exit {

@@ -20,6 +20,7 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
+use super::folder::Folder;
 use crate::args::counted;
 use crate::out::eprintln;
 use suites::harness::system::BoxError;
@@ -154,9 +155,8 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let admin = api.client("administrator");
     fill(&admin, nodes)?;
     let driver = driver(&counts)?;
-    let folder = std::env::temp_dir().join(format!("xtask-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let socket = folder.join("csi.sock");
+    let folder = Folder::new()?;
+    let socket = folder.path().join("csi.sock");
     let _driver = driver.listen(&socket, None).await?;
     let server = api.start().await?;
     let token = api.add_client("publisher");
@@ -179,7 +179,6 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     drop(publisher);
     let (poll, poll_writes) = poll(&counts, nodes * 2, &server.url(), &token, &socket).await?;
     server.stop().await;
-    std::fs::remove_dir_all(&folder)?;
     Ok(Cost {
         objects: nodes * 2,
         published_writes,

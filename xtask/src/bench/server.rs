@@ -14,6 +14,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::connection::{Ask, Connection, Target};
+use super::folder::Folder;
 use super::load::Meter;
 use suites::harness::system::BoxError;
 
@@ -28,8 +29,8 @@ pub(super) struct Ours {
 impl Ours {
     /// Starts `xtask up` and waits for the first answer of `/readyz`.
     pub(super) async fn start() -> Result<Self, BoxError> {
-        let folder = std::env::temp_dir().join(format!("xtask-bench-{}", std::process::id()));
-        let kubeconfig = folder.join("kubeconfig");
+        let folder = Folder::new()?;
+        let kubeconfig = folder.path().join("kubeconfig");
         let began = Instant::now();
         let mut process = Command::new(std::env::current_exe()?)
             .arg("up")
@@ -52,7 +53,6 @@ impl Ours {
             .call(&Ask::bare("GET", "/readyz"), |_| {})
             .await?;
         let ready = began.elapsed();
-        std::fs::remove_dir_all(&folder)?;
         Ok(Self {
             target,
             ready,

@@ -26,7 +26,8 @@ pub(crate) fn run(budget: Duration, explorer: impl Fn(Option<Defect>) -> Explore
     let defects = catalogue
         .iter()
         .filter_map(|defect| Defect::named(&defect.name).ok());
-    let defects: Vec<Defect> = defects.collect();
+    let mut defects: Vec<Defect> = defects.collect();
+    mutants::leave_out_what_is_not_at_hand(&mut defects);
     mutants::at_hand(defects.iter().copied())?;
     let runtime = runtime()?;
     let exit = runtime.block_on(async {

@@ -1,6 +1,7 @@
 //! `explore`: worlds and histories that nobody wrote, against the references or the programs of a manifest.
 
 mod defects;
+mod gather;
 mod show;
 
 use std::path::PathBuf;
@@ -8,20 +9,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use suites::explore::{Exploration, Explorer, FOCUSES, Focus, Tries, Until, Written};
+use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs, Tries, Until};
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
-use suites::{Session, Turns};
+use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord};
+use suites::{Found, Part, Session, Shard, Turns};
 
-use crate::args::{at_least_one, patience};
+use crate::args::{PartArgs, at_least_one, patience};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
-use crate::manifest::manifest;
+use crate::manifest::{self, manifest};
 use crate::out::eprintln;
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::{Exit, mutants, places, preflight};
+use crate::{Exit, e2e, mutants, parts, places, preflight};
+
+pub(crate) use gather::gather;
 
 /// Arguments of `explore`.
 #[derive(Args)]
@@ -45,7 +49,7 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,
     /// Try every defect of the catalogue for the budget, and none, and say after how many worlds each is found
-    #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time"])]
+    #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time", "shard"])]
     defects: bool,
     /// Write a case for each finding, and the reports, into that folder
     #[arg(long, value_name = "FOLDER", default_value_os_t = places::of("explore"))]
@@ -62,6 +66,8 @@ pub(crate) struct ExploreArgs {
     /// Multiply every bound, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
+    #[command(flatten)]
+    part: PartArgs,
 }
 
 /// How long worlds are explored, unless the user says otherwise.
@@ -88,6 +94,9 @@ pub(crate) fn run(args: &ExploreArgs) -> Exit {
 
 fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     mutants::at_hand(args.defect)?;
+    if let Some(shard) = args.part.shard {
+        has_worlds(args, shard)?;
+    }
     places::prepare(&args.output)?;
     let manifest = args.sut.as_deref().map(manifest).transpose()?;
     preflight::output(&args.output)?;
@@ -98,6 +107,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
         session: Arc::new(session(args, defect, manifest, jobs)),
         focuses: focuses(args, defect),
         seed,
+        shard: args.part.shard,
         jobs,
         is_simulated: is_simulated(args),
         tries: Tries {
@@ -165,16 +175,22 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
     }
 }
 
-/// What came of it, and how it ended.
-struct Ended {
-    exploration: Exploration,
-    written: Vec<Written>,
-    elapsed: Duration,
-    is_interrupted: bool,
+/// Makes sure that a part has worlds, and the same ones each time.
+fn has_worlds(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
+    if args.seed.is_none() {
+        eprintln!(
+            "error: --shard takes every so manyth world from a seed that all parts share; name it with --seed"
+        );
+        return Err(Exit::Usage);
+    }
+    if args.worlds.is_some_and(|worlds| worlds < shard.part() as u64) {
+        return Err(parts::empty(shard));
+    }
+    Ok(())
 }
 
 async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
-    let began = Instant::now();
+    let (began, started) = (Instant::now(), parts::now());
     let until = match args.worlds {
         Some(worlds) => Until::Worlds(worlds),
         None => Until::Instant(began + args.budget.unwrap_or(BUDGET)),
@@ -187,7 +203,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
         () = explorer.explore(until, &mut exploration, &mut tell) => false,
         () = interrupted() => true,
     };
-    let elapsed = began.elapsed();
+    let seconds = began.elapsed().as_secs_f64();
     bar.set_message("writing cases");
     let mut written = Vec::new();
     for finding in &exploration.findings {
@@ -200,34 +216,83 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
         }
     }
     bar.finish_and_clear();
+    let explored = Explored::new(programs(explorer, args), explorer.seed, exploration, &written);
+    show::summarize(&explored, seconds, is_interrupted);
+    let mut limits = Vec::new();
+    limits.extend(args.part.shard.map(|shard| format!("shard {shard}")));
+    limits.extend(is_interrupted.then(|| "interrupted".to_owned()));
     let ended = Ended {
-        exploration,
-        written,
-        elapsed,
-        is_interrupted,
+        started,
+        seconds,
+        limits,
     };
-    show::summarize(explorer, args, &ended);
-    match show::write_reports(explorer, args, &ended) {
-        Ok(()) => exit(&ended),
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Environment
-        }
+    if let Err(error) = show::write_reports(&explored, &ended, &args.output) {
+        eprintln!("error: {error}");
+        return Exit::Environment;
+    }
+    let exit = exit(&explored, is_interrupted);
+    match args.part.shard.filter(|_| !is_interrupted) {
+        Some(shard) => parts::write(part(args, shard, explored, &ended), &args.output, exit),
+        None => exit,
     }
 }
 
-fn exit(ended: &Ended) -> Exit {
-    let exploration = &ended.exploration;
-    if !exploration.findings.is_empty() {
+/// When it ran, and why that is not all.
+struct Ended {
+    started: String,
+    seconds: f64,
+    limits: Vec<String>,
+}
+
+/// What was explored.
+fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
+    let session = &explorer.session;
+    let manifest = session.manifest.as_ref();
+    Programs {
+        system: SystemRecord {
+            // Drawn worlds say nothing of single features.
+            features: Vec::new(),
+            ..manifest.map_or_else(|| e2e::record(args.defect), manifest::record)
+        },
+        settings: SettingsRecord::new(session.options, session.attempts, IN_MEMORY.to_owned()),
+        options: show::options(args),
+        is_simulated: is_simulated(args),
+    }
+}
+
+/// What others join with their parts.
+fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> Part {
+    let number = |name: &str, number: Option<u64>| number.map(|number| format!("--{name}={number}"));
+    let given = [
+        Some(format!("explore{}", explored.programs.options)),
+        number("seed", Some(explored.seed)),
+        number("worlds", args.worlds),
+        number("budget", args.budget.map(|budget| budget.as_secs())),
+        number("tries", u64::try_from(args.tries).ok()),
+        args.role.map(|focus| format!("--role={focus}")),
+        args.real_time.then(|| "--real-time".to_owned()),
+        Some(format!("--patience={}", args.patience)),
+    ];
+    Part::new(
+        given.into_iter().flatten().collect(),
+        ShardsRecord::of(shard, [], args.part.run_id.clone()),
+        ended.started.clone(),
+        ended.seconds,
+        Found::Explored(Box::new(explored)),
+    )
+}
+
+fn exit(explored: &Explored, is_interrupted: bool) -> Exit {
+    if !explored.findings.is_empty() {
         return Exit::Failed;
     }
-    if ended.is_interrupted {
+    if is_interrupted {
         return Exit::Interrupted;
     }
-    if !exploration.broken.is_empty() {
+    if !explored.broken.is_empty() {
         return Exit::Environment;
     }
-    match (exploration.worlds, exploration.undecided.is_empty()) {
+    match (explored.worlds, explored.undecided.is_empty()) {
         (0, _) => Exit::Nothing,
         (_, false) => Exit::Inconclusive,
         (_, true) => Exit::Passed,

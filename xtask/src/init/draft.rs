@@ -23,6 +23,18 @@ pub(super) struct Draft {
     pub(super) understood: Vec<(String, &'static str)>,
     /// What a case decides and no flag of the program says, as far as one of the usual names would.
     pub(super) missing: Vec<(&'static str, &'static str)>,
+    /// What a driver says of itself.
+    pub(super) names: Option<Names>,
+}
+
+/// What cases have to call a driver, and the segment that it says of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Names {
+    pub(super) name: String,
+    pub(super) topology_keys: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) topology: BTreeMap<String, String>,
 }
 
 /// How the harness is to be told what a program can't be, by what it stands for.
@@ -30,13 +42,7 @@ const NEEDED: [&str; 3] = ["{kubeconfig}", "{csi_socket}", "{refresh}"];
 
 impl Draft {
     /// What follows from a program's own words. `argv`: the program, and arguments that it always gets.
-    pub(super) fn of(
-        name: String,
-        role: Role,
-        table: &'static [Flag],
-        argv: Vec<String>,
-        has: &BTreeSet<String>,
-    ) -> Self {
+    pub(super) fn of(name: String, role: Role, argv: Vec<String>, has: &BTreeSet<String>) -> Self {
         let (features, candidates) = flags::features(role);
         let mut draft = Draft {
             name,
@@ -47,10 +53,16 @@ impl Draft {
             candidates: candidates.to_vec(),
             understood: Vec::new(),
             missing: Vec::new(),
+            names: None,
         };
-        for flag in table {
+        for flag in flags::of(role) {
             draft.add(flag, has);
         }
+        // A flag of another form may say the same.
+        let argv = &draft.argv;
+        draft
+            .missing
+            .retain(|(value, _)| !argv.iter().any(|argument| argument.contains(value)));
         for (setting, adds) in flags::needed(role) {
             draft
                 .settings
@@ -122,6 +134,7 @@ impl Draft {
             argv: &self.argv,
             env: env.iter().copied().collect(),
             settings: &self.settings,
+            names: self.names.as_ref(),
         };
         serde_saphyr::to_string(&Written {
             name: &self.name,
@@ -153,4 +166,6 @@ struct Program<'d> {
     env: BTreeMap<&'d str, &'d str>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     settings: &'d Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<&'d Names>,
 }

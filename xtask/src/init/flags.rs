@@ -161,13 +161,36 @@ const CLEANER: &[Flag] = &[
     always(&["namespace"], "{namespace}", "where the objects are"),
 ];
 
-/// The flags of a role's programs; none: its manifest can't be guessed from flags.
-pub(super) fn of(role: Role) -> Option<&'static [Flag]> {
+const DRIVER: &[Flag] = &[
+    always(
+        &["endpoint", "csi-endpoint"],
+        "unix://{csi_socket}",
+        "where it listens",
+    ),
+    always(
+        &["csi-address", "csi-socket", "socket", "socket-path"],
+        "{csi_socket}",
+        "where it listens",
+    ),
+    always(
+        &["nodeid", "node-id", "node-name", "node"],
+        "{node}",
+        "the node of an instance",
+    ),
+    always(
+        &["statedir", "state-dir", "data-dir", "state"],
+        "{state}",
+        "where it keeps what must last",
+    ),
+];
+
+/// The flags of a role's programs.
+pub(super) fn of(role: Role) -> &'static [Flag] {
     match role {
-        Role::Publisher => Some(PUBLISHER),
-        Role::Scheduler => Some(SCHEDULER),
-        Role::Cleaner => Some(CLEANER),
-        Role::Driver => None,
+        Role::Publisher => PUBLISHER,
+        Role::Scheduler => SCHEDULER,
+        Role::Cleaner => CLEANER,
+        Role::Driver => DRIVER,
     }
 }
 
@@ -186,6 +209,7 @@ pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
 pub(super) fn features(role: Role) -> (&'static [&'static str], &'static [&'static str]) {
     match role {
         Role::Publisher => (&["publisher.central"], &["publisher.provisioning"]),
+        Role::Driver => (&[], &["driver.maximum"]),
         _ => (&[], &[]),
     }
 }

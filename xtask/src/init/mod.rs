@@ -1,6 +1,7 @@
 //! `init`: the manifest of a program, written from what the program says of its flags, and tried.
 
 mod draft;
+mod driver;
 mod flags;
 mod help;
 mod trial;
@@ -15,17 +16,17 @@ use suites::harness::scenario::Role;
 use suites::quoted;
 
 use crate::args::role;
+use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::{Exit, preflight};
 use draft::Draft;
-use flags::Flag;
 use trial::Tried;
 
 /// Arguments of `init`.
 #[derive(Args)]
 pub(crate) struct InitArgs {
-    /// The role that the program plays: publisher, scheduler or cleaner; asked for where it is left out
+    /// The role that the program plays: publisher, scheduler, cleaner or driver; asked for where it is left out
     #[arg(long, value_parser = role)]
     role: Option<Role>,
     /// What reports call it; else the name of the program
@@ -63,41 +64,44 @@ fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
     if let Some(name) = &args.from {
         return copy(name, &args.output);
     }
-    let (role, table) = role_of(args)?;
+    let role = role_of(args)?;
     let argv = argv_of(args)?;
     let untried = |exit| (exit, "the program can't be tried".to_owned());
     preflight::temporary_files().map_err(untried)?;
     runtime().map_err(untried)?.block_on(async {
-        let program = argv.first().map_or("", String::as_str);
-        let name = args.name.clone().unwrap_or_else(|| base_name(program));
-        let has = help::flags(program)
-            .await
-            .map_err(|why| (Exit::Environment, why))?;
-        let draft = Draft::of(name, role, table, relative_to(&args.output, argv), &has);
-        tell(&draft);
-        let tried = trial::run(&draft, &args.output).await;
-        let tried = tried.map_err(|error| (Exit::Usage, error.to_string()))?;
-        finish(&draft, &tried, &args.output)
+        tokio::select! {
+            ended = try_out(args, role, argv) => ended,
+            () = interrupted() => Err((Exit::Interrupted, "interrupted, and no manifest was written".to_owned())),
+        }
     })
 }
 
-/// The role that is meant, and the flags of its programs.
-fn role_of(args: &InitArgs) -> Result<(Role, &'static [Flag]), Refusal> {
-    let role = match args.role {
-        Some(role) => role,
+/// Drafts a manifest, tries it, and writes it.
+async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit, Refusal> {
+    let program = argv.first().map_or("", String::as_str);
+    let name = args.name.clone().unwrap_or_else(|| base_name(program));
+    let has = help::flags(program)
+        .await
+        .map_err(|why| (Exit::Environment, why))?;
+    let mut draft = Draft::of(name, role, relative_to(&args.output, argv), &has);
+    tell(&draft);
+    if role == Role::Driver {
+        ask(&mut draft, &args.output).await?;
+    }
+    let tried = trial::run(&draft, &args.output).await;
+    let tried = tried.map_err(|error| (Exit::Usage, error.to_string()))?;
+    finish(&draft, &tried, &args.output)
+}
+
+/// The role that is meant.
+fn role_of(args: &InitArgs) -> Result<Role, Refusal> {
+    match args.role {
+        Some(role) => Ok(role),
         None => {
-            let word = asked("role (publisher, scheduler, cleaner)", "--role")?;
-            role(&word).map_err(|why| (Exit::Usage, why))?
+            let word = asked("role (publisher, scheduler, cleaner, driver)", "--role")?;
+            role(&word).map_err(|why| (Exit::Usage, why))
         }
-    };
-    let table = flags::of(role).ok_or_else(|| {
-        let why = format!(
-            "a driver's manifest holds its name and topology keys, which no flag tells; begin with `{} init --from csi-driver-host-path`",
-            program()
-        );
-        (Exit::Usage, why)
-    })?;
-    Ok((role, table))
+    }
 }
 
 /// The program that is meant, and its arguments; there is at least the program.
@@ -174,6 +178,35 @@ fn tell(draft: &Draft) {
     for (value, meaning) in &draft.missing {
         println!("missing     {value:<36}  {meaning}: no flag of a usual name; add an argument with {value}");
     }
+}
+
+/// Asks a driver for its names, and says what was understood of them.
+async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
+    draft.names = Some(driver::unknown());
+    let told = driver::ask(draft, output).await;
+    let told = told.map_err(|error| (Exit::Usage, error.to_string()))?;
+    match &told.failure {
+        None => {
+            let names = &told.names;
+            println!("understood  {:<36}  its name", names.name);
+            for key in &names.topology_keys {
+                let value = names.topology.get(key).map_or("{node}", String::as_str);
+                println!("understood  {:<36}  its topology", format!("{key}={value}"));
+            }
+        }
+        Some(why) => println!(
+            "missing     {:<36}  {why}; correct `names`",
+            "its name and topology"
+        ),
+    }
+    if told.has_capacity == Some(false) {
+        println!(
+            "missing     {:<36}  ControllerGetCapabilities does not tell it, so no publisher asks this driver",
+            "GET_CAPACITY"
+        );
+    }
+    draft.names = Some(told.names);
+    Ok(())
 }
 
 /// Says what the trials showed, and writes the manifest with the features that they showed.

@@ -82,7 +82,7 @@ fn first_area(role: Role) -> &'static str {
         Role::Publisher => "publisher/value/",
         Role::Scheduler => "scheduler/filter/",
         Role::Cleaner => "cleaner/orphans/",
-        Role::Driver => "driver/",
+        Role::Driver => "driver/identity/",
     }
 }
 

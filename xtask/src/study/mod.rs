@@ -19,6 +19,7 @@ use suites::report::write_file;
 
 use crate::defect::Defect;
 use crate::out::{eprintln, println};
+use crate::runtime::calculate;
 use crate::{Exit, mutants, preflight};
 use burst::{Burst, BurstArgs};
 use cost::CostArgs;
@@ -93,8 +94,12 @@ impl Common {
 }
 
 /// Makes a study, and says what it found.
-pub(crate) fn run(args: &StudyArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+pub(crate) fn run(args: StudyArgs) -> Exit {
+    let study = move || attempt(&args).unwrap_or_else(|exit| exit);
+    calculate(
+        study,
+        "a study says what it found once all of it has run, so nothing is said; --small is a shorter one",
+    )
 }
 
 fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {

@@ -13,6 +13,7 @@ const RUN: &[&str] = &[
     "csi-capacity doctor",
     "csi-capacity e2e publisher/value",
     "csi-capacity report merge --parts",
+    "csi-capacity explore --seed 7 --worlds 10",
     "csi-capacity report schema",
     "csi-capacity list",
     "csi-capacity selftest --list",

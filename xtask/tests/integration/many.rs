@@ -130,11 +130,20 @@ async fn an_api_server_takes_the_jobs_and_the_program_their_arguments() {
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
     claims.create(&strict, &claim).await.unwrap();
     let jobs: Api<Job> = Api::default_namespaced(client);
-    for name in ["cases.yaml", "merge.yaml"] {
+    for name in [
+        "cases.yaml",
+        "explore.yaml",
+        "sweep.yaml",
+        "selftest.yaml",
+        "merge.yaml",
+    ] {
         let job: Job = serde_saphyr::from_str(&read(name)).unwrap();
         let made = jobs.create(&strict, &job).await.unwrap();
-        let volumes = |job: &Job| job.spec.clone().unwrap().template.spec.unwrap().volumes;
-        assert_eq!(volumes(&made), volumes(&job), "nothing of it is dropped");
+        let kept = |job: &Job| {
+            let spec = job.spec.clone().unwrap();
+            (spec.template.spec.unwrap().volumes, spec.backoff_limit_per_index)
+        };
+        assert_eq!(kept(&made), kept(&job), "nothing of it is dropped");
         let mut words = arguments(&job);
         words.push("--help".to_owned());
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

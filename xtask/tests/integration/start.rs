@@ -1,8 +1,8 @@
 //! The first contact: examples in the help, completions, manual pages, the look at the machine, and a manifest for a program.
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::{ended, text, xtask};
@@ -168,6 +168,71 @@ fn a_program_that_ends_at_once_gets_a_manifest_and_is_said_to_fail() {
     assert!(error.contains("sut.yaml is there already"), "{error}");
 }
 
+/// A program of another crate, which no variable of cargo names. The tests of all crates build it beside this one; where only these run,
+/// it may have to be built first.
+fn fake_csi() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_csi-capacity")).with_file_name("fake-csi");
+    if !program.is_file() {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--package", "fake-csi"])
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+            .status();
+        assert!(built.unwrap().success());
+    }
+    program
+}
+
+#[test]
+fn a_driver_is_asked_for_its_names_and_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(fake_csi(), folder.path().join("my-driver")).unwrap();
+    let answers = "driver\n./my-driver --name=disk.my.org --segment=topology.disk.my.org/host=host-{node} --capacity=100Gi\n";
+    let (code, out, error) = asked(folder.path(), &["init"], answers);
+    assert_eq!(code, Some(0), "{out}{error}");
+    for part in [
+        "understood  --socket={csi_socket} ",
+        "understood  --node={node} ",
+        "understood  disk.my.org ",
+        "understood  topology.disk.my.org/host=host-{node} ",
+        "passed      driver/identity/name",
+        "(driver.maximum)",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+    let sut = folder.path().join("sut.yaml");
+    let sut = sut.to_str().unwrap();
+    let written = std::fs::read_to_string(sut).unwrap();
+    assert!(written.contains("name: disk.my.org"), "{written}");
+    let (said, _) = ended(
+        0,
+        &[
+            "conformance",
+            "--sut",
+            sut,
+            "driver/identity",
+            "driver/capacity/figures",
+        ],
+    );
+    assert!(said.contains(" 0 failed"), "{said}");
+}
+
+#[test]
+fn a_driver_that_does_not_start_gets_a_manifest_and_is_said_to_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, out, error) = asked(folder.path(), &["init", "--role=driver", "--", "true"], "");
+    assert_eq!(code, Some(1), "{out}{error}");
+    for part in [
+        "missing     {csi_socket}",
+        "missing     its name and topology",
+        "ended by itself",
+        "failed      driver/identity/",
+        "wrote       sut.yaml",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+}
+
 #[test]
 fn a_built_in_manifest_is_a_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,9 +255,6 @@ fn who_names_nothing_is_told_what_to_name() {
     let (code, _, error) = asked(folder.path(), &["init"], "");
     assert_eq!(code, Some(2));
     assert!(error.contains("say it with --role"), "{error}");
-    let (code, _, error) = asked(folder.path(), &["init", "--role=driver", "--", "true"], "");
-    assert_eq!(code, Some(2));
-    assert!(error.contains("init --from csi-driver-host-path"), "{error}");
     assert!(
         xtask(&["init", "--role=publisher", "--", "/no/program"])
             .status

@@ -1,7 +1,10 @@
 //! `e2e --watch`: the cases of a file again at each save, until Ctrl-C.
 
-use std::io::{BufRead, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use tempfile::TempDir;
 
 const CASE: &str = "id: publisher/mine/first
 title: what the driver reports is published
@@ -17,39 +20,100 @@ steps:
         why: it is what the driver says
 ";
 
-/// The first line that says how many passed.
-fn verdict(lines: &mut std::io::Lines<BufReader<ChildStdout>>) -> String {
-    let mut lines = lines.map(|line| line.unwrap());
-    lines.find(|line| line.contains(" passed in ")).unwrap()
+/// Two rows, of which the second says what is published.
+const TABLE: &str = "id: publisher/mine/table
+title: what the driver reports is published
+requirements: [PUB-04]
+table:
+  columns: [row, size, published]
+  rows:
+    - [small, 1Gi, 1Gi]
+    - [large, 2Gi, 2Gi]
+cluster:
+  nodes: [n1]
+  classes: [fast]
+  backend: {n1: $size}
+steps:
+  - id: publish
+    expect:
+      - capacities: {fast: {n1: $published}}
+        why: it is what the driver says
+";
+
+/// The program, watching a file.
+struct Watching {
+    file: PathBuf,
+    _folder: TempDir,
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watching {
+    fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.yaml");
+        std::fs::write(&file, text).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+            .args(["e2e", "--watch"])
+            .arg(&file)
+            .env("NO_COLOR", "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Watching {
+            file,
+            _folder: folder,
+            child,
+            lines,
+        }
+    }
+
+    fn save(&self, text: &str) {
+        std::fs::write(&self.file, text).unwrap();
+    }
+
+    /// How many passed, as the next line says that does.
+    fn verdict(&mut self) -> String {
+        let mut lines = self.lines.by_ref().map(|line| line.unwrap());
+        let line = lines.find(|line| line.contains(" passed in ")).unwrap();
+        let time = line.split(" in ").nth(1).unwrap().split(" ms").next().unwrap();
+        assert!(time.parse::<u64>().is_ok(), "{line}");
+        line.replace(&format!(" in {time} ms"), "")
+    }
+
+    fn end(mut self) {
+        let sent = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(130));
+    }
 }
 
 #[test]
 fn each_save_is_judged_and_ctrl_c_ends_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("first.yaml");
-    std::fs::write(&file, CASE).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
-        .args(["e2e", "--watch"])
-        .arg(&file)
-        .env("NO_COLOR", "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(verdict(&mut lines).starts_with("1 of 1 passed"));
-    std::fs::write(
-        &file,
-        CASE.replace("{n1: 10Gi}}\n        why", "{n1: 11Gi}}\n        why"),
-    )
-    .unwrap();
-    assert!(verdict(&mut lines).starts_with("0 of 1 passed"));
-    std::fs::write(&file, CASE).unwrap();
-    assert!(verdict(&mut lines).starts_with("1 of 1 passed"));
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(sent.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut watching = Watching::of(CASE);
+    assert_eq!(watching.verdict(), "1 of 1 passed");
+    watching.save(&CASE.replace("{n1: 10Gi}}\n        why", "{n1: 11Gi}}\n        why"));
+    assert_eq!(watching.verdict(), "0 of 1 passed");
+    watching.save(CASE);
+    assert_eq!(watching.verdict(), "1 of 1 passed");
+    watching.end();
+}
+
+#[test]
+fn rows_that_have_passed_run_again_only_if_they_say_something_else() {
+    let mut watching = Watching::of(TABLE);
+    assert_eq!(watching.verdict(), "2 of 2 passed");
+    watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi]"));
+    assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
+    // What failed runs again, whatever was changed.
+    watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi] # why"));
+    assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
+    watching.save(&TABLE.replace("nodes: [n1]", "nodes: [n1, n2]"));
+    assert_eq!(watching.verdict(), "2 of 2 passed");
+    watching.end();
 }

@@ -27,6 +27,7 @@ async fn found(manifest: Manifest) -> Vec<String> {
         session: Arc::new(session),
         focuses: vec!["publisher".parse().unwrap()],
         seed: 1,
+        shard: None,
         jobs: 1,
         is_simulated: true,
         tries: Tries { max: 1, together: 1 },

@@ -1,0 +1,59 @@
+//! The worlds that several machines have run, as if one had: one summary, one report, and the cases of the findings in one folder.
+
+use std::io::Result;
+use std::path::{Path, PathBuf};
+
+use suites::explore::{Explored, FoundRecord};
+
+use super::{Ended, exit, show};
+use crate::Exit;
+use crate::out::eprintln;
+
+/// Tells and writes what the parts have found. `missing`: why that is not all.
+pub(crate) fn gather(
+    mut explored: Explored,
+    (started, seconds): (String, f64),
+    missing: Vec<String>,
+    output: &Path,
+) -> Exit {
+    for found in &mut explored.findings {
+        if let Err(error) = bring(found, output) {
+            eprintln!("error: {}: {error}", found.file.display());
+            return Exit::Environment;
+        }
+    }
+    show::summarize(&explored, seconds, false);
+    let ended = Ended {
+        started,
+        seconds,
+        limits: missing,
+    };
+    match show::write_reports(&explored, &ended, output) {
+        Ok(()) => exit(&explored, false),
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Environment
+        }
+    }
+}
+
+/// Copies the case of a finding and its run to where they stand beside the report of a whole run.
+fn bring(found: &mut FoundRecord, output: &Path) -> Result<()> {
+    found.file = copy(&found.file, output)?;
+    if let Some(run) = &found.case.folder {
+        let place = output.join("runs").join(run.file_name().unwrap_or_default());
+        for entry in std::fs::read_dir(run)? {
+            copy(&entry?.path(), &place)?;
+        }
+        found.case.folder = Some(place);
+    }
+    Ok(())
+}
+
+/// Copies a file into a folder, which is made if it is not there.
+fn copy(file: &Path, folder: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let place = folder.join(file.file_name().unwrap_or_default());
+    std::fs::copy(file, &place)?;
+    Ok(place)
+}

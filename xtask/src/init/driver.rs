@@ -1,0 +1,96 @@
+//! What a driver says of itself, for the names in its manifest: it is started as a case starts it, and asked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use suites::harness::RunOptions;
+use suites::harness::journal::{AnswerFact, What};
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::resolve;
+use suites::harness::scenario;
+
+use super::draft::{Draft, Names};
+use crate::built_in::built_in;
+use crate::reach::BoxError;
+
+/// The node on which it is asked.
+const NODE: &str = "n1";
+
+/// What it is asked.
+const QUESTIONS: &str = "id: driver/init/asked
+title: what the driver says of itself
+requirements: [CSI-30]
+cluster: {mode: distributed, nodes: [n1], classes: [fast], backend: {n1: 100Gi}}
+steps:
+  - id: ask
+    do:
+      - ask: {call: GetPluginInfo, as: info}
+      - ask: {call: NodeGetInfo, as: node}
+      - ask: {call: ControllerGetCapabilities, as: controller}
+    expect:
+      - answers: {info: {code: OK}, node: {code: OK}, controller: {code: OK}}
+        why: nothing else can be asked of a driver whose name and node are unknown
+";
+
+/// What it has said.
+pub(super) struct Told {
+    /// What follows for the manifest; as it was, where it has not said its name.
+    pub(super) names: Names,
+    /// Whether it says that it tells its capacity; none: it has not said.
+    pub(super) has_capacity: Option<bool>,
+    /// Why it could not be asked.
+    pub(super) failure: Option<String>,
+}
+
+/// Names for a driver of which nothing is known.
+pub(super) fn unknown() -> Names {
+    Names {
+        name: "driver.example.com".to_owned(),
+        topology_keys: Vec::new(),
+        topology: BTreeMap::new(),
+    }
+}
+
+/// Starts the driver, and asks it.
+pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
+    let manifest = Manifest::parse(path, &draft.text(&draft.features)?)?;
+    let plan = manifest.adapt(&resolve(&scenario::parse_one("init.yaml", QUESTIONS)?)?)?;
+    let mut systems = built_in(None);
+    manifest.install(&mut systems);
+    let outcome = suites::harness::run(Arc::new(plan), &systems, RunOptions::default()).await?;
+    let facts = outcome.journal.since(0);
+    let answer = |name: &str| {
+        facts.iter().find_map(|fact| match &fact.what {
+            What::Answer(answer) if answer.name == name => Some(answer),
+            _ => None,
+        })
+    };
+    let failure = outcome.verdict.failure();
+    Ok(Told {
+        names: names(answer("info"), answer("node")).unwrap_or_else(unknown),
+        has_capacity: answer("controller")
+            .and_then(|answer| answer.told.get("getCapacity")?.as_i64())
+            .map(|it| it == 1),
+        failure: failure.map(|failure| failure.summary.clone()),
+    })
+}
+
+/// What an instance on the node has answered, in the words of a manifest.
+fn names(info: Option<&AnswerFact>, node: Option<&AnswerFact>) -> Option<Names> {
+    let text = |answer: Option<&AnswerFact>, name: &str| {
+        let figure = answer?.told.get(name)?.as_str()?;
+        Some(figure.to_owned()).filter(|text| !text.is_empty())
+    };
+    let segment = text(node, "segment").unwrap_or_default();
+    let pairs = segment.split(',').filter_map(|pair| pair.split_once('='));
+    let pairs: BTreeMap<String, String> = pairs
+        .map(|(key, value)| (key.to_owned(), value.replace(NODE, "{node}")))
+        .collect();
+    let is_plain = pairs.values().all(|value| value == "{node}") && pairs.len() < 2;
+    Some(Names {
+        name: text(info, "name")?,
+        topology_keys: pairs.keys().cloned().collect(),
+        topology: if is_plain { BTreeMap::new() } else { pairs },
+    })
+}

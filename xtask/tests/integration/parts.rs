@@ -1,0 +1,243 @@
+//! The long commands on several machines: the parts of `explore`, `sweep` and `selftest`, joined, are what one machine finds alone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::{ended, text};
+
+/// A command that is run in one piece, and in parts.
+struct Long {
+    folder: tempfile::TempDir,
+    words: &'static [&'static str],
+    exit: i32,
+}
+
+impl Long {
+    fn of(words: &'static [&'static str], exit: i32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Long { folder, words, exit }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, more: &[&str], output: &Path) -> (Option<i32>, String, String) {
+        let run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+            .args(self.words)
+            .args(more)
+            .arg("--output")
+            .arg(output)
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
+        (run.status.code(), text(&run.stdout), text(&run.stderr))
+    }
+
+    /// Runs all of it, and returns what it says.
+    fn whole(&self) -> String {
+        let (code, said, error) = self.run(&[], &self.path("whole"));
+        assert_eq!(code, Some(self.exit), "{said}{error}");
+        said
+    }
+
+    /// Runs part after part. Each may end well where the others find something.
+    fn parts(&self, of: usize) {
+        for part in 1..=of {
+            let output = self.path("parts").join(part.to_string());
+            let (code, said, error) = self.run(&["--shard", &format!("{part}/{of}")], &output);
+            assert!([Some(0), Some(self.exit)].contains(&code), "{said}{error}");
+            assert!(output.join("part.json").is_file());
+        }
+    }
+
+    fn merge(&self, exit: i32) -> (String, String) {
+        let [parts, output] = ["parts", "merged"].map(|name| self.path(name).display().to_string());
+        ended(exit, &["report", "merge", "--parts", &parts, "--output", &output])
+    }
+
+    /// A text without what differs from place to place and from time to time.
+    fn plain(&self, text: &str) -> String {
+        let text = self.in_one_place(text);
+        let lines = text.lines().map(|line| {
+            let words = line.split(' ').filter(|word| !is_time(word));
+            words.collect::<Vec<_>>().join(" ")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The files of a folder that have these ends, with their texts.
+    fn files(&self, folder: &str, ends: &[&str]) -> BTreeMap<String, String> {
+        let entries = std::fs::read_dir(self.path(folder)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let meant = paths.filter(|path| ends.iter().any(|end| name(path).ends_with(end)));
+        meant
+            .map(|path| (name(&path), self.plain(&std::fs::read_to_string(&path).unwrap())))
+            .collect()
+    }
+
+    fn record(&self, folder: &str, name: &str) -> Value {
+        let text = std::fs::read_to_string(self.path(folder).join(name)).unwrap();
+        let mut record: Value = serde_json::from_str(&self.in_one_place(&text)).unwrap();
+        without_times(&mut record);
+        record
+    }
+
+    fn in_one_place(&self, text: &str) -> String {
+        ["merged", "whole", "parts/1", "parts/2", "parts/3"]
+            .iter()
+            .fold(text.to_owned(), |text, place| {
+                text.replace(&self.path(place).display().to_string(), "PLACE")
+            })
+    }
+}
+
+/// Whether a word is a time, such as `1.5s`, or `0.7` worlds/s.
+fn is_time(word: &str) -> bool {
+    let number = word.trim_end_matches([',', ';', ' ']).trim_end_matches('s');
+    number.contains('.') && number.parse::<f64>().is_ok()
+}
+
+/// Takes away when it was, and how long it took.
+fn without_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("started");
+            fields.remove("seconds");
+            fields.values_mut().for_each(without_times);
+        }
+        Value::Array(all) => all.iter_mut().for_each(without_times),
+        _ => {}
+    }
+}
+
+#[test]
+fn worlds_that_three_machines_run_are_those_of_one() {
+    let explore = Long::of(
+        &[
+            "explore",
+            "--role=publisher",
+            "--seed=3",
+            "--worlds=4",
+            "--tries=20",
+            "--defect=publisher-ignores-maximum",
+        ],
+        1,
+    );
+    let whole = explore.whole();
+    explore.parts(3);
+    let (merged, _) = explore.merge(1);
+    assert_eq!(explore.plain(&merged), explore.plain(&whole));
+    assert!(whole.contains("FOUND"), "{whole}");
+    let record = |folder| explore.record(folder, "report.json");
+    assert_eq!(record("merged"), record("whole"));
+    let cases = |folder| explore.files(folder, &[".yaml"]);
+    assert_eq!(cases("merged"), cases("whole"));
+    assert!(!cases("whole").is_empty());
+
+    std::fs::remove_dir_all(explore.path("parts/3")).unwrap();
+    let (_, error) = explore.merge(1);
+    assert!(error.contains("missing shards: 3/3"), "{error}");
+}
+
+#[test]
+fn cases_that_two_machines_sweep_are_swept_as_by_one() {
+    let sweep = Long::of(
+        &[
+            "sweep",
+            "--defect=publisher-connects-once",
+            "scheduler/extender/bind",
+            "scheduler/filter/tracking/class-of-another-driver",
+        ],
+        1,
+    );
+    let whole = sweep.whole();
+    sweep.parts(2);
+    let (merged, _) = sweep.merge(1);
+    assert_eq!(sweep.plain(&merged), sweep.plain(&whole));
+    assert!(
+        whole.contains("FAIL  publisher-") && whole.contains("skip  scheduler/extender/bind"),
+        "{whole}"
+    );
+    let files = |folder| sweep.files(folder, &[".yaml", ".html"]);
+    assert_eq!(files("merged"), files("whole"));
+    assert!(files("whole").len() > 2, "{:?}", files("whole").keys());
+}
+
+#[test]
+fn defects_that_two_machines_hold_against_their_cases_make_one_matrix() {
+    let selftest = Long::of(
+        &[
+            "selftest",
+            "--defect=publisher-ignores-maximum",
+            "--defect=publisher-never-refreshes",
+            "--defect=publisher-makes-duplicates",
+            "publisher/value",
+            "publisher/refresh",
+            "publisher/objects",
+        ],
+        0,
+    );
+    let whole = selftest.whole();
+    selftest.parts(2);
+    let (merged, _) = selftest.merge(0);
+    assert_eq!(selftest.plain(&merged), selftest.plain(&whole));
+    let record = |folder| selftest.record(folder, "selftest.json");
+    assert_eq!(record("merged"), record("whole"));
+    assert!(record("whole")["runs"].as_u64().unwrap() > 5);
+
+    std::fs::remove_dir_all(selftest.path("parts/2")).unwrap();
+    let (said, error) = selftest.merge(6);
+    assert!(error.contains("missing shards: 2/2"), "{error}");
+    assert!(said.contains("partial: shard 2/2 is missing"), "{said}");
+}
+
+#[test]
+fn parts_of_different_commands_are_not_joined() {
+    let long = Long::of(&["explore", "--role=publisher", "--worlds=4"], 0);
+    for (part, seed) in [("1/2", "--seed=1"), ("2/2", "--seed=2")] {
+        let output = long.path("parts").join(&part[..1]);
+        let (code, said, error) = long.run(&[seed, "--shard", part], &output);
+        assert_eq!(code, Some(0), "{said}{error}");
+    }
+    let (_, error) = long.merge(2);
+    assert!(
+        error.contains("the command is explore --seed=2") && error.contains("join only shards of one run"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_part_that_nobody_could_join_is_refused_before_it_runs() {
+    for (words, exit, told) in [
+        (
+            &["sweep", "publisher", "--shard=1/2"][..],
+            2,
+            "name a folder with --output",
+        ),
+        (&["selftest", "--shard=1/2"], 2, "name a folder with --output"),
+        (&["explore", "--shard=1/2"], 2, "name it with --seed"),
+        (
+            &["explore", "--seed=1", "--worlds=1", "--shard=2/2"],
+            4,
+            "take fewer shards",
+        ),
+        (
+            &[
+                "sweep",
+                "publisher/value/maximum",
+                "--shard=2/2",
+                "--output=/nowhere",
+            ],
+            4,
+            "take fewer shards",
+        ),
+    ] {
+        let (_, error) = ended(exit, words);
+        assert!(error.contains(told), "{words:?}: {error}");
+    }
+}
