@@ -44,7 +44,7 @@ pub enum PatternKind {
     /// A fault that a request or watch met, by part of its text.
     Fault(String),
     /// A CSI call.
-    Call(CallPattern),
+    Call(Box<CallPattern>),
     /// A watch event: verb, resource.
     Delivery(String, String),
     /// A line of a log, by part of its text.
@@ -115,7 +115,7 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
             }
         }
         (None, None, Some(method), None, None, None, None) => {
-            PatternKind::Call(call(spec, method, segments)?)
+            PatternKind::Call(Box::new(call(spec, method, segments)?))
         }
         (None, None, None, Some(text), None, None, None) => PatternKind::Fault(text.clone()),
         (None, None, None, None, Some(text), None, None) => {

@@ -9,7 +9,7 @@ use fake_csi::{Code, Method, code_from_name, code_name};
 use serde_json::Value;
 
 use super::objects::node_labels;
-use super::pattern::{CallPattern, PatternKind};
+use super::pattern::PatternKind;
 use super::scope::names;
 use super::{Action, Predicate};
 use crate::scenario::{ActionSpec, NodeAction, Scenario};
@@ -157,9 +157,9 @@ impl Places {
             PatternKind::Write(_, resource)
             | PatternKind::Delivery(_, resource)
             | PatternKind::Request { resource, .. } => self.resource(resource),
-            PatternKind::Call(CallPattern { segment, placed, .. }) => segment
-                .iter()
-                .chain(placed)
+            PatternKind::Call(call) => [&call.segment, &call.placed]
+                .into_iter()
+                .flatten()
                 .try_for_each(|text| self.segment(&segments.parse(text)?, segments)),
             _ => Ok(()),
         }

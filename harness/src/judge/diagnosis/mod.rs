@@ -158,7 +158,7 @@ impl<'a> Window<'a> {
         match &mut any.kind {
             PatternKind::Request { code, .. } => *code = None,
             PatternKind::Call(call) => {
-                *call = CallPattern {
+                **call = CallPattern {
                     method: call.method.clone(),
                     segment: call.segment.clone(),
                     ..CallPattern::default()
