@@ -77,7 +77,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     };
     let output = parts::output(&args.part, args.output.as_deref())?;
     let (shards, scenarios) = scenarios(args)?;
-    output.as_deref().map(preflight::output).transpose()?;
+    output.map(preflight::output).transpose()?;
     preflight::temporary_files()?;
     let per_core = if args.sut.is_some() { 4 } else { 1 };
     let cores = std::thread::available_parallelism().map_or(4, usize::from);
