@@ -1,5 +1,9 @@
 //! The HTTP control: what it changes, what it tells, and what it refuses.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use csi_proto::v1::{
     CreateVolumeRequest, VolumeCapability, controller_client::ControllerClient, volume_capability,
 };
@@ -318,9 +322,30 @@ async fn other_machines_are_let_in_only_on_request() {
         .unwrap();
     assert_ne!(first.token(), second.token(), "tokens are random");
     let address = second.url().trim_start_matches("http://").to_owned();
+    let token = second.token().to_owned();
+    // The server runs on this thread.
+    let first_line = async || {
+        let (address, token) = (address.clone(), token.clone());
+        tokio::task::spawn_blocking(move || first_line(&address, &token))
+            .await
+            .unwrap()
+    };
+    const OK: Option<&str> = Some("HTTP/1.1 200 OK");
+    assert_eq!(first_line().await.as_deref(), OK);
     second.stop().await;
-    assert!(
-        std::net::TcpStream::connect(address).is_err(),
-        "nobody listens any more"
+    assert_ne!(first_line().await.as_deref(), OK, "it answers no more");
+}
+
+/// The beginning of the answer at an address; none: nobody answers. The port may belong to another server by now, which does not know the
+/// token, and a connection may even have found itself.
+fn first_line(address: &str, token: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+    let head = format!(
+        "GET /v1/driver HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
     );
+    stream.write_all(head.as_bytes()).ok()?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    Some(line.trim_end().to_owned())
 }
