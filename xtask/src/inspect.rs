@@ -189,17 +189,20 @@ pub(crate) fn judge(folder: &Path) -> Exit {
     }
 }
 
-/// The command that made the run, as the record beside it or above it says; without one, a case of this repository runs by its id, and
-/// any other from its folder.
+/// The command that runs it again: the one that made the run, as the record beside it or above it says; without one, a case of this
+/// repository runs by its id, and any other from its folder.
 fn rerun(plan: &Plan, folder: &Path) -> String {
     let id = plan.id();
-    let words = match (command_of(folder), suites::plan(&suites::case_files(), id)) {
-        (Some(words), _) => format!("{} {id}", out::command(&words)),
+    let file = || quoted(&folder.join(record::SCENARIO).display().to_string());
+    let command = command_of(folder);
+    // Exploration draws what it runs; what it has drawn is a case like another, for the same programs.
+    let explored = command.iter().flatten().next();
+    let explored = explored.and_then(|word| word.strip_prefix("explore"));
+    let words = match (&command, suites::plan(&suites::case_files(), id)) {
+        _ if explored.is_some() => format!("repro{} {}", explored.unwrap_or_default(), file()),
+        (Some(words), _) => format!("{} {id}", out::command(words)),
         (None, Ok(Some(_))) => format!("e2e {id}"),
-        (None, _) => {
-            let file = folder.join(record::SCENARIO);
-            format!("repro {}", quoted(&file.display().to_string()))
-        }
+        (None, _) => format!("repro {}", file()),
     };
     format!("{} {words}", program())
 }
