@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
 /// An error of any kind.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -43,8 +43,13 @@ impl ReachArgs {
                 kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?
             }
             None if is_particular => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
+            None => kube::Config::infer().await.map_err(nowhere)?,
         };
         Ok(Client::try_from(config)?)
     }
+}
+
+/// Neither a kubeconfig nor the environment of a pod names a cluster.
+fn nowhere(error: InferConfigError) -> BoxError {
+    format!("no cluster is named: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
 }

@@ -135,6 +135,23 @@ fn what_does_not_exist_is_said_with_what_to_do() {
 }
 
 #[test]
+fn without_a_cluster_it_says_how_one_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+    command.args(["why", "pod", "p"]).env("HOME", home.path());
+    for variable in ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
+        command.env_remove(variable);
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("set KUBECONFIG, or name a file with --kubeconfig"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_running_cluster_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
