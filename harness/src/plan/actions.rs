@@ -6,7 +6,8 @@ use capacity_types::Segment;
 use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
-use super::scope::{Scope, names};
+use super::scope::Scope;
+use super::vocabulary::names;
 use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects, vocabulary};
 use crate::scenario::{
     ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use capacity_types::Segment;
 
 use super::Action;
-use super::scope::{Scope, names};
+use super::scope::Scope;
+use super::vocabulary::names;
 use crate::scenario::{AnswerSpec, CsiCallSpec, Expression, Relation};
 
 /// A call under a name.

@@ -18,6 +18,7 @@ mod metrics;
 mod modelled;
 pub(crate) mod objects;
 mod pattern;
+mod places;
 mod reserve;
 mod resolve;
 mod scope;

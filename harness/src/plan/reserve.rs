@@ -2,7 +2,8 @@
 
 use fake_csi::{Reservation, ReservedVolume};
 
-use super::scope::{Scope, names};
+use super::scope::Scope;
+use super::vocabulary::names;
 use super::{Action, raw_bytes};
 use crate::scenario::{ReserveSpec, ReservedClaimSpec};
 

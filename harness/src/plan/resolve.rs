@@ -10,6 +10,7 @@ use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
 use super::known::Known;
+use super::places::Places;
 use super::scope::Scope;
 use super::{
     DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, metrics, modelled, objects,
@@ -41,7 +42,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let segments = Segments::with_values(keys, values);
     let mut scope = Scope {
         cluster,
-        places: vocabulary::Places::of(scenario, &segments),
+        places: Places::of(scenario, &segments),
         segments,
         classes: BTreeMap::new(),
         nodes: BTreeMap::new(),

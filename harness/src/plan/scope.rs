@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::known::Known;
 use super::objects;
+use super::places::Places;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec};
 use crate::segment::Segments;
 
@@ -34,7 +35,7 @@ pub(super) struct Scope<'s> {
     /// Pods, claims and classes by then.
     pub(super) known: Known,
     /// What there is in whatever step.
-    pub(super) places: super::vocabulary::Places,
+    pub(super) places: Places,
     /// Whether the driver was unregistered from a node by then.
     pub(super) is_unregistered: bool,
     /// The release of the API server by then.
@@ -91,9 +92,4 @@ impl Scope<'_> {
             )),
         }
     }
-}
-
-/// The names of what is defined, for a message.
-pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {
-    map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }

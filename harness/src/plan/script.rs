@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use fake_csi::{Code, code_name};
 
-use super::scope::{Scope, names};
+use super::scope::Scope;
+use super::vocabulary::names;
 use super::{Action, Effect, Script, expect, vocabulary};
 use crate::scenario::{CutSpec, ScriptSpec};
 

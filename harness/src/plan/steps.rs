@@ -1,6 +1,7 @@
 //! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
 
-use super::scope::{Scope, names};
+use super::scope::Scope;
+use super::vocabulary::names;
 use super::{Action, Expect, GroupResource, Place, Predicate, Step, csi_call, expect};
 use crate::scenario::{ActionSpec, ExpectSpecs, Scenario, ScenarioError, Spanned, StepSpec};
 

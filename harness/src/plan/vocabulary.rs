@@ -1,19 +1,9 @@
-//! Names in expectations, faults and scripts that the API, CSI or the cluster of the case must define: a typing error must not pass as
-//! "never seen", or wait for what never comes.
+//! Names that the API and CSI have for everybody: a typing error in one must not pass as "never seen". Knows no case.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use capacity_types::Segment;
-use fake_apiserver::{Release, ResourceRef};
+use fake_apiserver::Release;
 use fake_csi::{Code, Method, code_from_name, code_name};
-use serde_json::Value;
-
-use super::objects::node_labels;
-use super::pattern::PatternKind;
-use super::scope::names;
-use super::{Action, Predicate};
-use crate::scenario::{ActionSpec, NodeAction, Scenario};
-use crate::segment::Segments;
 
 /// A CSI method.
 pub(super) fn method(text: &str) -> Result<(), String> {
@@ -44,136 +34,7 @@ pub(super) fn gates(gates: &BTreeMap<String, bool>) -> Result<(), String> {
     }
 }
 
-/// What there may be in the cluster of a case, in whatever step it comes.
-#[derive(Default)]
-pub(super) struct Places {
-    /// Values of node labels by key.
-    values: BTreeMap<String, BTreeSet<String>>,
-    /// Resources that a CustomResourceDefinition of the case defines.
-    custom: BTreeSet<String>,
-}
-
-impl Places {
-    /// All that a scenario names.
-    pub(super) fn of(scenario: &Scenario, segments: &Segments) -> Self {
-        let mut places = Places::default();
-        for node in &scenario.file.cluster.nodes {
-            places.labels(node_labels(node, segments));
-        }
-        let cluster = &scenario.file.cluster;
-        // Rows of one file share their pools, whatever nodes each has.
-        let pools = cluster.backend.keys();
-        pools
-            .filter_map(|text| segments.parse(text).ok())
-            .for_each(|pool| places.labels(pool));
-        cluster.objects.iter().for_each(|object| places.object(object));
-        for step in &scenario.file.steps {
-            step.value
-                .actions
-                .iter()
-                .for_each(|action| places.action(&action.value, segments));
-        }
-        places
-    }
-
-    fn labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
-        for (key, value) in labels {
-            self.values.entry(key).or_default().insert(value);
-        }
-    }
-
-    fn action(&mut self, action: &ActionSpec, segments: &Segments) {
-        match action {
-            ActionSpec::Node(NodeAction::Join(spec)) => self.labels(node_labels(spec, segments)),
-            ActionSpec::Node(NodeAction::Relabel { labels, .. }) => {
-                let set = |(key, value): (&String, &Option<String>)| Some((key.clone(), value.clone()?));
-                self.labels(labels.iter().filter_map(set));
-            }
-            ActionSpec::Node(NodeAction::Register(spec)) => self.labels(segments.usual(&spec.name)),
-            ActionSpec::Merge(spec) => self.object(&spec.merge),
-            ActionSpec::Object(object) => self.object(object),
-            ActionSpec::Attempt(inner) => self.action(inner, segments),
-            _ => {}
-        }
-    }
-
-    fn object(&mut self, object: &Value) {
-        if let Some(plural) = object["spec"]["names"]["plural"].as_str() {
-            self.custom.insert(plural.to_owned());
-        }
-        let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
-        let texts = labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-        self.labels(texts.collect::<Vec<_>>());
-    }
-
-    /// A resource, with or without a subresource, or `*`.
-    pub(super) fn resource(&self, text: &str) -> Result<(), String> {
-        let plural = text.split('/').next().unwrap_or(text);
-        if plural == "*" || self.custom.contains(plural) || ResourceRef::by_plural(plural).is_some() {
-            return Ok(());
-        }
-        Err(format!(
-            "`{plural}` is no resource of the API; write its plural name, such as csistoragecapacities"
-        ))
-    }
-
-    /// A segment that the backend names from the start, or whose values some node has at some time.
-    pub(super) fn segment(&self, segment: &Segment, segments: &Segments) -> Result<(), String> {
-        let has = |key: &String, value: &String| self.values.get(key).is_some_and(|it| it.contains(value));
-        let Some((key, _)) = segment.iter().find(|(key, value)| !has(key, value)) else {
-            return Ok(());
-        };
-        let values = match self.values.get(key) {
-            Some(values) => values.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
-            None => "none".to_owned(),
-        };
-        Err(format!(
-            "there is no segment `{}`: no node is ever there, and the backend does not name it; values of `{key}`: {values}",
-            segments.format(segment)
-        ))
-    }
-
-    /// All that an expectation names.
-    pub(super) fn check(
-        &self,
-        predicate: &Predicate,
-        nodes: &BTreeMap<String, BTreeMap<String, String>>,
-        segments: &Segments,
-    ) -> Result<(), String> {
-        if let Predicate::Objects(list) = predicate {
-            list.iter().try_for_each(|it| self.resource(&it.resource))?;
-        }
-        for pattern in predicate.patterns() {
-            self.kind(&pattern.kind, segments)?;
-            if let Some(node) = pattern.node.as_ref().filter(|node| !nodes.contains_key(*node)) {
-                return Err(format!("node `{node}` is not defined; nodes: {}", names(nodes)));
-            }
-        }
-        Ok(())
-    }
-
-    fn kind(&self, kind: &PatternKind, segments: &Segments) -> Result<(), String> {
-        match kind {
-            PatternKind::Write(_, resource)
-            | PatternKind::Delivery(_, resource)
-            | PatternKind::Request { resource, .. } => self.resource(resource),
-            PatternKind::Call(call) => [&call.segment, &call.placed]
-                .into_iter()
-                .flatten()
-                .try_for_each(|text| self.segment(&segments.parse(text)?, segments)),
-            _ => Ok(()),
-        }
-    }
-
-    /// What an action names.
-    pub(super) fn check_action(&self, action: &Action) -> Result<(), String> {
-        match action {
-            Action::Fault { rule, .. } => match &rule.on.resource {
-                Some(resource) => self.resource(resource),
-                None => Ok(()),
-            },
-            Action::Attempt(inner) => self.check_action(inner),
-            _ => Ok(()),
-        }
-    }
+/// The names of what is defined, for a message.
+pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {
+    map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
