@@ -43,13 +43,13 @@ impl ReachArgs {
                 kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?
             }
             None if is_particular => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await.map_err(nowhere)?,
+            None => kube::Config::infer().await.map_err(|error| nowhere(&error))?,
         };
         Ok(Client::try_from(config)?)
     }
 }
 
 /// Neither a kubeconfig nor the environment of a pod names a cluster.
-fn nowhere(error: InferConfigError) -> BoxError {
+fn nowhere(error: &InferConfigError) -> BoxError {
     format!("no cluster is named: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
 }

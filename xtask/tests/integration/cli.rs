@@ -81,7 +81,7 @@ fn a_wrong_file_is_named_with_its_place_and_ends_with_2() {
             "unknown requirement",
             GOOD.replace("\ntitle", "\nrequirements: [PUB-21, PUB-2I]\ntitle"),
             "publisher/a.yaml:2:24",
-            "no requirement is called `PUB-2I`; csi-capacity list --requirements` shows them all, which go from PUB-01 to",
+            "no requirement is called `PUB-2I`; `cargo xtask list --requirements` shows them all, which go from PUB-01 to",
         ),
         (
             "unknown class of a claim",
@@ -234,7 +234,7 @@ fn numbers_that_make_no_sense_are_refused_at_once() {
         (&["why", "claim", "--class=fast", "--size=lots"], "not a size"),
         (
             &["e2e", "--requirement", "PUB-2I"],
-            "no requirement is called `PUB-2I`; suites/",
+            "no requirement is called `PUB-2I`; `cargo xtask list --requirements`",
         ),
         (
             &["list", "--requirement", "nonsense"],

@@ -100,20 +100,21 @@ fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
     let (again, _) = ended(1, &words);
     assert!(again.contains("0 passed, 1 failed"), "{again}");
     assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
-    // The stored run is a file like any other, and its verdict says so.
+    // Judged again, the run names the command that made it.
     let judge = again
         .lines()
         .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
-    let (judged, _) = ended(1, &["judge", judge.unwrap()]);
+    let stored = judge.unwrap();
+    let (judged, _) = ended(1, &["judge", stored]);
     let rerun = judged
         .lines()
         .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
     let words: Vec<&str> = rerun.unwrap().split(' ').collect();
-    assert_eq!(words[..3], ["repro", "--defect", "publisher-ignores-maximum"]);
+    assert_eq!(words[..2], ["repro", "--defect=publisher-ignores-maximum"]);
     let (broken, _) = ended(1, &words);
     assert!(broken.contains("0 passed, 1 failed"), "{broken}");
-    // Without the defect the stored run is healthy.
-    let (healthy, _) = ended(0, &["repro", words[3]]);
+    // The stored run is a file like any other, and healthy without the defect.
+    let (healthy, _) = ended(0, &["repro", &format!("{stored}/scenario.yaml")]);
     assert!(healthy.contains("1 passed"), "{healthy}");
 }
 

@@ -127,7 +127,7 @@ fn a_run_that_is_judged_again_is_rerun_with_its_defect() {
     let (out, _) = ended(1, &["judge", &format!("{report}/cases/publisher.value.maximum")]);
     assert!(
         out.contains(&format!(
-            "rerun   cargo xtask e2e --defect publisher-ignores-maximum {case}"
+            "rerun   cargo xtask e2e --defect=publisher-ignores-maximum {case}"
         )),
         "{out}"
     );
