@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::explore::Explored;
-use crate::report::{FORMAT, Joined, LoadError, MergeError, ShardsRecord, WriteError, join, write_file};
+use crate::report::{
+    FORMAT, Joined, LoadError, MergeError, ShardsRecord, WriteError, join, join_times, write_file,
+};
 use crate::selftest::Share;
 use crate::sweep::SweptCase;
 
@@ -125,10 +127,10 @@ impl Joined for Part {
     }
 
     fn add(&mut self, other: Self) {
-        self.seconds = self.seconds.max(other.seconds);
-        if other.started < self.started {
-            self.started = other.started;
-        }
+        join_times(
+            (&mut self.started, &mut self.seconds),
+            (other.started, other.seconds),
+        );
         match (&mut self.found, other.found) {
             (Found::Explored(all), Found::Explored(more)) => all.add(*more),
             (Found::Swept(all), Found::Swept(more)) => {

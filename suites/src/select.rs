@@ -37,7 +37,7 @@ impl Shard {
 
     /// Whether it has the thing of that number, from 0, of all that the run has.
     pub fn has(self, index: usize) -> bool {
-        index % self.of == self.part - 1
+        falls_to(index, self.part, self.of)
     }
 
     /// Its number, from 1.
@@ -68,6 +68,11 @@ impl FromStr for Shard {
             _ => Err("write m/n with m from 1 to n, such as 1/4".to_owned()),
         }
     }
+}
+
+/// Whether the thing of that number, from 0, falls to a part, from 1, of so many.
+pub(crate) fn falls_to(index: usize, part: usize, of: usize) -> bool {
+    index % of == part - 1
 }
 
 /// The selection can't be served.

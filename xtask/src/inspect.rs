@@ -193,16 +193,20 @@ pub(crate) fn judge(folder: &Path) -> Exit {
 /// repository runs by its id, and any other from its folder.
 fn rerun(plan: &Plan, folder: &Path) -> String {
     let id = plan.id();
-    let file = || quoted(&folder.join(record::SCENARIO).display().to_string());
-    let command = command_of(folder);
-    // Exploration draws what it runs; what it has drawn is a case like another, for the same programs.
-    let explored = command.iter().flatten().next();
-    let explored = explored.and_then(|word| word.strip_prefix("explore"));
-    let words = match (&command, suites::plan(&suites::case_files(), id)) {
-        _ if explored.is_some() => format!("repro{} {}", explored.unwrap_or_default(), file()),
-        (Some(words), _) => format!("{} {id}", out::command(words)),
-        (None, Ok(Some(_))) => format!("e2e {id}"),
-        (None, _) => format!("repro {}", file()),
+    let of_file = |options: &str| {
+        let file = folder.join(record::SCENARIO);
+        format!("repro{options} {}", quoted(&file.display().to_string()))
+    };
+    let words = match command_of(folder) {
+        // Exploration draws what it runs; what it has drawn is a case like another, for the same programs.
+        Some(words) => match words.first().and_then(|word| word.strip_prefix("explore")) {
+            Some(options) => of_file(options),
+            None => format!("{} {id}", out::command(&words)),
+        },
+        None => match suites::plan(&suites::case_files(), id) {
+            Ok(Some(_)) => format!("e2e {id}"),
+            _ => of_file(""),
+        },
     };
     format!("{} {words}", program())
 }

@@ -10,6 +10,7 @@ use suites::harness::machine;
 use suites::report::{CASES, RECORD, Report, WriteError, forget_runs, remember, write_all};
 
 use crate::out::eprintln;
+use crate::preflight::unwritable;
 use crate::{Exit, places};
 
 /// Runs of one checkout, or of one user, at the same time at most.
@@ -98,10 +99,7 @@ struct Lock(Option<File>);
 
 /// Locks a folder, which is made if it is not there; none: somebody else has it.
 fn locked(folder: &Path) -> Result<Option<Lock>, String> {
-    let told = |error: std::io::Error| {
-        let remedy = machine::remedy(&error, folder, "name another folder with --output");
-        format!("cannot write into {}: {error}; {remedy}", folder.display())
-    };
+    let told = |error: std::io::Error| unwritable(folder, &error);
     machine::can_write(folder).map_err(told)?;
     let file = File::open(folder).map_err(told)?;
     match file.try_lock() {

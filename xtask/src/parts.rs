@@ -8,11 +8,6 @@ use crate::Exit;
 use crate::args::PartArgs;
 use crate::out::eprintln;
 
-/// Now, as records have it.
-pub(crate) fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
 /// The folder of the reports, without which a part is of no use to others.
 pub(crate) fn output<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
     if part.shard.is_some() && output.is_none() {

@@ -48,10 +48,15 @@ pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
 /// Whether results can be written into a folder, which is made if it is not there. The error is reported already.
 pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
     machine::can_write(folder).map_err(|error| {
-        let remedy = machine::remedy(&error, folder, "name another folder with --output");
-        eprintln!("error: cannot write into {}: {error}; {remedy}", folder.display());
+        eprintln!("error: {}", unwritable(folder, &error));
         Exit::Environment
     })
+}
+
+/// Why nothing can be written into the folder of the results, and what to do.
+pub(crate) fn unwritable(folder: &Path, error: &std::io::Error) -> String {
+    let remedy = machine::remedy(error, folder, "name another folder with --output");
+    format!("cannot write into {}: {error}; {remedy}", folder.display())
 }
 
 /// Whether temporary files can be written. The error is reported already.

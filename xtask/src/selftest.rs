@@ -10,7 +10,7 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
-use suites::report::{ShardsRecord, WriteError, write_file};
+use suites::report::{ShardsRecord, WriteError, now, write_file};
 use suites::selftest::{self, Broken, Build, DefectBite, Reach, Selftest, SelftestReport, Share, Trial};
 use suites::{Defects, Found, Part};
 
@@ -200,7 +200,7 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
 }
 
 async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
-    let (began, started) = (Instant::now(), parts::now());
+    let (began, started) = (Instant::now(), now());
     let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
     let mut made: Vec<Trial> = Vec::new();
     let each = |trial: &Trial| {

@@ -10,7 +10,7 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
-use suites::report::{ShardsRecord, write_file};
+use suites::report::{ShardsRecord, now, write_file};
 use suites::sweep::{CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
 use suites::{Found, Part, Shard};
 
@@ -89,7 +89,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
         chosen,
         jobs,
     };
-    let (began, started) = (Instant::now(), parts::now());
+    let (began, started) = (Instant::now(), now());
     let mut swept = Vec::new();
     let exit = runtime()?.block_on(async {
         tokio::select! {

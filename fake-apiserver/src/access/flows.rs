@@ -3,7 +3,7 @@
 //! Owns the order of schemas and what they match. Requests are never queued: a client is only told where it would have been.
 
 use super::auth::User;
-use super::rbac::{Attributes, ResourceOrPath};
+use super::rbac::{Attributes, ResourceOrPath, is_path};
 use crate::machinery::json::{list, string};
 use crate::machinery::metadata;
 use crate::object::Objects;
@@ -142,11 +142,7 @@ fn speaks_of(rule: &Value, attributes: Attributes<'_>) -> bool {
         }
         ResourceOrPath::Path(path) => list(&rule["nonResourceRules"]).iter().any(|rule| {
             let mut patterns = list(&rule["nonResourceURLs"]).iter().filter_map(Value::as_str);
-            let matches = |pattern: &str| match pattern.strip_suffix('*') {
-                Some(begin) => path.starts_with(begin),
-                None => pattern == path,
-            };
-            has(rule, "verbs", attributes.verb) && patterns.any(matches)
+            has(rule, "verbs", attributes.verb) && patterns.any(|pattern| is_path(pattern, path))
         }),
     }
 }

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Cluster;
-use crate::client_name::HARNESS;
 use crate::journal::{DiscoveryFact, What};
 use crate::plan::GroupResource;
 
@@ -22,14 +21,13 @@ impl Cluster {
     }
 
     async fn versions_of(&self, resource: &GroupResource) -> Result<Vec<String>, String> {
-        let token = self.api.add_client(HARNESS);
         let mut served = Vec::new();
-        for version in self.versions_of_group(&resource.group, &token).await? {
+        for version in self.versions_of_group(&resource.group).await? {
             let path = match resource.group.as_str() {
                 "" => format!("api/{version}"),
                 group => format!("apis/{group}/{version}"),
             };
-            let document = self.document(&path, &token).await?;
+            let document = self.document(&path).await?;
             let listed = document["resources"].as_array().into_iter().flatten();
             let mut names = listed.filter_map(|listed| listed["name"].as_str());
             if names.any(|name| name == resource.resource) {
@@ -40,12 +38,12 @@ impl Cluster {
     }
 
     /// The versions of a group, the preferred one first; none: the group is not served.
-    async fn versions_of_group(&self, group: &str, token: &str) -> Result<Vec<String>, String> {
+    async fn versions_of_group(&self, group: &str) -> Result<Vec<String>, String> {
         if group.is_empty() {
-            let document = self.document("api", token).await?;
+            let document = self.document("api").await?;
             return Ok(texts(&document["versions"], |version| version.as_str()));
         }
-        let document = self.document("apis", token).await?;
+        let document = self.document("apis").await?;
         let mut groups = document["groups"].as_array().into_iter().flatten();
         let found = groups.find(|listed| listed["name"] == group);
         Ok(found.map_or_else(Vec::new, |found| {
@@ -53,9 +51,9 @@ impl Cluster {
         }))
     }
 
-    async fn document(&self, path: &str, token: &str) -> Result<Value, String> {
+    async fn document(&self, path: &str) -> Result<Value, String> {
         let url = format!("{}/{path}", self.api.url());
-        let text = self.network.get(&url, Some(token)).await?;
+        let text = self.network.get(&url, Some(self.token())).await?;
         serde_json::from_str(&text).map_err(|error| format!("{url}: {error}"))
     }
 }

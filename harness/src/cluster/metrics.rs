@@ -23,7 +23,7 @@ pub(super) struct Metrics {
     names: BTreeSet<String>,
     /// By client name: the address that it was given.
     addresses: BTreeMap<Arc<str>, String>,
-    /// The token with which the server's own are read, once they are.
+    /// See [`Cluster::token`]; unset until something is read of the server.
     token: OnceLock<String>,
 }
 
@@ -58,14 +58,21 @@ impl Cluster {
         Ok(Some(address))
     }
 
+    /// The token with which the harness reads what the server says over HTTP.
+    pub(super) fn token(&self) -> &str {
+        self.metrics.token.get_or_init(|| self.api.add_client(HARNESS))
+    }
+
     /// Reads the metrics of all that the case speaks of and that run, and writes them down.
     pub(crate) async fn read_metrics(&self) {
         let mut readings = Vec::new();
         for speaker in &self.metrics.speakers {
             let Some(role) = speaker.role() else {
                 let url = format!("{}/metrics", self.api.url());
-                let token = self.metrics.token.get_or_init(|| self.api.add_client(HARNESS));
-                readings.push(self.reading(speaker.as_str().into(), &url, Some(token)).await);
+                readings.push(
+                    self.reading(speaker.as_str().into(), &url, Some(self.token()))
+                        .await,
+                );
                 continue;
             };
             for client in self.fleet.running(role) {

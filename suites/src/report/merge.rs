@@ -192,6 +192,14 @@ fn is_within_a_day(one: &str, other: &str) -> bool {
     }
 }
 
+/// Parts run beside each other: the whole began with the first one, and took as long as the longest.
+pub(crate) fn join_times((started, seconds): (&mut String, &mut f64), other: (String, f64)) {
+    if other.0 < *started {
+        *started = other.0;
+    }
+    *seconds = seconds.max(other.1);
+}
+
 impl Joined for Report {
     fn load(path: &Path) -> Result<Self, LoadError> {
         Report::load(path)
@@ -219,10 +227,10 @@ impl Joined for Report {
             self.add_finding(finding);
         }
         self.unfinished.extend(other.unfinished);
-        self.seconds = self.seconds.max(other.seconds);
-        if other.started < self.started {
-            self.started = other.started;
-        }
+        join_times(
+            (&mut self.started, &mut self.seconds),
+            (other.started, other.seconds),
+        );
         for reason in other.limits {
             if !self.limits.contains(&reason) {
                 self.limits.push(reason);

@@ -16,12 +16,12 @@ mod shards;
 mod verdict;
 mod write;
 
-pub(crate) use merge::{Joined, join};
+pub(crate) use merge::{Joined, join, join_times};
 pub use merge::{MergeError, merge};
 pub use page::page as whole_page;
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, IndicatorRecord, IndicatorState, KnownRecord, LoadError,
-    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord,
+    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord, now,
 };
 pub use schema::schema;
 pub use verdict::CaseVerdict;

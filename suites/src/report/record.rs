@@ -331,6 +331,11 @@ impl CaseRecord {
     }
 }
 
+/// Now in UTC, as records have it (RFC 3339).
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 impl Report {
     /// Of a run that begins now, and has no case yet.
     pub fn new(system: SystemRecord, command: Vec<String>, settings: SettingsRecord) -> Self {
@@ -338,7 +343,7 @@ impl Report {
             format: FORMAT,
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             system,
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            started: now(),
             seconds: 0.0,
             command,
             settings,

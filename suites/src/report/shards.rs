@@ -4,7 +4,7 @@ use harness::plan::Plan;
 use ring::digest::{Context, SHA256};
 
 use super::ShardsRecord;
-use crate::select::Shard;
+use crate::select::{Shard, falls_to};
 
 impl ShardsRecord {
     /// Of one part. `plans`: all cases of the run, whichever part they are in; `run`: its id, where it has one.
@@ -22,6 +22,11 @@ impl ShardsRecord {
             run,
             is_joined: false,
         }
+    }
+
+    /// Whether the thing of that number, from 0, of all that the run has is in the parts that are here.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.parts.iter().any(|part| falls_to(index, *part, self.of))
     }
 }
 

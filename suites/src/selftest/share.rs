@@ -47,9 +47,7 @@ impl Share {
         let catalogue = Defects::load();
         let known = self.defects.iter().filter_map(|name| catalogue.get(name));
         let defects: Vec<Defect> = known.cloned().collect();
-        let has = |number: usize| {
-            shards.is_none_or(|shards| shards.parts.iter().any(|part| number % shards.of == part - 1))
-        };
+        let has = |number: usize| shards.is_none_or(|shards| shards.has(number));
         let mine = defects.into_iter().enumerate();
         let mine = mine.filter_map(|(number, defect)| has(number).then_some(defect));
         let scope = Scope {

@@ -12,7 +12,7 @@ use clap::Args;
 use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs, Tries, Until};
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
-use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord};
+use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord, now};
 use suites::{Found, Part, Session, Shard, Turns};
 
 use crate::args::{PartArgs, at_least_one, patience};
@@ -190,7 +190,7 @@ fn has_worlds(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
 }
 
 async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
-    let (began, started) = (Instant::now(), parts::now());
+    let (began, started) = (Instant::now(), now());
     let until = match args.worlds {
         Some(worlds) => Until::Worlds(worlds),
         None => Until::Instant(began + args.budget.unwrap_or(BUDGET)),

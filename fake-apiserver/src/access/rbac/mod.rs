@@ -9,7 +9,7 @@ mod rule;
 
 pub(crate) use authorizer::Authorizer;
 pub(crate) use defaults::{bindings as default_bindings, default_rules, roles as default_roles};
-pub(crate) use rule::PolicyRule;
+pub(crate) use rule::{PolicyRule, is_path};
 
 use crate::access::auth::User;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, RBAC_GROUP as GROUP, ROLE, ROLE_BINDING};

@@ -132,7 +132,7 @@ fn is_resource(pattern: &str, resource: &str, subresource: &str) -> bool {
 }
 
 /// A path is matched as a whole, or up to the star that the pattern ends with.
-fn is_path(pattern: &str, path: &str) -> bool {
+pub(crate) fn is_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(_) => path.starts_with(pattern.trim_end_matches('*')),
         None => pattern == path,
