@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Reads and writes segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it
 /// is known what the driver reports of each.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Segments {
     keys: Vec<String>,
     /// Values of keys, with [`NODE`] for the name of the node.

@@ -3,6 +3,7 @@
 //! A second program has this command line and the mutants besides. A command that needs one goes on as that program, which is built
 //! from the sources at that moment.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -10,18 +11,25 @@ use std::sync::OnceLock;
 
 use suites::harness::invocation::checkout;
 use suites::harness::system::Systems;
+use suites::selftest::Reached;
 
-use crate::Exit;
 use crate::defect::Defect;
 use crate::out::eprintln;
+use crate::{Exit, references};
 
 static MUTANTS: OnceLock<Mutants> = OnceLock::new();
 
 /// Package of the program with the mutants.
 const PACKAGE: &str = "mutants";
 
-/// The mutants of a program: the references by the name of a mutant, one of them with that mistake; none if there is no such mutant.
-pub type Mutants = fn(&str) -> Option<Systems>;
+/// The mutants of a program.
+#[derive(Debug)]
+pub struct Mutants {
+    /// The references by the name of a mutant, one of them with that mistake; none if there is no such mutant.
+    pub systems: fn(&str) -> Option<Systems>,
+    /// The references without a mistake, and what tells which mutants a run of them has come past.
+    pub observed: fn() -> (Systems, Reached),
+}
 
 /// From now on, this program has mutants.
 pub fn bring(mutants: Mutants) {
@@ -31,8 +39,16 @@ pub fn bring(mutants: Mutants) {
 
 /// The references with that mistake.
 pub(crate) fn systems(name: &'static str) -> Systems {
-    let systems = MUTANTS.get().and_then(|mutants| mutants(name));
+    let systems = MUTANTS.get().and_then(|mutants| (mutants.systems)(name));
     systems.unwrap_or_else(|| panic!("no edit of harness/mutants/mutants.diff makes {name}"))
+}
+
+/// The references without a mistake, and what tells which mutants a run of them has come past.
+pub(crate) fn observed() -> (Systems, Reached) {
+    match MUTANTS.get() {
+        Some(mutants) => (mutants.observed)(),
+        None => (references::systems(), Box::new(BTreeSet::new)),
+    }
 }
 
 /// Whether this program has mutants, or can go on as one that has.

@@ -11,7 +11,9 @@ use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::report::{ShardsRecord, WriteError, now, write_file};
-use suites::selftest::{self, Broken, Build, DefectBite, Reach, Selftest, SelftestReport, Share, Trial};
+use suites::selftest::{
+    self, Broken, Build, DefectBite, Observe, Observed, Reach, Selftest, SelftestReport, Share, Trial,
+};
 use suites::{Defects, Found, Part};
 
 use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
@@ -60,6 +62,9 @@ pub(crate) struct SelftestArgs {
     #[command(flatten)]
     part: PartArgs,
 }
+
+/// Of all runs in simulated time.
+const SEED: u64 = 0;
 
 /// In real time nearly all runs wait for a bound to pass, but they poll meanwhile.
 fn default_jobs(args: &SelftestArgs) -> usize {
@@ -160,6 +165,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
             && mutants::can_be_at_hand(),
         reach: if args.full { Reach::Full } else { Reach::Named },
         jobs,
+        observe: observe(args),
         build: build(args, manifest),
         sut: args.sut.as_ref().map(|path| path.display().to_string()),
         shard: args.part.shard,
@@ -179,7 +185,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
 /// The references or the programs of a manifest, broken as asked.
 fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     let patience = args.patience;
-    let seed = (manifest.is_none() && !args.real_time).then_some(0);
+    let seed = (manifest.is_none() && !args.real_time).then_some(SEED);
     Arc::new(move |name| {
         // The catalogue knows no other names, which a test makes sure of.
         let defect = name.and_then(|name| Defect::named(name).ok());
@@ -197,6 +203,25 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
         }
         (systems, options)
     })
+}
+
+/// How to see what cases come to. Where only what is named for a defect is run, all of it is.
+fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
+    if !args.full || args.real_time {
+        return None;
+    }
+    let options = RunOptions {
+        seed: Some(SEED),
+        ..options(args.patience, None, None)
+    };
+    Some(Arc::new(move || {
+        let (systems, reached) = mutants::observed();
+        Observed {
+            systems,
+            options: options.clone(),
+            reached,
+        }
+    }))
 }
 
 async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
@@ -281,6 +306,14 @@ pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -
     }
 }
 
+/// What did not have to run.
+fn left_out(report: &SelftestReport) -> String {
+    match report.unreached {
+        0 => String::new(),
+        pairs => format!(", and {pairs} left out: the case never comes to what the defect breaks"),
+    }
+}
+
 fn command(args: &SelftestArgs) -> Vec<String> {
     let mut command = vec!["selftest".to_owned()];
     command.extend(args.sut.as_ref().map(|path| format!("--sut={}", path.display())));
@@ -333,7 +366,12 @@ fn summarize(report: &SelftestReport) {
             paint.bad("UNDECIDED")
         );
     }
-    println!("\n{:.1}s, {} runs", report.seconds, report.runs);
+    println!(
+        "\n{:.1}s, {} runs{}",
+        report.seconds,
+        report.runs,
+        left_out(report)
+    );
     if let Some(demands) = &report.demands {
         print_demands(demands);
     }

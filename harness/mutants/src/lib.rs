@@ -11,8 +11,11 @@ mod thread;
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
+use suites::selftest::Reached;
+use xtask::Mutants;
 
 /// The publisher.
 #[allow(warnings, clippy::all, reason = "the copy is checked where it comes from")]
@@ -29,8 +32,32 @@ mod scheduler {
 /// The names of all mutants.
 pub const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
+/// What this crate brings to the command line.
+pub const MUTANTS: Mutants = Mutants { systems, observed };
+
+// A bit for each, and one for none.
+const _: () = assert!(NAMES.len() < mutant::Numbers::BITS as usize);
+
+/// The references without a mistake, and what tells after a simulated run which mutants it has come past: with any other mutant, the run
+/// would have been the same.
+fn observed() -> (Systems, Reached) {
+    let reached = Arc::new(Mutex::new(0));
+    let mut systems = references::systems();
+    for system in systems.by_role.values_mut() {
+        system.run = thread::observed(Arc::clone(&system.run), Arc::clone(&reached));
+    }
+    let named = move || {
+        let numbers = *reached.lock();
+        let names = (1..).zip(NAMES.iter().copied());
+        names
+            .filter_map(|(number, name)| (numbers & (1 << number) != 0).then_some(name))
+            .collect()
+    };
+    (systems, Box::new(named))
+}
+
 /// The references, that of the mutant with its mistake. None if there is no such mutant.
-pub fn systems(name: &str) -> Option<Systems> {
+fn systems(name: &str) -> Option<Systems> {
     let number = 1 + NAMES.iter().position(|known| *known == name)?;
     let (broken, _) = name.split_once('-')?;
     let mut systems = references::systems();

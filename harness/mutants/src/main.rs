@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use built_in_files::{CASES, MANIFESTS};
+use mutants::MUTANTS;
 use suites::Carried;
 
 fn main() -> ExitCode {
@@ -10,5 +11,5 @@ fn main() -> ExitCode {
         cases: CASES,
         manifests: MANIFESTS,
     };
-    xtask::main_with(files, mutants::systems)
+    xtask::main_with(files, MUTANTS)
 }

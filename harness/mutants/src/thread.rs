@@ -1,14 +1,16 @@
-//! Runs a system on a thread of its own, with a runtime of its own, so that what the thread is told holds for all that the system does.
+//! Runs a system on a thread of its own, with a runtime of its own, so that what the thread is told holds for all that the system does; and
+//! notes what a thread has come to.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Once};
 use std::thread::{Builder, JoinHandle};
 
+use parking_lot::Mutex;
 use suites::harness::system::{Access, BoxError, Run};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::mutant;
+use crate::mutant::{self, Numbers};
 
 /// Name of such threads.
 const NAME: &str = "mutant";
@@ -48,6 +50,27 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
             }
         })
     })
+}
+
+/// The same system, whose thread's mutants are noted at its end. A simulation is on one thread from its beginning to its end.
+pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<Numbers>>) -> Arc<Run> {
+    Arc::new(move |access, stop| {
+        let run = Arc::clone(&run);
+        let note = Note(Arc::clone(&reached));
+        Box::pin(async move {
+            let _note = note;
+            run(access, stop).await
+        })
+    })
+}
+
+/// Notes what this thread has come to, however the system ends.
+struct Note(Arc<Mutex<Numbers>>);
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        *self.0.lock() |= mutant::reached();
+    }
 }
 
 fn on_this_thread(

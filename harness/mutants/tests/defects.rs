@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use mutants::MUTANTS;
 use suites::harness::judge::{Finding, findings, verdict};
 use suites::harness::manifest::Words;
 use suites::harness::{RunOptions, run};
-use suites::selftest::{Found, Reach, Selftest, SelftestReport};
+use suites::selftest::{Found, Observed, Reach, Selftest, SelftestReport, Trial};
 use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
 /// Runs so many clusters at once: most wait for a bound, and more would keep each other waiting.
@@ -25,7 +26,7 @@ struct Claim {
 
 /// The same program as `cargo xtask selftest`.
 fn bring_mutants() {
-    xtask::bring(mutants::systems);
+    xtask::bring(MUTANTS);
 }
 
 /// In simulated time, in which no machine is too busy.
@@ -178,6 +179,7 @@ async fn report_of(
         reach,
         shard: None,
         jobs: 8,
+        observe: None,
         build: Arc::new(move |name| {
             let defect = name.map_or(healthy, |name| xtask::Defect::named(name).ok());
             (xtask::built_in(defect), RunOptions::default())
@@ -205,6 +207,74 @@ async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_vi
     assert_eq!(counted.unbroken_core, exactly.len() + other.len());
     assert_eq!(counted.files.broken, 1);
     assert_eq!(counted.files.unbroken.len(), exactly.len() + other.len());
+}
+
+/// How each defect of the catalogue ends with each of these cases. `observes`: those are left out that no case comes to.
+async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
+    bring_mutants();
+    let load = |id: &&str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
+    let options = RunOptions {
+        seed: Some(0),
+        ..RunOptions::default()
+    };
+    let healthy = options.clone();
+    let observe = move || {
+        let (systems, reached) = (MUTANTS.observed)();
+        Observed {
+            systems,
+            options: healthy.clone(),
+            reached,
+        }
+    };
+    let selftest = Arc::new(Selftest {
+        defects: Defects::load().iter().cloned().collect(),
+        plans: cases.iter().map(load).collect(),
+        is_whole: false,
+        sut: None,
+        reach: Reach::Full,
+        shard: None,
+        jobs: 8,
+        observe: observes.then(|| Arc::new(observe) as _),
+        build: Arc::new(move |name| {
+            let defect = name.and_then(|name| xtask::Defect::named(name).ok());
+            let options = match defect {
+                Some(defect) => defect.spoil(options.clone()),
+                None => options.clone(),
+            };
+            (xtask::built_in(defect), options)
+        }),
+    });
+    selftest.run(|_| {}).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_that_never_comes_to_a_defect_passes_with_it_and_no_run_is_left_out_that_would_fail() {
+    let cases = ["publisher/value/maximum", "scheduler/filter/limit/exactly"];
+    let (all, some) = (trials_of(&cases, false).await, trials_of(&cases, true).await);
+    let mut left_out = 0;
+    for (run, seen) in all.iter().zip(&some) {
+        assert_eq!((&run.defect, &run.case), (&seen.defect, &seen.case));
+        match seen.found {
+            Found::Unreached => {
+                left_out += 1;
+                assert_eq!(
+                    run.found,
+                    Found::Passed,
+                    "{} with {:?}: {}",
+                    run.case,
+                    run.defect,
+                    run.link
+                );
+            }
+            found => assert_eq!(run.found, found, "{} with {:?}", run.case, run.defect),
+        }
+    }
+    assert_eq!(all.len(), some.len());
+    assert!(
+        all.len() / 3 < left_out && left_out < all.len(),
+        "{left_out} of {}",
+        all.len()
+    );
 }
 
 fn texts(report: &SelftestReport) -> Vec<String> {

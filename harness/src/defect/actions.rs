@@ -26,6 +26,15 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
     }
 }
 
+/// The plan, where the driver always does what a driver does.
+pub(super) fn without_scripts(mut plan: Plan) -> Plan {
+    replace(&mut plan, |action| match action {
+        Action::Script(_) => Vec::new(),
+        action => vec![action],
+    });
+    plan
+}
+
 /// Adds actions behind those of a plan that call for some.
 pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
     replace(plan, |action| {

@@ -13,6 +13,7 @@ use std::str::FromStr;
 
 use fake_apiserver::Release;
 
+use crate::journal::{Fact, What};
 use crate::plan::Plan;
 
 /// One way in which the surroundings are wrong.
@@ -160,6 +161,17 @@ impl Defect {
         let mut plan = plan.clone();
         self.change()(&mut plan);
         plan
+    }
+
+    /// Whether a run of the plan with the defect differs from one without it, whose facts are these. Where nobody calls the driver, its
+    /// script is never read.
+    pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
+        let is_call = |fact: &Fact| matches!(fact.what, What::Call(_) | What::Answer(_));
+        let spoiled = self.spoil(plan);
+        if plan.has_late_answers() || facts.iter().any(is_call) {
+            return spoiled != *plan;
+        }
+        actions::without_scripts(spoiled) != actions::without_scripts(plan.clone())
     }
 
     /// What it does to a plan.

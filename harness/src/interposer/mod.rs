@@ -6,6 +6,7 @@
 mod api;
 mod edit;
 mod metrics;
+mod reach;
 mod rule;
 mod traffic;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use fake_csi::{Running, Spoil, Spoiler};
 
+pub use self::reach::are_met;
 pub use self::rule::{Besides, EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
 use self::traffic::Traffic;
 use crate::listening::Listening;

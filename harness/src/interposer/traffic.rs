@@ -86,7 +86,7 @@ fn show<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, object:
 }
 
 impl ObjectRule {
-    fn is_about(&self, object: &Value) -> bool {
+    pub(super) fn is_about(&self, object: &Value) -> bool {
         let has = |(pointer, text): (&String, &String)| {
             let found = object.pointer(pointer).and_then(Value::as_str);
             found.is_some_and(|found| found.contains(text.as_str()))

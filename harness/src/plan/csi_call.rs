@@ -10,7 +10,7 @@ use super::vocabulary::names;
 use crate::scenario::{AnswerSpec, CsiCallSpec, Expression, Relation};
 
 /// A call under a name.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CsiCall {
     /// The case's name for its answer.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct CsiCall {
 }
 
 /// The call. Figures of earlier answers are filled in when it runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum CsiCallKind {
     /// A call without arguments, by its method.
     Plain(&'static str),

@@ -17,7 +17,7 @@ use crate::scenario::{
 use crate::segment::Segments;
 
 /// One expectation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
     /// What must be so.
     pub predicate: Predicate,
@@ -58,7 +58,7 @@ impl Expect {
 }
 
 /// What must be so.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Predicate {
     /// The publisher's objects, all of them.
     Capacities(Rows),
@@ -145,7 +145,7 @@ impl Place {
 }
 
 /// Objects that must, or must not, be there.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Objects {
     /// Plural resource name.
     pub resource: String,
@@ -160,7 +160,7 @@ pub struct Objects {
 }
 
 /// What a sum of series must be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
     /// Whose metrics.
     pub of: Speaker,
@@ -171,7 +171,7 @@ pub struct Metric {
 }
 
 /// How often a fact must be seen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Count {
     /// The fact.
     pub of: Pattern,

@@ -64,7 +64,7 @@ pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
 pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
 
 /// Everything that a run and its verdict need.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Path-like name of the case, unique among all.
     pub(crate) id: String,
@@ -167,7 +167,7 @@ impl Plan {
 }
 
 /// The fake driver and its pools.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DriverPlan {
     /// Plugin name.
     pub name: String,
@@ -192,7 +192,7 @@ pub struct DriverPlan {
 }
 
 /// One step.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Short name.
     pub id: String,
@@ -205,7 +205,7 @@ pub struct Step {
 }
 
 /// One thing the harness does. Objects are complete; only what names an object by its content is resolved when it runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Change or remove a pool.
     Pool(Segment, Option<Storage>),
@@ -281,7 +281,7 @@ impl Action {
 }
 
 /// An existing object.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// By resource, namespace and name.
     Named {
@@ -304,7 +304,7 @@ pub enum Target {
 }
 
 /// Objects by their labels.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Labelled {
     /// Plural resource name.
     pub resource: String,
@@ -335,7 +335,7 @@ impl Target {
 }
 
 /// A scripted answer of the driver.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     /// The case's name for it.
     pub id: Option<String>,
@@ -354,7 +354,7 @@ pub struct Script {
 }
 
 /// What happens to a scripted call.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
     /// It fails with that gRPC code.
     Code(i32),

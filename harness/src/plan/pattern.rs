@@ -9,7 +9,7 @@ use crate::scenario::{PatternSpec, Role, Size};
 use crate::segment::Segments;
 
 /// A kind of fact.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
     /// What kind.
     pub kind: PatternKind,
@@ -26,7 +26,7 @@ pub struct Pattern {
 }
 
 /// What kind of fact.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum PatternKind {
     /// A committed change: verb, resource.
     Write(String, String),
@@ -59,7 +59,7 @@ pub enum PatternKind {
 }
 
 /// A kind of CSI call. What is not set does not matter.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallPattern {
     /// Method name.
     pub method: String,

@@ -40,7 +40,7 @@ pub struct CsiCallSpec {
 pub type AnswerSpec = BTreeMap<String, Short<Relations>>;
 
 /// A figure is as one of these says.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relations {
     /// The relations.

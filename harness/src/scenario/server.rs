@@ -18,7 +18,7 @@ pub struct ReleaseSpec {
 }
 
 /// An object takes the place of the one with its name (PUT), as with controllers that do not patch.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReplaceSpec {
     /// The object as it is to be.
@@ -28,7 +28,7 @@ pub struct ReplaceSpec {
 }
 
 /// Server-side apply.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApplySpec {
     /// The field manager.

@@ -22,7 +22,7 @@ pub trait FromShort: Sized {
 }
 
 /// Reads `T` from a scalar or from a map.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Short<T>(pub T);
 
 impl<T> Deref for Short<T> {

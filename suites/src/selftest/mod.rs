@@ -6,11 +6,12 @@
 mod broken;
 mod html;
 mod markdown;
+mod reach;
 mod record;
 mod scope;
 mod share;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use harness::invocation::program;
 use harness::judge::{Finding, Verdict};
 use harness::plan::Plan;
 use harness::system::Systems;
-use harness::{Outcome, RunOptions, run};
+use harness::{Outcome, RunOptions, StartError, run};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -26,11 +27,13 @@ use crate::defects::Defect;
 use crate::said::Said;
 use crate::select::Shard;
 use crate::session::explain_failure;
+use reach::{Healthy, Seen};
 use scope::is_named;
 
 pub use broken::{Broken, BrokenFiles, Unbroken};
 pub use html::page as html;
 pub use markdown::page as markdown;
+pub use reach::{Observe, Observed, Reached};
 pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};
 pub use scope::{Scope, Subject};
 pub use share::Share;
@@ -61,6 +64,8 @@ pub struct Selftest {
     pub jobs: usize,
     /// How the systems are built.
     pub build: Arc<Build>,
+    /// How to see what a case comes to; then a case is not run with a defect that it never comes to. None: all pairs are run.
+    pub observe: Option<Arc<Observe>>,
     /// The manifest of the programs that play the broken role, if they are not the references. Such a program may meet a case in a way
     /// that nobody has foreseen, so one case has to catch a defect, with whatever words.
     pub sut: Option<String>,
@@ -77,7 +82,12 @@ impl Selftest {
     /// What could not be decided on a busy machine runs once more in calm, and so does what was missed by a case that is there for it: some
     /// defects show by their haste alone, which such a machine takes away.
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
-        let mut trials = self.run_pairs(self.pairs(), self.jobs, &mut each).await;
+        let mut pairs = self.pairs();
+        let mut trials = match self.observe.clone() {
+            Some(observe) => self.survey(&observe, &mut pairs, &mut each).await,
+            None => Vec::new(),
+        };
+        trials.extend(self.run_pairs(pairs, self.jobs, &mut each).await);
         let again: Vec<Pair> = trials
             .iter()
             .filter(|trial| self.is_open(trial))
@@ -135,7 +145,7 @@ impl Selftest {
                 let is_named = |defect: &String| is_named(&self.defects, &trial.case, defect);
                 trial.runs == 1 && self.sut.is_none() && trial.defect.as_ref().is_some_and(is_named)
             }
-            Found::Failed | Found::Broken => false,
+            Found::Failed | Found::Broken | Found::Unreached => false,
         }
     }
 
@@ -170,34 +180,103 @@ impl Selftest {
         Some((trial.defect.as_ref().and_then(named), plan))
     }
 
+    /// Runs every case of these pairs in good health. Takes out what is known by that.
+    async fn survey(
+        self: &Arc<Self>,
+        observe: &Arc<Observe>,
+        pairs: &mut Vec<Pair>,
+        each: &mut impl FnMut(&Trial),
+    ) -> Vec<Trial> {
+        let plans: BTreeSet<usize> = pairs.iter().map(|(_, plan)| *plan).collect();
+        let look = |selftest: Arc<Self>, plan| {
+            let observe = observe.clone();
+            async move { (plan, selftest.look(&*observe, plan).await) }
+        };
+        let seen: BTreeMap<usize, Healthy> = self
+            .spread(plans, self.jobs, look, |_| {})
+            .await
+            .into_iter()
+            .collect();
+        let mut known = Vec::new();
+        pairs.retain(|(defect, plan)| {
+            let healthy = &seen[plan];
+            match defect {
+                None => known.push(healthy.trial.clone()),
+                Some(defect) if healthy.unreached.contains(defect) => {
+                    known.push(Trial::unreached(&self.defects[*defect], &self.plans[*plan]));
+                }
+                Some(_) => return true,
+            }
+            false
+        });
+        known.iter().for_each(each);
+        known
+    }
+
+    /// Runs a case in good health, and sees what it comes to.
+    async fn look(&self, observe: &Observe, plan: usize) -> Healthy {
+        let plan = &self.plans[plan];
+        let observed = observe();
+        let ended = run(plan.clone(), &observed.systems, observed.options.clone()).await;
+        let mut healthy = Healthy {
+            trial: self.trial(None, plan, &ended),
+            unreached: BTreeSet::new(),
+        };
+        // A run that ended otherwise than it should tells nothing of others.
+        if let (Ok(outcome), Found::Passed) = (&ended, healthy.trial.found) {
+            let mistakes = (observed.reached)();
+            let seen = Seen::of(plan, outcome, mistakes);
+            let defects = self.defects.iter().enumerate();
+            let unreached = defects.filter(|(_, defect)| !defect.names(plan.id()) && !seen.reaches(defect));
+            healthy.unreached = unreached.map(|(at, _)| at).collect();
+        }
+        healthy
+    }
+
     async fn run_pairs(
         self: &Arc<Self>,
         pairs: Vec<Pair>,
         jobs: usize,
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
+        let hold = |selftest: Arc<Self>, pair| async move { selftest.hold(pair).await };
+        self.spread(pairs, jobs, hold, each).await
+    }
+
+    /// Does so much work at the same time; `each` hears of what it came to.
+    async fn spread<I, T, F>(
+        self: &Arc<Self>,
+        items: impl IntoIterator<Item = I>,
+        jobs: usize,
+        work: impl Fn(Arc<Self>, I) -> F,
+        mut each: impl FnMut(&T),
+    ) -> Vec<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
         let permits = Arc::new(Semaphore::new(jobs.max(1)));
         let mut tasks = JoinSet::new();
-        for pair in pairs {
-            let (selftest, permits) = (self.clone(), permits.clone());
+        for item in items {
+            let (permits, working) = (permits.clone(), work(self.clone(), item));
             tasks.spawn(async move {
                 // The semaphore is never closed, and a missing permit would only mean more at once.
                 let _permit = permits.acquire_owned().await.ok();
-                selftest.hold(pair).await
+                working.await
             });
         }
-        let mut trials = Vec::new();
+        let mut done = Vec::new();
         while let Some(joined) = tasks.join_next().await {
             match joined {
-                Ok(trial) => {
-                    each(&trial);
-                    trials.push(trial);
+                Ok(result) => {
+                    each(&result);
+                    done.push(result);
                 }
                 // Ours, not a system's: those panic inside tasks of their own.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
-        trials
+        done
     }
 
     async fn hold(&self, (defect, plan): Pair) -> Trial {
@@ -205,6 +284,11 @@ impl Selftest {
         let plan = &self.plans[plan];
         let (systems, options) = (self.build)(defect.map(|defect| defect.name.as_str()));
         let ended = run(plan.clone(), &systems, options).await;
+        self.trial(defect, plan, &ended)
+    }
+
+    /// What a run came to.
+    fn trial(&self, defect: Option<&Defect>, plan: &Plan, ended: &Result<Outcome, StartError>) -> Trial {
         let mut trial = Trial {
             defect: defect.map(|defect| defect.name.clone()),
             case: plan.id().to_owned(),
@@ -214,24 +298,26 @@ impl Selftest {
             seconds: 0.0,
             runs: 1,
         };
-        match ended {
-            Err(error) => trial.link = error.to_string(),
-            Ok(outcome) => {
-                trial.seconds = seconds(outcome.elapsed);
-                let findings = harness::judge::findings(plan, &outcome.journal.since(0));
-                trial.found = found(&outcome, &findings);
-                trial.link = deciding_words(&outcome, &findings);
-                let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
-                // The link that the defect breaks is missing, however busy the machine is.
-                if trial.found == Found::Undecided && claimed.is_some_and(|words| words.are_in(&trial.link)) {
-                    trial.found = Found::Failed;
-                }
-                // The others would only make the record large.
-                if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
-                    let text = explain_failure(plan, &outcome, self.rerun(defect, plan), Vec::new());
-                    trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
-                }
+        let outcome = match ended {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                trial.link = error.to_string();
+                return trial;
             }
+        };
+        trial.seconds = seconds(outcome.elapsed);
+        let findings = harness::judge::findings(plan, &outcome.journal.since(0));
+        trial.found = found(outcome, &findings);
+        trial.link = deciding_words(outcome, &findings);
+        let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
+        // The link that the defect breaks is missing, however busy the machine is.
+        if trial.found == Found::Undecided && claimed.is_some_and(|words| words.are_in(&trial.link)) {
+            trial.found = Found::Failed;
+        }
+        // The others would only make the record large.
+        if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
+            let text = explain_failure(plan, outcome, self.rerun(defect, plan), Vec::new());
+            trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
         }
         trial
     }

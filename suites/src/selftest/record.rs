@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::manifest::Words;
+use harness::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ pub enum Found {
     Undecided,
     /// The case could not be run.
     Broken,
+    /// The case was not run: it never comes to what the defect breaks.
+    Unreached,
 }
 
 /// One case, run with one defect or with none.
@@ -45,6 +48,21 @@ pub struct Trial {
     pub seconds: f64,
     /// 2 where the first run was not taken for an answer.
     pub runs: u32,
+}
+
+impl Trial {
+    /// Of a case that never comes to what a defect breaks.
+    pub(super) fn unreached(defect: &Defect, plan: &Plan) -> Self {
+        Trial {
+            defect: Some(defect.name.clone()),
+            case: plan.id().to_owned(),
+            found: Found::Unreached,
+            link: String::new(),
+            explanation: None,
+            seconds: 0.0,
+            runs: 0,
+        }
+    }
 }
 
 /// The whole record.
@@ -68,6 +86,9 @@ pub struct SelftestReport {
     pub partial: Option<String>,
     /// Number of runs.
     pub runs: usize,
+    /// Pairs of a defect and a case that never comes to what it breaks: they did not have to run.
+    #[serde(default)]
+    pub unreached: usize,
     /// Cases that pass without a defect, as all must.
     pub healthy: usize,
     /// What is not as it must be; empty: the cases bite.
@@ -147,6 +168,7 @@ pub struct CaseBite {
 impl SelftestReport {
     /// The record of all runs.
     pub fn new(scope: &Scope, trials: &[Trial], command: Vec<String>) -> Self {
+        let unreached = count(trials, |trial| trial.found == Found::Unreached);
         let mut report = SelftestReport {
             format: FORMAT,
             harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -155,7 +177,8 @@ impl SelftestReport {
             command,
             full: scope.reach == Reach::Full,
             partial: None,
-            runs: trials.len(),
+            runs: trials.len() - unreached,
+            unreached,
             healthy: count(trials, |trial| {
                 trial.defect.is_none() && trial.found == Found::Passed
             }),
@@ -214,7 +237,7 @@ impl DefectBite {
             return if self.claims.is_empty() { "-" } else { "caught" };
         };
         match claim.found {
-            Found::Passed => "MISSED",
+            Found::Passed | Found::Unreached => "MISSED",
             Found::Failed => "MISLED",
             Found::Undecided => "UNDECIDED",
             Found::Broken => "BROKEN",

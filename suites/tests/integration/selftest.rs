@@ -43,6 +43,7 @@ fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
 fn selftest(reach: Reach) -> Selftest {
     let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
     Selftest {
+        observe: None,
         defects: vec![
             defect("scheduler-a", &["SCHED-10"]),
             defect("publisher-b", &["FAIL-09", "SCHED-08"]),

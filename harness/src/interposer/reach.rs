@@ -1,0 +1,121 @@
+//! Whether rules would have had anything to spoil in a run without them, as far as its journal tells. Where it doesn't, they would have.
+
+use fake_csi::Spoil;
+
+use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
+use crate::journal::{CallFact, Change, Fact, What};
+use crate::plan::Plan;
+use crate::scenario::Role;
+
+/// Whether the traffic of the role, in a run of the plan that these rules did not spoil, has anything that one of them is about. If not,
+/// the run with the rules is the same.
+pub fn are_met(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
+    let traffic = Seen { role, plan, facts };
+    rules.iter().any(|rule| traffic.meets(rule))
+}
+
+/// What the journal has of one role.
+struct Seen<'a> {
+    role: Role,
+    plan: &'a Plan,
+    facts: &'a [Fact],
+}
+
+impl Seen<'_> {
+    fn meets(&self, rule: &WireRule) -> bool {
+        match rule {
+            WireRule::Request(rule) => self.any(|what| self.is_request(rule, what)),
+            WireRule::Object(rule) => self.shows_one(rule),
+            // A call that is not answered yet is not in the journal.
+            WireRule::Call(spoil) => self.plan.has_late_answers() || self.any(|what| is_call(*spoil, what)),
+            WireRule::Metrics(_) => self.any(|what| match what {
+                What::Metrics(metrics) => metrics.readings.iter().any(|it| self.is_mine(&it.client)),
+                _ => false,
+            }),
+        }
+    }
+
+    fn any(&self, is_meant: impl Fn(&What) -> bool) -> bool {
+        self.facts.iter().any(|fact| is_meant(&fact.what))
+    }
+
+    /// Names of systems under test begin with their role.
+    fn is_mine(&self, client: &str) -> bool {
+        client.starts_with(self.role.as_str())
+    }
+
+    fn is_request(&self, rule: &RequestRule, what: &What) -> bool {
+        match what {
+            What::Request(request) => {
+                self.is_mine(&request.client)
+                    && request.resource == rule.resource
+                    && rule.verbs.contains(&request.verb)
+            }
+            // Which request a fault has swallowed is told in words alone.
+            What::Fault(fault) => fault.client.as_ref().is_some_and(|client| self.is_mine(client)),
+            _ => false,
+        }
+    }
+
+    /// Whether there is an object that the rule is about, and an answer or event in which it is changed.
+    fn shows_one(&self, rule: &ObjectRule) -> bool {
+        let is_there = self.any(|what| match what {
+            What::Commit(commit) => *commit.resource == *rule.resource && rule.is_about(&commit.object),
+            _ => false,
+        });
+        is_there && self.any(|what| self.is_shown(rule, what))
+    }
+
+    fn is_shown(&self, rule: &ObjectRule, what: &What) -> bool {
+        match what {
+            What::Request(request) => {
+                rule.listed && self.is_mine(&request.client) && request.resource == rule.resource
+            }
+            What::Delivery(delivery) => {
+                self.is_mine(&delivery.client)
+                    && *delivery.resource == *rule.resource
+                    && rule.events.contains(&event(delivery.change))
+            }
+            _ => false,
+        }
+    }
+}
+
+fn event(change: Change) -> EventKind {
+    match change {
+        Change::Added => EventKind::Added,
+        Change::Modified => EventKind::Modified,
+        Change::Deleted => EventKind::Deleted,
+    }
+}
+
+/// Whether the spoiler would have done with a call what it does not do with others.
+fn is_call(spoil: Spoil, what: &What) -> bool {
+    let What::Call(call) = what else {
+        return false;
+    };
+    let is = |method: &str| call.method == method;
+    match spoil {
+        Spoil::CapacityRepeated(_)
+        | Spoil::CapacityRemembered
+        | Spoil::CapacityRoundedUp(_)
+        | Spoil::CapacityInTurn
+        | Spoil::CapacityAfterVolume => is("GetCapacity"),
+        Spoil::MaximumOverlooked => call.maximum.is_some(),
+        Spoil::ErrorAsZero => is("GetCapacity") && !call.is_answered(),
+        Spoil::NegativeAsZero => call.available.is_some_and(|available| available < 0),
+        Spoil::NothingAs(_) => is("GetCapacity") && tells_nothing(call),
+        Spoil::CapacityAssumed | Spoil::CapacityWithClonesOnly => is("ControllerGetCapabilities"),
+        Spoil::PlaceForgotten
+        | Spoil::VolumesRoundedUp(_)
+        | Spoil::SourcesForgotten
+        | Spoil::VolumesRenamed
+        | Spoil::VolumesRolledBack => is("CreateVolume"),
+        Spoil::VolumesLeft => is("DeleteVolume"),
+        Spoil::ConnectionNotRestored => true,
+    }
+}
+
+fn tells_nothing(call: &CallFact) -> bool {
+    !call.is_answered() || call.available == Some(0)
+}
