@@ -218,7 +218,7 @@ fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
         let (systems, reached) = mutants::observed();
         Observed {
             systems,
-            options: options.clone(),
+            options,
             reached,
         }
     }))

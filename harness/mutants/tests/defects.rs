@@ -217,12 +217,11 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         seed: Some(0),
         ..RunOptions::default()
     };
-    let healthy = options.clone();
     let observe = move || {
         let (systems, reached) = (MUTANTS.observed)();
         Observed {
             systems,
-            options: healthy.clone(),
+            options,
             reached,
         }
     };
@@ -238,8 +237,8 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         build: Arc::new(move |name| {
             let defect = name.and_then(|name| xtask::Defect::named(name).ok());
             let options = match defect {
-                Some(defect) => defect.spoil(options.clone()),
-                None => options.clone(),
+                Some(defect) => defect.spoil(options),
+                None => options,
             };
             (xtask::built_in(defect), options)
         }),

@@ -20,7 +20,6 @@ use harness::judge::{Finding, Verdict};
 use harness::plan::Plan;
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError, run};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::defects::Defect;
@@ -217,7 +216,7 @@ impl Selftest {
     async fn look(&self, observe: &Observe, plan: usize) -> Healthy {
         let plan = &self.plans[plan];
         let observed = observe();
-        let ended = run(plan.clone(), &observed.systems, observed.options.clone()).await;
+        let ended = run(plan.clone(), &observed.systems, observed.options).await;
         let mut healthy = Healthy {
             trial: self.trial(None, plan, &ended),
             unreached: BTreeSet::new(),
@@ -255,18 +254,16 @@ impl Selftest {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        let permits = Arc::new(Semaphore::new(jobs.max(1)));
+        let mut waiting = items.into_iter();
         let mut tasks = JoinSet::new();
-        for item in items {
-            let (permits, working) = (permits.clone(), work(self.clone(), item));
-            tasks.spawn(async move {
-                // The semaphore is never closed, and a missing permit would only mean more at once.
-                let _permit = permits.acquire_owned().await.ok();
-                working.await
-            });
+        for item in waiting.by_ref().take(jobs.max(1)) {
+            tasks.spawn(work(self.clone(), item));
         }
         let mut done = Vec::new();
         while let Some(joined) = tasks.join_next().await {
+            if let Some(item) = waiting.next() {
+                tasks.spawn(work(self.clone(), item));
+            }
             match joined {
                 Ok(result) => {
                     each(&result);

@@ -3,8 +3,7 @@
 use super::monitor::Monitor;
 use crate::rules;
 use crate::violation::{Subject, Violation};
-use crate::world::change::Aspect;
-use crate::world::{CapacityObject, Instance, NamespacedName, World};
+use crate::world::{Instance, NamespacedName};
 
 impl Monitor {
     pub(super) fn delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
@@ -13,12 +12,14 @@ impl Monitor {
         if publisher.by_owner || publisher.managed_by(instance).is_none() {
             return None;
         }
-        let ever = |is_so: &dyn Fn(&CapacityObject) -> bool| {
-            let is_there = |world: &World| world.objects.get(key).is_some_and(is_so);
-            self.lately.any(&self.world, &[Aspect::Objects], is_there)
-        };
+        let mut ever = self
+            .lately
+            .object(key)
+            .chain(self.world.objects.get(key))
+            .peekable();
+        let is_known = ever.peek().is_some();
         // What was its own once leaves with an event.
-        let is_strange = ever(&|_| true) && !ever(&|object| publisher.owns(instance, key, object));
+        let is_strange = is_known && !ever.any(|object| publisher.owns(instance, key, object));
         is_strange.then(|| Violation {
             rule: rules::UNFILTERED,
             subject: Subject::Object(key.clone()),

@@ -1,8 +1,10 @@
 //! What a program may have acted on: of each kind of object it has seen some moment since everything was last quiet, and of different
 //! kinds different moments.
 
+use std::collections::BTreeMap;
+
 use crate::world::change::Aspect;
-use crate::world::{Change, Instance, Publisher, World};
+use crate::world::{CapacityObject, Change, Instance, NamespacedName, Publisher, World};
 
 /// More mixtures than these are not tried: then anything counts as allowed.
 const MIXTURES_MAX: usize = 1024;
@@ -11,7 +13,9 @@ const MIXTURES_MAX: usize = 1024;
 pub(super) struct Lately {
     /// The world as it was then.
     settled: World,
-    changes: Vec<Change>,
+    changes: BTreeMap<Aspect, Vec<Change>>,
+    /// Which of the changes of capacity objects are about each of them: a program that goes round in circles makes thousands.
+    objects: BTreeMap<NamespacedName, Vec<usize>>,
 }
 
 impl Lately {
@@ -19,22 +23,43 @@ impl Lately {
     pub(super) fn since(world: &World) -> Self {
         Lately {
             settled: world.clone(),
-            changes: Vec::new(),
+            changes: BTreeMap::new(),
+            objects: BTreeMap::new(),
         }
     }
 
     /// A publisher as it was set at each moment at which it ran.
     pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
-        let changed = self.changes.iter().filter_map(move |change| match change {
+        let changes = self.of(Aspect::Settings).iter();
+        let changed = changes.filter_map(move |change| match change {
             Change::Publisher(of, publisher) if of == instance => publisher.as_ref(),
             _ => None,
         });
         self.settled.publishers.get(instance).into_iter().chain(changed)
     }
 
+    /// A capacity object as it was at each moment at which it was there.
+    pub(super) fn object<'l>(&'l self, key: &'l NamespacedName) -> impl Iterator<Item = &'l CapacityObject> {
+        let all = self.of(Aspect::Objects);
+        let own = self.objects.get(key).into_iter().flatten();
+        let changed = own.filter_map(|at| match &all[*at] {
+            Change::Object(_, object) => object.as_ref(),
+            _ => None,
+        });
+        self.settled.objects.get(key).into_iter().chain(changed)
+    }
+
     /// Takes a change in.
     pub(super) fn add(&mut self, change: Change) {
-        self.changes.push(change);
+        let changes = self.changes.entry(change.aspect()).or_default();
+        if let Change::Object(key, _) = &change {
+            self.objects.entry(key.clone()).or_default().push(changes.len());
+        }
+        changes.push(change);
+    }
+
+    fn of(&self, aspect: Aspect) -> &[Change] {
+        self.changes.get(&aspect).map_or(&[], Vec::as_slice)
     }
 
     /// Whether something is so in one of the worlds that a program may have seen. `aspects`: what it depends on; of anything else the
@@ -43,11 +68,7 @@ impl Lately {
         if is_so(now) {
             return true;
         }
-        let of = |aspect: &Aspect| {
-            let changes = self.changes.iter().filter(|change| change.aspect() == *aspect);
-            (*aspect, changes.collect::<Vec<_>>())
-        };
-        let mut histories: Vec<(Aspect, Vec<&Change>)> = aspects.iter().map(of).collect();
+        let mut histories: Vec<(Aspect, &[Change])> = aspects.iter().map(|it| (*it, self.of(*it))).collect();
         histories.retain(|(_, changes)| !changes.is_empty());
         let mixtures = histories.iter().try_fold(1_usize, |product, (_, changes)| {
             product.checked_mul(changes.len() + 1)
@@ -61,7 +82,7 @@ impl Lately {
     fn mixed(
         &self,
         world: &World,
-        histories: &[(Aspect, Vec<&Change>)],
+        histories: &[(Aspect, &[Change])],
         is_so: &impl Fn(&World) -> bool,
     ) -> bool {
         let Some(((aspect, changes), rest)) = histories.split_first() else {
@@ -75,7 +96,7 @@ impl Lately {
                 return true;
             }
             match later.next() {
-                Some(change) => mixture.apply((*change).clone()),
+                Some(change) => mixture.apply(change.clone()),
                 None => return false,
             }
         }
