@@ -40,6 +40,15 @@ pub(crate) struct Object {
     pub(crate) revision: u64,
 }
 
+/// An object as it is sent, and nothing else: a third of what the whole takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    bytes: Bytes,
+    members_at: usize,
+    managed: Range<usize>,
+    revision: u64,
+}
+
 /// An object in another version.
 #[derive(Debug)]
 struct Form {
@@ -47,6 +56,13 @@ struct Form {
     conversion: u64,
     version: &'static str,
     object: Arc<Object>,
+}
+
+impl Sent {
+    /// The revision that wrote it.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
 }
 
 impl Object {
@@ -108,6 +124,32 @@ impl Object {
             members_at,
             managed: place,
             revision,
+        })
+    }
+
+    /// What is kept of an object that hardly anybody asks for again.
+    pub(crate) fn sent(&self) -> Sent {
+        Sent {
+            // The buffer that it was written into may be twice as long.
+            bytes: Bytes::copy_from_slice(&self.bytes),
+            members_at: self.members_at,
+            managed: self.managed.clone(),
+            revision: self.revision,
+        }
+    }
+
+    /// The object of which that was kept.
+    pub(crate) fn restored(sent: &Sent) -> Arc<Self> {
+        let mut value = serde_json::from_slice(&sent.bytes).expect("it was written as JSON");
+        metadata::set(&mut value, MANAGED, None);
+        Arc::new(Self {
+            value: Arc::new(value),
+            bytes: sent.bytes.clone(),
+            protobuf: OnceLock::new(),
+            forms: OnceLock::new(),
+            members_at: sent.members_at,
+            managed: sent.managed.clone(),
+            revision: sent.revision,
         })
     }
 

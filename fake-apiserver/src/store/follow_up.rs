@@ -55,7 +55,7 @@ impl FollowUp {
     pub(super) fn of(kind: &Kind, logged: &Logged) -> Vec<Self> {
         let is_gone = logged.change == Change::Deleted;
         let key = || (*logged.key).to_owned();
-        let now = Some(&logged.object).filter(|_| !is_gone);
+        let now = || Some(logged.object()).filter(|_| !is_gone);
         let mut owed = Vec::new();
         if Self::is_of_flows(kind) {
             owed.push(Self::Flow);
@@ -65,13 +65,13 @@ impl FollowUp {
         }
         if *kind == RESOURCE_QUOTA {
             let hard =
-                |object: Option<&Arc<Object>>| object.map(|object| object.value["spec"]["hard"].clone());
-            if now.is_some() && hard(now) != hard(logged.old.as_ref()) {
+                |object: Option<Arc<Object>>| object.map(|object| object.value["spec"]["hard"].clone());
+            if !is_gone && hard(now()) != hard(logged.old()) {
                 owed.push(Self::Quota(key()));
             }
         }
         if *kind == SERVICE {
-            let (old, new) = (logged.old.clone(), now.cloned());
+            let (old, new) = (logged.old(), now());
             owed.push(Self::Service { old, new });
         }
         if kind.defines {

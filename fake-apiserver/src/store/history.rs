@@ -1,13 +1,14 @@
 //! The log of changes, from which watches go on and earlier states are rebuilt.
 //!
-//! Owns the bound on how much is kept. Deletions are logged like all else: a watch that starts between a list and a
+//! Owns the bound on how much is kept, and in which form. Deletions are logged like all else: a watch that starts between a list and a
 //! deletion still learns of it.
 
 use crate::kinds::Kind;
 use crate::machinery::metadata;
-use crate::object::{Object, Objects};
+use crate::object::{Object, Objects, Sent};
 use crate::observe::{Change, Event};
 use imbl::OrdMap;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -19,12 +20,36 @@ pub(crate) struct Logged {
     pub(crate) change: Change,
     pub(crate) revision: u64,
     /// The new state; for a deletion the last state, at the revision of the deletion.
-    pub(crate) object: Arc<Object>,
+    object: State,
     /// The state before.
-    pub(crate) old: Option<Arc<Object>>,
+    old: Option<State>,
     /// The state before, at the revision of this change: what watches see of an object that leaves their selector.
     left: OnceLock<Arc<Object>>,
 }
+
+/// A change with the states before and after it, for those who look at both again and again.
+pub(crate) struct Transition<'l> {
+    pub(crate) logged: &'l Logged,
+    /// The new state; for a deletion the last state, at the revision of the deletion.
+    pub(crate) object: Arc<Object>,
+    /// The state before.
+    pub(crate) old: Option<Arc<Object>>,
+}
+
+/// One state of an object in the log.
+#[derive(Debug)]
+struct State(Mutex<Kept>);
+
+/// In which form a state is kept.
+#[derive(Debug)]
+enum Kept {
+    Whole(Arc<Object>),
+    Sent(Sent),
+}
+
+/// How many of the newest changes keep superseded states whole. Watches that begin anew go on from one of them; from an older one they
+/// cost reading it again.
+const WHOLE: usize = 2048;
 
 /// A revision that is no longer in the log.
 #[derive(Clone, Copy, Debug)]
@@ -57,20 +82,41 @@ impl Logged {
             key,
             change,
             revision,
-            object,
-            old,
+            object: State::of(object),
+            old: old.map(State::of),
             left: OnceLock::new(),
+        }
+    }
+
+    /// The new state; for a deletion the last state, at the revision of the deletion.
+    pub(crate) fn object(&self) -> Arc<Object> {
+        self.object.get()
+    }
+
+    /// The state before.
+    pub(crate) fn old(&self) -> Option<Arc<Object>> {
+        self.old.as_ref().map(State::get)
+    }
+
+    pub(crate) fn transition(&self) -> Transition<'_> {
+        Transition {
+            logged: self,
+            object: self.object(),
+            old: self.old(),
         }
     }
 
     /// What a watch sees whose selector the object has left: the old content at the new revision.
     pub(crate) fn left(&self) -> Arc<Object> {
-        let old = self.old.as_ref().unwrap_or(&self.object);
-        self.left.get_or_init(|| at_revision(old, self.revision)).clone()
+        let old = || self.old().unwrap_or_else(|| self.object());
+        self.left
+            .get_or_init(|| at_revision(&old(), self.revision))
+            .clone()
     }
 
     pub(super) fn committed(&self, kind: &Kind, client: &Arc<str>) -> Event {
-        let (namespace, name) = place(&self.object.value);
+        let object = self.object();
+        let (namespace, name) = place(&object.value);
         Event::Commit {
             client: client.clone(),
             change: self.change,
@@ -79,8 +125,37 @@ impl Logged {
             namespace,
             name,
             revision: self.revision,
-            object: self.object.value.clone(),
+            object: object.value.clone(),
         }
+    }
+}
+
+impl State {
+    fn of(object: Arc<Object>) -> Self {
+        State(Mutex::new(Kept::Whole(object)))
+    }
+
+    fn get(&self) -> Arc<Object> {
+        match &*self.0.lock() {
+            Kept::Whole(object) => object.clone(),
+            Kept::Sent(sent) => Object::restored(sent),
+        }
+    }
+
+    /// Keeps no more than what was sent, and returns that.
+    fn shrink(&self) -> Sent {
+        let mut kept = self.0.lock();
+        let sent = match &*kept {
+            Kept::Whole(object) => object.sent(),
+            Kept::Sent(sent) => sent.clone(),
+        };
+        *kept = Kept::Sent(sent.clone());
+        sent
+    }
+
+    /// Shares what another entry keeps of the same state.
+    fn share(&self, sent: Sent) {
+        *self.0.lock() = Kept::Sent(sent);
     }
 }
 
@@ -108,6 +183,29 @@ impl History {
             let (log, compacted) = &mut self.logs[shelf];
             log.remove(&revision);
             *compacted = revision.max(*compacted);
+        }
+        self.shrink();
+    }
+
+    /// Shrinks what the change has superseded that is no longer one of the newest.
+    fn shrink(&self) {
+        let Some(at) = self.order.len().checked_sub(WHOLE + 1) else {
+            return;
+        };
+        let (revision, shelf) = self.order[at];
+        let log = &self.logs[shelf].0;
+        let Some(logged) = log.get(&revision) else {
+            return;
+        };
+        if let Some(old) = &logged.old {
+            let sent = old.shrink();
+            // The change that made it keeps the same state.
+            if let Some(made) = log.get(&sent.revision()) {
+                made.object.share(sent);
+            }
+        }
+        if logged.change == Change::Deleted {
+            logged.object.shrink();
         }
     }
 
@@ -139,7 +237,7 @@ impl History {
         let log = self.since(shelf, revision)?;
         for (_, logged) in log.range(revision + 1..).rev() {
             match &logged.old {
-                Some(old) => drop(objects.insert(logged.key.clone(), old.clone())),
+                Some(old) => drop(objects.insert(logged.key.clone(), old.get())),
                 None => drop(objects.remove(&logged.key)),
             }
         }

@@ -1,7 +1,7 @@
 //! Which objects of a resource a list or a watch is about.
 
 use super::frames::{Delivered, Frames};
-use super::history::Logged;
+use super::history::Transition;
 use crate::kinds::Kind;
 use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
@@ -74,13 +74,18 @@ impl Selection {
     }
 
     /// What a watch with this selection sees of a change in its place.
-    pub(super) fn sees(&self, logged: &Logged, frames: Option<&Arc<Frames>>) -> Option<Delivered> {
-        let before = logged.old.as_ref().is_some_and(|old| self.picks(old));
-        let after = logged.change != Change::Deleted && self.picks(&logged.object);
+    pub(super) fn sees(
+        &self,
+        transition: &Transition<'_>,
+        frames: Option<&Arc<Frames>>,
+    ) -> Option<Delivered> {
+        let Transition { logged, object, old } = transition;
+        let before = old.as_ref().is_some_and(|old| self.picks(old));
+        let after = logged.change != Change::Deleted && self.picks(object);
         let (change, object) = match (before, after) {
-            (false, true) => (Change::Added, logged.object.clone()),
-            (true, true) => (Change::Modified, logged.object.clone()),
-            (true, false) if logged.change == Change::Deleted => (Change::Deleted, logged.object.clone()),
+            (false, true) => (Change::Added, object.clone()),
+            (true, true) => (Change::Modified, object.clone()),
+            (true, false) if logged.change == Change::Deleted => (Change::Deleted, object.clone()),
             (true, false) => (Change::Deleted, logged.left()),
             (false, false) => return None,
         };

@@ -253,7 +253,13 @@ impl Txn<'_> {
             .owners
             .note(catalogue, shelf_number, key, old.as_deref(), after);
         state.revision += 1;
-        let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
+        let logged = Arc::new(Logged::new(
+            key.into(),
+            change,
+            state.revision,
+            shown.clone(),
+            old.clone(),
+        ));
         state.history.push(shelf_number, logged.clone());
         if FollowUp::is_of_flows(kind) {
             self.store.flows.outdate();
@@ -267,20 +273,19 @@ impl Txn<'_> {
         }
         self.store.committed.notify_waiters();
         let (namespace, name) = (
-            metadata::text(&logged.object.value, "namespace"),
-            metadata::text(&logged.object.value, "name"),
+            metadata::text(&shown.value, "namespace"),
+            metadata::text(&shown.value, "name"),
         );
         let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
-        let watchers = shelf.watchers.of(namespace, name);
+        let (watchers, transition) = (shelf.watchers.of(namespace, name), logged.transition());
         self.sleepers
             .0
-            .extend(watchers.filter_map(|watcher| watcher.offer(&logged, &frames, activity)));
+            .extend(watchers.filter_map(|watcher| watcher.offer(&transition, &frames, activity)));
         if let Some(observer) = &self.store.observer {
             observer.observe(logged.committed(&kind.stored(), self.client));
         }
-        let old = logged.old.as_ref().map(|old| &*old.value);
-        let new = Some(&*logged.object.value).filter(|_| change != Change::Deleted);
-        self.account(&kind.stored(), old, new);
+        let new = Some(&*shown.value).filter(|_| change != Change::Deleted);
+        self.account(&kind.stored(), old.as_deref().map(|old| &*old.value), new);
     }
 
     /// Leaves something to the controllers. Whoever holds the transaction lets them do it before it ends.

@@ -4,7 +4,7 @@
 //! Does not know HTTP; the reader turns batches into frames and waits through a waker.
 
 use super::frames::{Delivered, Frames};
-use super::history::{Log, Logged, place};
+use super::history::{Log, Transition, place};
 use super::selection::Selection;
 use crate::kinds::Kind;
 use crate::object::{Object, Objects, namespace_range};
@@ -98,11 +98,16 @@ pub(crate) enum Batch {
 impl Watcher {
     /// Takes a change in the watch's place into the queue, if the watch is meant to see it, and returns whom to wake:
     /// waking takes longer than everything else here, and can be done without the lock of the store.
-    pub(super) fn offer(&self, logged: &Logged, frames: &Arc<Frames>, activity: &Activity) -> Option<Waker> {
-        if logged.revision <= self.after {
+    pub(super) fn offer(
+        &self,
+        transition: &Transition<'_>,
+        frames: &Arc<Frames>,
+        activity: &Activity,
+    ) -> Option<Waker> {
+        if transition.logged.revision <= self.after {
             return None;
         }
-        let event = self.selection.sees(logged, Some(frames))?;
+        let event = self.selection.sees(transition, Some(frames))?;
         let mut inbox = self.inbox.lock();
         if inbox.closed.is_some() {
             return None;
@@ -293,8 +298,9 @@ impl Inbox {
                 let mut rest = log.range(*last + 1..);
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
-                    if selection.is_placed(&logged.object) {
-                        events.extend(selection.sees(logged, None));
+                    let transition = logged.transition();
+                    if selection.is_placed(&transition.object) {
+                        events.extend(selection.sees(&transition, None));
                     }
                 }
                 rest.next().is_none().then_some(Opening::Done)

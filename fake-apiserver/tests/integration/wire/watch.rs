@@ -276,3 +276,52 @@ async fn bookmarks_are_empty_objects_of_their_kind() {
     assert_eq!(bookmark["object"]["spec"], json!({"containers": null}));
     assert_eq!(bookmark["object"]["status"], json!({}));
 }
+
+/// So many changes later, the log keeps an object in another form.
+const LONG_AGO: usize = 2_100;
+
+#[tokio::test]
+async fn what_was_superseded_long_ago_is_told_and_listed_as_it_was() {
+    let wire = Wire::start().await;
+    let begin = map(&wire, "first", "x").await;
+    let path = format!("{CONFIG_MAPS}/a");
+    let mut states = vec![
+        wire.create(
+            CONFIG_MAPS,
+            json!({"metadata": {"name": "a", "labels": {"team": "x"}}}),
+        )
+        .await,
+    ];
+    for change in [
+        json!({"data": {"number": "1.0", "text": "\"\u{1f4be}\\"}}),
+        json!({"metadata": {"labels": {"team": "y"}}}),
+    ] {
+        states.push(wire.merge(&path, change).await.body);
+    }
+    wire.delete(&path).await;
+    for number in 0..LONG_AGO {
+        wire.merge(
+            &format!("{CONFIG_MAPS}/first"),
+            json!({"data": {"number": number.to_string()}}),
+        )
+        .await;
+    }
+    let watch = format!("{CONFIG_MAPS}?watch=true&resourceVersion={begin}");
+    let mut all = wire.watch(&watch).await;
+    for state in &states {
+        assert_eq!(all.next().await.unwrap()["object"], *state);
+    }
+    let gone = all.next().await.unwrap();
+    assert_eq!(short(&gone), "DELETED a");
+    assert_eq!(gone["object"]["data"], states[1]["data"]);
+    let mut of_team = wire.watch(&format!("{watch}&labelSelector=team%3Dx")).await;
+    assert_eq!(of_team.told(3).await, ["ADDED a", "MODIFIED a", "DELETED a"]);
+    let revision = states[1]["metadata"]["resourceVersion"].as_str().unwrap();
+    let exactly =
+        format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact&labelSelector=team%3Dx");
+    let mut then = wire.get(&exactly).await.body["items"][0].clone();
+    for (name, value) in [("kind", "ConfigMap"), ("apiVersion", "v1")] {
+        then[name] = value.into();
+    }
+    assert_eq!(then, states[1]);
+}
