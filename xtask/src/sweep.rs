@@ -199,8 +199,12 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario) -> Swept {
         Ok(cells) => cells,
         Err(error) => return error.into(),
     };
-    if let Some(name) = &args.cell {
-        cells.retain(|cell| cell.name() == *name);
+    match &args.cell {
+        Some(name) => cells.retain(|cell| cell.name() == *name),
+        None if cells.is_empty() => {
+            return Swept::LeftOut("no program under test takes part in it".to_owned());
+        }
+        None => {}
     }
     let bar = out::progress(cells.len(), "{bar:30} {pos}/{len} cells");
     let ended = sweep.run(cells, |_, _| bar.inc(1)).await;

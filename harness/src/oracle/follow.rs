@@ -271,7 +271,8 @@ impl Oracle<'_> {
                 maximum: call.maximum,
             });
         let driver = self.plan.driver.name.clone();
-        let by = match self.is_asking {
+        // When a call was asked that its caller has given up is not told: it may be from before all that was seen since.
+        let by = match self.is_asking || call.code == "CANCELLED" {
             true => Author::Other,
             false => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
         };

@@ -174,6 +174,8 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(safe)
         && !text.starts_with('-')
+        // A release such as 1.20 is no number.
+        && text.parse::<f64>().is_err()
         && !ambiguous.contains(&text.to_ascii_lowercase().as_str())
 }
 
@@ -193,6 +195,15 @@ mod tests {
             .unwrap();
         assert_eq!(rows[0].name, "exactly");
         assert_eq!(rows[0].text, "a: 10Gi\nb: [\"n1\",\"n2\"]\nc: null # $1 stays\n");
+    }
+
+    #[test]
+    fn a_text_that_looks_like_something_else_stays_a_text() {
+        let table =
+            table("columns: [row, release, flag]\nrows: [[a, \"1.20\", \"off\"], [b, \"1.2-rc\", maybe]]\n");
+        let rows = expand("a: $release\nb: $flag\n", &table).ok().unwrap();
+        let texts: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+        assert_eq!(texts, ["a: \"1.20\"\nb: \"off\"\n", "a: 1.2-rc\nb: maybe\n"]);
     }
 
     #[test]

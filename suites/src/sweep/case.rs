@@ -58,7 +58,7 @@ impl Document {
 
     fn text(&self, name: &str, faults: Vec<Value>, mut last: Value) -> Result<String, ScenarioError> {
         let mut value = self.value.clone();
-        value["id"] = format!("{SWEPT}/{}/{name}", self.id).into();
+        value["id"] = format!("{SWEPT}/{}/{name}", plain(&self.id)).into();
         last["id"] = AFTERWARDS.into();
         last["expect"] = "specification".into();
         if let Some(steps) = value["steps"].as_array_mut() {
@@ -74,4 +74,13 @@ impl Document {
         serde_saphyr::to_string(&value)
             .map_err(|error| ScenarioError::whole(self.id.as_ref(), format!("it can't be written: {error}")))
     }
+}
+
+/// The id of a case in the letters that an id of a file has: names of axes' values have more.
+fn plain(id: &str) -> String {
+    let is_usual =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "/-".contains(letter);
+    id.chars()
+        .map(|letter| if is_usual(letter) { letter } else { '-' })
+        .collect()
 }

@@ -67,7 +67,7 @@ pub enum Held {
     },
     /// It does not, as this entry of the manifest knows.
     Known(String),
-    /// The run took another way, and never came to the point.
+    /// The run took another way: it never came to the point, or the case's own steps did not find what they change.
     Unmet,
     /// The machine was too busy to decide.
     Undecided,
@@ -209,6 +209,8 @@ impl Sweep {
     async fn hold(&self, cell: &Cell) -> Held {
         match harness::run(Arc::clone(&cell.plan), &self.systems, self.options).await {
             Ok(outcome) => self.judged(cell, &outcome),
+            // The program would have written it, if it had not been killed.
+            Err(StartError::Refused { .. }) if cell.fault.kills => Held::Unmet,
             Err(error) => Held::Broken(error.to_string()),
         }
     }

@@ -54,4 +54,19 @@ fn what_is_no_cell_is_nothing_to_do_and_what_the_specification_does_not_know_is_
         said.contains("skip") && said.contains("says nothing of an extender with `binds`"),
         "{said}"
     );
+    let (said, _) = ended(0, &["sweep", "gate/driver/immutable/on-in-beta"]);
+    assert!(
+        said.contains("skip") && said.contains("no program under test takes part"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_row_of_axes_with_a_release_is_swept_too() {
+    let case = "matrix/publisher/central+recreated+joining+exact+flipping+1.20-on";
+    // That call is asked before a class is made anew, and given up when all has come to rest.
+    for cell in ["publisher-list-nodes-1-cut", "publisher-getcapacity-1-hangs"] {
+        let (said, _) = ended(0, &["sweep", case, &format!("--cell={cell}")]);
+        assert!(said.contains("1 cells, 1 hold"), "{said}");
+    }
 }
