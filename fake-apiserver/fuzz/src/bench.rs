@@ -1,6 +1,7 @@
 //! A server, and a client that sends it whatever it is given. Knows HTTP/1.1 as far as the server's answers go.
 
 use super::answer::Answer;
+use super::hook::Hook;
 use fake_apiserver::{ApiServer, Running, ServerOptions};
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -30,6 +31,8 @@ pub struct Bench {
     token: String,
     stream: Option<TcpStream>,
     runs: u32,
+    /// Asked about every new config map, once a target has wanted it.
+    hook: Option<Hook>,
     _running: Running,
     /// Last, so that everything else goes before it.
     _runtime: Runtime,
@@ -64,6 +67,7 @@ impl Bench {
             token: server.add_client("fuzzer"),
             stream: None,
             runs: 0,
+            hook: None,
             _running: running,
             _runtime: runtime,
         };
@@ -85,6 +89,30 @@ impl Bench {
             || media.contains("apply")
             || FAILURES.iter().any(|text| answer.text().contains(text));
         answer.check(body.len(), may_fail);
+        answer
+    }
+
+    /// The webhook that is asked about new config maps from now on.
+    pub fn hook(&mut self) -> &Hook {
+        if self.hook.is_none() {
+            let hook = Hook::start();
+            let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+            let made = self.send(
+                "POST",
+                path,
+                "application/json",
+                hook.configuration().to_string().as_bytes(),
+            );
+            assert_eq!(made.code, 201, "{}", made.text());
+            self.hook = Some(hook);
+        }
+        self.hook.as_ref().expect("it was just started")
+    }
+
+    /// Creates what a webhook may answer anything about, which may be a failure, and returns the answer, which has been checked.
+    pub fn answered(&mut self, path: &str, body: &[u8]) -> Answer {
+        let answer = self.ask("POST", path, &[("content-type", b"application/json")], body);
+        answer.check(body.len(), true);
         answer
     }
 

@@ -7,6 +7,8 @@
 mod answer;
 mod bench;
 mod bodies;
+mod hook;
+mod reviews;
 mod texts;
 
 pub use bench::Bench;
@@ -15,7 +17,7 @@ pub use bench::Bench;
 pub type Target = fn(&mut Bench, &[u8]);
 
 /// All targets by name: that of their program in `fuzz_targets` and of their folder in `seeds`.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("accept", texts::accept),
     ("apply_patch", bodies::apply_patch),
     ("continue_token", texts::continue_token),
@@ -30,6 +32,7 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("protobuf_body", bodies::protobuf_body),
     ("strategic_patch", bodies::strategic_patch),
     ("subresource_body", bodies::subresource_body),
+    ("webhook_answer", reviews::webhook_answer),
     ("yaml_body", bodies::yaml_body),
 ];
 

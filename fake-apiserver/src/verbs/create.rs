@@ -57,6 +57,8 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     write.mutate(txn, &mut object, |txn, object| {
         admission::admit(txn, kind, object)
     })?;
+    // A webhook may have moved it.
+    place(kind, target.namespace.as_deref(), &mut object)?;
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
     addresses::assign(txn, target, &mut object, None)?;

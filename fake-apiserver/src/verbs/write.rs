@@ -3,6 +3,7 @@
 //! Owns what a writer cannot change, the order of the checks and what counts as no change. New objects are in `create`,
 //! and those that go in `remove`.
 
+use super::body::place;
 use super::call::Target;
 use super::consult::Write;
 use super::convert::{judged, stored};
@@ -65,6 +66,8 @@ pub(super) fn replace(
         by.track(&txn.now, Some(&before), &mut new);
     }
     Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
+    // A webhook may have moved it.
+    place(kind, target.namespace.as_deref(), &mut new)?;
     replace_reviewed(txn, target, old, new, true)
 }
 

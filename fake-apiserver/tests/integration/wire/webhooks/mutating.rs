@@ -231,3 +231,40 @@ async fn bodies_of_subresources_are_changed_and_stay_what_they_are() {
         assert_eq!(refused.code, code, "{}", refused.text);
     }
 }
+
+#[tokio::test]
+async fn a_webhook_moves_no_object_and_renames_none_that_is_there() {
+    let wire = Wire::start().await;
+    let server = Hook::start(|request| {
+        let field = request["object"]["data"]["changes"].as_str().unwrap_or_default();
+        add(&format!("/metadata/{field}"), "kube-system")
+    })
+    .await;
+    for name in ["namespace", "name"] {
+        wire.create(CONFIG_MAPS, config_map(name, json!({}))).await;
+    }
+    changes(&wire, &server, json!({})).await;
+    let moved = "the namespace of the provided object does not match the namespace sent on the request";
+    let made = wire
+        .post(CONFIG_MAPS, config_map("a", json!({"changes": "namespace"})))
+        .await;
+    assert_eq!((made.code, &made.body["message"]), (400, &moved.into()));
+    for (field, code, text) in [
+        ("namespace", 400, moved),
+        ("name", 422, "metadata.name: Invalid value: "),
+    ] {
+        let change = json!({"data": {"changes": field}});
+        let changed = wire.merge(&format!("{CONFIG_MAPS}/{field}"), change).await;
+        let message = changed.body["message"].as_str().unwrap();
+        assert!(
+            changed.code == code && message.contains(text),
+            "{} {message}",
+            changed.code
+        );
+    }
+    let all = wire.get(CONFIG_MAPS).await.body["items"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(all, 2);
+}
