@@ -56,7 +56,10 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
-    let roles = roles(cluster, &scenario.id);
+    let mut roles = roles(cluster, &scenario.id);
+    if external.is_some() && !roles.contains(&Role::Driver) {
+        roles.push(Role::Driver);
+    }
     let mut objects = scope.initial_objects().map_err(whole)?;
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));

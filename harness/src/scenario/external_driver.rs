@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::outline::Outline;
-use super::{ClusterSpec, Scenario, ScenarioError, read};
+use super::{ClusterSpec, Mode, Scenario, ScenarioError, read};
 use crate::segment::NODE;
 
 /// What a case must know of a driver under test.
@@ -22,6 +22,12 @@ pub struct ExternalDriver {
     /// Parameters that every class needs with it.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+    /// How it is deployed, whatever a case says of that; none: as the case says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Whether it can be told what storage there is, so that it plays its part where a case says that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_backend: bool,
 }
 
 impl ExternalDriver {
@@ -52,8 +58,11 @@ impl ExternalDriver {
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
-        // What the storage is, only the driver knows.
-        cluster.backend.clear();
+        if !self.takes_backend {
+            // What the storage is, only the driver knows.
+            cluster.backend.clear();
+        }
+        cluster.mode = self.mode.unwrap_or(cluster.mode);
         for class in &mut cluster.classes {
             class.0.parameters.extend(self.parameters.clone());
         }
