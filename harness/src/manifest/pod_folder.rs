@@ -15,12 +15,12 @@ at=/run/secrets/kubernetes.io/serviceaccount
 account=$1
 shift
 if [ ! -d "$at" ]; then
-    old=$account.run
+    old=$account.$$
     mkdir "$old" && mount --rbind /run "$old" && mount -t tmpfs tmpfs /run || exit 1
     for entry in "$old"/*; do
         name=/run/${entry##*/}
         if [ -L "$entry" ]; then cp -P "$entry" "$name"
-        elif [ -d "$entry" ]; then mkdir "$name" && mount --rbind "$entry" "$name"
+        elif [ -d "$entry" ]; then mkdir -p "$name" && mount --rbind "$entry" "$name"
         elif [ -e "$entry" ]; then : > "$name" && mount --bind "$entry" "$name"
         fi
     done

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fake_csi::Storage;
+use serde_json::Value;
 
 use super::{Action, CsiCallKind, Effect, Plan};
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
@@ -224,7 +225,8 @@ impl Plan {
     /// Whether its driver has to make volumes: the case asks for one, or the publisher does for a claim.
     pub fn makes_volumes(&self) -> bool {
         let asks = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
-        actions(self).any(asks) || plays(self, Role::Publisher) && has_claims(self)
+        let from_the_start = self.objects.iter().any(is_claim_or_pod);
+        actions(self).any(asks) || plays(self, Role::Publisher) && (from_the_start || has_claims(self))
     }
 
     /// The names of all features that the case needs.
@@ -270,9 +272,13 @@ fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {
 
 fn has_claims(plan: &Plan) -> bool {
     actions(plan).any(|action| match action {
-        Action::Create(object) => object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod",
+        Action::Create(object) => is_claim_or_pod(object),
         _ => false,
     })
+}
+
+fn is_claim_or_pod(object: &Value) -> bool {
+    object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod"
 }
 
 fn cuts_connection(action: &Action) -> bool {

@@ -26,7 +26,13 @@ const RESOURCE_EXHAUSTED: i32 = 8;
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
+    let mut roles = roles(&cluster, &scenario.id);
     if let Some(external) = external {
+        if !roles.contains(&Role::Driver) {
+            let stands_in = external.stands_in(&cluster, &scenario.text);
+            stands_in.map_err(|message| ScenarioError::whole(Path::new(&scenario.source), message))?;
+            roles.push(Role::Driver);
+        }
         external.rename(&mut cluster);
     }
     let values = external
@@ -56,10 +62,6 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
-    let mut roles = roles(cluster, &scenario.id);
-    if external.is_some() && !roles.contains(&Role::Driver) {
-        roles.push(Role::Driver);
-    }
     let mut objects = scope.initial_objects().map_err(whole)?;
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));

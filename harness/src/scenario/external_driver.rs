@@ -54,6 +54,25 @@ impl ExternalDriver {
         None
     }
 
+    /// Whether it can stand in for the built-in driver in a case that is not about drivers; the error says what is in the way.
+    pub(crate) fn stands_in(&self, cluster: &ClusterSpec, text: &str) -> Result<(), String> {
+        let built_in = &cluster.driver.name;
+        if self.mode.is_some_and(|mode| mode != cluster.mode) {
+            let way = match cluster.mode {
+                Mode::Central => "once for all nodes",
+                Mode::Distributed => "on each node",
+            };
+            return Err(format!("its driver and publisher run {way}"));
+        }
+        if cluster.driver.topology_keys.is_some() {
+            return Err("it chooses the driver's `topologyKeys`".to_owned());
+        }
+        if text.contains(built_in.as_str()) {
+            return Err(format!("it speaks of `{built_in}` by name"));
+        }
+        Ok(())
+    }
+
     /// Puts its names in the place of those that a case has chosen.
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
