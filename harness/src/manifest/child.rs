@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use futures::future::select_all;
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::pod_folder;
@@ -48,6 +50,8 @@ pub(super) struct Process {
     pub(super) path: PathBuf,
     pub(super) arguments: Vec<Template>,
     pub(super) env: BTreeMap<String, Template>,
+    /// Names of the ports that it is told: it is up when it listens at each.
+    pub(super) ports: Vec<String>,
 }
 
 /// Where a program serves its metrics.
@@ -61,6 +65,12 @@ pub(super) struct Metrics {
 
 /// A program must not find another cluster than the one it is given.
 const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
+
+/// How long a process beside a program may take until it listens.
+const LISTENS: Duration = Duration::from_secs(10);
+
+/// Pause between two attempts to connect: nothing else tells that a process listens.
+const CONNECT_AGAIN: Duration = Duration::from_millis(10);
 
 /// Lines of its output that are shown when it ends by itself.
 const LAST_LINES: usize = 32;
@@ -79,7 +89,11 @@ pub(super) async fn run(
     for process in &program.beside {
         let arguments = process.arguments.iter().map(|text| text.fill(&values)).collect();
         let command = program.command(&process.path, arguments, &process.env, &values);
-        children.push(Running::start(command, &process.path, &log)?);
+        let mut running = Running::start(command, &process.path, &log)?;
+        for port in process.ports.iter().filter_map(|name| values.get(name)) {
+            running.listens_at(port).await;
+        }
+        children.push(running);
     }
     let arguments = program.arguments(&access, &values)?;
     let command = program.command(&program.path, arguments, &program.env, &values);
@@ -124,6 +138,17 @@ impl Running {
             err.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
         ];
         Ok(Running { child, copies })
+    }
+
+    /// Waits until it takes connections at a port, has ended, or is too slow: then the program that needs it says so.
+    async fn listens_at(&mut self, port: &str) {
+        let due = Instant::now() + LISTENS;
+        while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
+            if TcpStream::connect(format!("127.0.0.1:{port}")).await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(CONNECT_AGAIN).await;
+        }
     }
 }
 

@@ -143,7 +143,8 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
         plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
     }
     let mut programs = Vec::new();
-    let driver = reader.driver(&file.roles)?;
+    let tells_maximum = file.features.iter().any(|name| name.value == "driver.maximum");
+    let driver = reader.driver(&file.roles, tells_maximum)?;
     for (role, spec) in &file.roles {
         if spec.value.socket.is_some() {
             continue;
@@ -222,6 +223,7 @@ impl Reader<'_> {
     fn driver(
         &self,
         roles: &BTreeMap<Role, Spanned<RoleFile>>,
+        tells_maximum: bool,
     ) -> Result<Option<DriverUnderTest>, ScenarioError> {
         for (role, spec) in roles {
             let file = &spec.value;
@@ -250,8 +252,9 @@ impl Reader<'_> {
             let message = "the driver has either `argv`, or the `socket` of one that runs already";
             return Err(self.error(spec, message));
         }
-        if names.value.takes_backend {
-            let message = "`takesBackend` is said by `backend` beside `names`; remove it here";
+        if names.value.takes_backend || names.value.tells_maximum {
+            let message =
+                "`takesBackend` and `tellsMaximum` follow from `backend` and `features`; remove them here";
             return Err(self.error(names, message));
         }
         let folder = self.path.parent().unwrap_or(Path::new(""));
@@ -269,6 +272,7 @@ impl Reader<'_> {
         Ok(Some(DriverUnderTest {
             names: ExternalDriver {
                 takes_backend: objects.takes_storage(),
+                tells_maximum: objects.takes_storage() && tells_maximum,
                 ..names.value.clone()
             },
             socket,
@@ -321,6 +325,17 @@ impl Reader<'_> {
                     .map(|text| template(text, false))
                     .collect::<Result<_, _>>()?,
                 env: named(&process.env, |text| template(text, false))?,
+                ports: file
+                    .ports
+                    .iter()
+                    .map(|name| format!("ports.{name}"))
+                    .filter(|name| {
+                        process
+                            .argv
+                            .iter()
+                            .any(|text| text.value.contains(&format!("{{{name}}}")))
+                    })
+                    .collect(),
             });
         }
         Ok(Program {

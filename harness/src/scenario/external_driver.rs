@@ -28,6 +28,9 @@ pub struct ExternalDriver {
     /// Whether it can be told what storage there is, so that it plays its part where a case says that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_backend: bool,
+    /// Whether it tells a maximum_volume_size where a case has none in mind: then that is all that there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_maximum: bool,
 }
 
 impl ExternalDriver {
