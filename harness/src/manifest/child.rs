@@ -3,9 +3,11 @@
 //! It stays in our process group, so that an interrupt at the terminal reaches it as well.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::future::select_all;
@@ -68,6 +70,9 @@ const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_
 
 /// How long a process beside a program may take until it listens.
 const LISTENS: Duration = Duration::from_secs(10);
+
+/// Ports that programs are told, below those that systems give to anyone.
+const PORTS: Range<u32> = 20_000..30_000;
 
 /// Pause between two attempts to connect: nothing else tells that a process listens.
 const CONNECT_AGAIN: Duration = Duration::from_millis(10);
@@ -176,10 +181,24 @@ async fn end(child: &mut Child, grace: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A port of this machine that nothing listens at.
+/// A port of this machine that nothing listens at, and that no one is given who asks for any port: the program takes it only later.
 fn free_port() -> std::io::Result<String> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
-    Ok(listener.local_addr()?.port().to_string())
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
+    for _ in 0..count {
+        // Other runs on this machine begin elsewhere.
+        let nth = TAKEN
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(std::process::id().wrapping_mul(64));
+        let port = first + nth % count;
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).unwrap_or(u16::MAX)));
+        if std::net::TcpListener::bind(address).is_ok() {
+            return Ok(port.to_string());
+        }
+    }
+    Err(std::io::Error::other(
+        "all ports that a program could be told are taken",
+    ))
 }
 
 fn last_words(log: &ProcessLog) -> LastWords {

@@ -18,7 +18,6 @@ use crate::plan::{self, Plan, resolve};
 use crate::scenario::{self, ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
 use child::Program;
-use fake_csi::Storage;
 use objects::Objects;
 
 pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
@@ -97,21 +96,26 @@ impl DriverUnderTest {
     /// Why a case can't have this driver in the place of the built-in one; none: it can.
     fn cannot_be_told(&self, plan: &Plan) -> Option<String> {
         let only = |what: &str| Some(format!("it sets {what}, and only the built-in driver lets it"));
-        if let Some(what) = plan.sets_more_than_storage() {
-            return only(what);
-        }
         if !self.objects.takes_storage() {
             return only(plan.sets_the_driver()?);
+        }
+        if let Some(what) = plan.sets_more_than_storage() {
+            return only(what);
         }
         for storage in plan.storage() {
             if Figures::of(storage).is_none() {
                 return Some("it has a filesystem or devices, and the manifest says how a driver is told {available} and {maximum} alone (`backend`)".to_owned());
             }
-            if has_largest(storage) && !self.objects.takes_maximum() {
-                return Some(
-                    "it sets the largest volume, and no `backend` of the manifest has {maximum}".to_owned(),
-                );
-            }
+        }
+        if plan.has_largest() && !self.objects.takes_maximum() {
+            return Some(
+                "it sets the largest volume, and no `backend` of the manifest has {maximum}".to_owned(),
+            );
+        }
+        if self.names.tells_maximum && !plan.has_largest() && !plan.stores_maximum() {
+            return Some(
+                "its API server knows no largest volume, and the driver always tells one".to_owned(),
+            );
         }
         self.cannot_take_part(plan)
     }
@@ -150,10 +154,6 @@ impl DriverUnderTest {
         }
         self.cannot_take_part(plan)
     }
-}
-
-fn has_largest(storage: &Storage) -> bool {
-    matches!(storage, Storage::Linear { largest: Some(_), .. })
 }
 
 impl Manifest {

@@ -29,6 +29,8 @@ enum Needed {
     BySettings(Role, fn(&Settings) -> bool),
 }
 
+/// The release since which the type has `maximumVolumeSize`.
+const MAXIMUM: u8 = 21;
 /// The release since which `storage.k8s.io/v1` has the type.
 const GENERAL: u8 = 24;
 /// The release since which `resource.k8s.io/v1` is there.
@@ -220,6 +222,17 @@ impl Plan {
             _ => None,
         });
         self.driver.pools.iter().map(|(_, storage)| storage).chain(later)
+    }
+
+    /// Whether its API server has a place for the largest volume at all times.
+    pub fn stores_maximum(&self) -> bool {
+        !meets_older(self, MAXIMUM)
+    }
+
+    /// Whether any of its storage has a largest volume.
+    pub fn has_largest(&self) -> bool {
+        self.storage()
+            .any(|storage| matches!(storage, Storage::Linear { largest: Some(_), .. }))
     }
 
     /// Whether its driver has to make volumes: the case asks for one, or the publisher does for a claim.

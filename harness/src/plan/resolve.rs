@@ -137,7 +137,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         segments: scope.segments,
         steps,
     };
-    if stands_in_with_maximum {
+    if stands_in_with_maximum && !plan.has_largest() {
         whole_maximum::tell(&mut plan);
     }
     let checked = modelled::check(&plan).and_then(|()| metrics::check(&plan));
