@@ -1,6 +1,8 @@
 //! A driver that keeps its storage in objects, with a process beside it, goes through the gate by the manifest that the manual shows: cases
 //! about drivers, and cases that say what storage there is.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
