@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use suites::harness::judge::Verdict;
+use suites::harness::judge::{Verdict, verdict};
 use suites::harness::manifest::Manifest;
-use suites::harness::{RunOptions, run};
+use suites::harness::{RunOptions, record, run};
 use suites::{case_files, plan, plans};
 
 /// The example of the manual, with the place of the program in it.
@@ -32,14 +32,24 @@ fn manifest(text: &str) -> Manifest {
     Manifest::parse(&folder.path().join("sut.yaml"), text).unwrap()
 }
 
-/// Runs a case, and says how it failed; none: it has passed.
+/// Runs a case, has what is kept of it judged again, and says how it failed; none: it has passed.
 async fn failure(manifest: &Manifest, case: &str) -> Option<String> {
     let mut systems = xtask::built_in(None);
     manifest.install(&mut systems);
     let plan = plan(&case_files(), case).unwrap().unwrap();
     assert_eq!(manifest.skips(&plan), None, "{case}");
     let plan = Arc::new(manifest.adapt(&plan).unwrap());
-    let outcome = run(plan, &systems, RunOptions::default()).await.unwrap();
+    let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let saved = record::save(folder.path(), &plan, &outcome.journal, &outcome.logs).unwrap();
+    let (again, facts) = record::load(&saved).unwrap();
+    assert_eq!(
+        verdict(&again, facts)
+            .failure()
+            .map(|failure| failure.summary.clone()),
+        outcome.verdict.failure().map(|failure| failure.summary.clone()),
+        "{case} judged again"
+    );
     match &outcome.verdict {
         Verdict::Pass => None,
         other => Some(other.failure().map_or_else(
@@ -72,6 +82,20 @@ async fn it_passes_cases_about_drivers_and_cases_about_storage() {
     ] {
         assert_eq!(failure(&manifest, case).await, None, "{case}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_with_the_process_beside_it() {
+    let text = example();
+    let without = text.replace("permit, --at, \"127.0.0.1:{ports.permit}\"", "permit");
+    assert_ne!(without, text);
+    let failure = failure(&manifest(&without), "driver/identity/ready")
+        .await
+        .unwrap();
+    assert!(
+        failure.contains("ended by itself") && failure.contains("--at is missing"),
+        "{failure}"
+    );
 }
 
 /// Where users may not have file systems of their own, there is nothing to see.
