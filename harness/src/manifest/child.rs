@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::future::select_all;
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -52,8 +52,8 @@ pub(super) struct Process {
     pub(super) path: PathBuf,
     pub(super) arguments: Vec<Template>,
     pub(super) env: BTreeMap<String, Template>,
-    /// Names of the ports that it is told: it is up when it listens at each.
-    pub(super) ports: Vec<String>,
+    /// The address or the path at which it listens when it is up; none: it is not waited for.
+    pub(super) listens: Option<Template>,
 }
 
 /// Where a program serves its metrics.
@@ -95,8 +95,8 @@ pub(super) async fn run(
         let arguments = process.arguments.iter().map(|text| text.fill(&values)).collect();
         let command = program.command(&process.path, arguments, &process.env, &values);
         let mut running = Running::start(command, &process.path, &log)?;
-        for port in process.ports.iter().filter_map(|name| values.get(name)) {
-            running.listens_at(port).await;
+        if let Some(place) = &process.listens {
+            running.listens_at(&place.fill(&values)).await;
         }
         children.push(running);
     }
@@ -145,11 +145,15 @@ impl Running {
         Ok(Running { child, copies })
     }
 
-    /// Waits until it takes connections at a port, has ended, or is too slow: then the program that needs it says so.
-    async fn listens_at(&mut self, port: &str) {
+    /// Waits until it takes connections, has ended, or is too slow: then the program that needs it says so.
+    async fn listens_at(&mut self, place: &str) {
         let due = Instant::now() + LISTENS;
         while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
-            if TcpStream::connect(format!("127.0.0.1:{port}")).await.is_ok() {
+            let connected = match place.contains('/') {
+                true => UnixStream::connect(place).await.is_ok(),
+                false => TcpStream::connect(place).await.is_ok(),
+            };
+            if connected {
                 return;
             }
             tokio::time::sleep(CONNECT_AGAIN).await;

@@ -81,6 +81,8 @@ struct RoleFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProcessFile {
     argv: Vec<Spanned<String>>,
+    /// An address or the path of a socket: what comes after it starts when it listens there.
+    listens: Option<Spanned<String>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
 }
@@ -325,17 +327,11 @@ impl Reader<'_> {
                     .map(|text| template(text, false))
                     .collect::<Result<_, _>>()?,
                 env: named(&process.env, |text| template(text, false))?,
-                ports: file
-                    .ports
-                    .iter()
-                    .map(|name| format!("ports.{name}"))
-                    .filter(|name| {
-                        process
-                            .argv
-                            .iter()
-                            .any(|text| text.value.contains(&format!("{{{name}}}")))
-                    })
-                    .collect(),
+                listens: process
+                    .listens
+                    .as_ref()
+                    .map(|text| template(text, false))
+                    .transpose()?,
             });
         }
         Ok(Program {
