@@ -102,7 +102,10 @@ impl Cluster {
                 let told = self.set_driver_storage(plan, segment, storage.as_ref());
                 told.await.map_err(Problem::Refused)?;
             }
-            Action::Create(object) => drop(self.create(object).await?),
+            Action::Create(object) => {
+                let object = self.with_storage(object).map_err(Problem::Refused)?;
+                self.create(&object).await?;
+            }
             Action::Merge(target, merge) => self.merge(plan, target, merge).await?,
             Action::Replace(spec) => self.replace(spec).await?,
             Action::Apply(spec) => drop(self.local.apply(spec).await?),

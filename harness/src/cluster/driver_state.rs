@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capacity_types::Segment;
+use fake_apiserver::ResourceRef;
 use fake_csi::Storage;
 use serde_json::Value;
 
@@ -102,6 +103,24 @@ impl Cluster {
         Ok(())
     }
 
+    /// An object with what the driver is to find in it from its first moment: nobody must ask about a node between two writes.
+    pub(super) fn with_storage(&self, object: &Value) -> Result<Value, String> {
+        let mut object = object.clone();
+        let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
+            return Ok(object);
+        };
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(figures) = state.storage.get(name) else {
+            return Ok(object);
+        };
+        for change in state.objects.storage(name, *figures)? {
+            if change.at == at && change.subresource.is_none() {
+                merge(&mut object, &change.patch);
+            }
+        }
+        Ok(object)
+    }
+
     async fn apply_all(&self, plan: &Plan, objects: Result<Vec<Value>, String>) -> Result<(), StartError> {
         let objects =
             objects.map_err(|message| refused(plan, "read the driver's objects".to_owned(), message))?;
@@ -116,6 +135,18 @@ impl Cluster {
             applied.map_err(|answer| refused(plan, name, answer.to_string()))?;
         }
         Ok(())
+    }
+}
+
+/// Puts the fields of a patch that removes nothing into an object.
+fn merge(object: &mut Value, patch: &Value) {
+    match (object, patch) {
+        (Value::Object(object), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(object.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (object, patch) => *object = patch.clone(),
     }
 }
 
