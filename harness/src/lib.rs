@@ -13,6 +13,7 @@ mod cluster;
 mod cluster_state;
 mod cores;
 mod defect;
+pub mod driver_state;
 pub mod exposition;
 mod fact_display;
 mod fact_sink;

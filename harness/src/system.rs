@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber;
 
 use crate::apiserver::RealServer;
+use crate::driver_state::DriverState;
 use crate::journal::{Exit, Journal, LastWords, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 use crate::log_lines::LogLines;
@@ -97,6 +98,8 @@ pub struct Systems {
     pub by_role: BTreeMap<Role, System>,
     /// A driver that runs already.
     pub driver_socket: Option<DriverSocket>,
+    /// The objects in which a driver under test keeps its state.
+    pub driver_state: Option<Arc<dyn DriverState>>,
     /// The real API server that stands in for the one in memory.
     pub api_server: Option<RealServer>,
 }

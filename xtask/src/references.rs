@@ -71,6 +71,7 @@ pub(crate) fn systems() -> Systems {
         ]
         .into(),
         driver_socket: None,
+        driver_state: None,
         api_server: None,
     }
 }

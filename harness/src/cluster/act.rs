@@ -94,14 +94,24 @@ impl Cluster {
 
     async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), Problem> {
         match action {
-            Action::Pool(segment, Some(storage)) => self.set_pool(segment, storage),
-            Action::Pool(segment, None) => self.driver.remove_pool(segment),
-            Action::Create(object) => drop(self.create(object).await?),
+            Action::Pool(segment, storage) => {
+                match storage {
+                    Some(storage) => self.set_pool(segment, storage),
+                    None => self.driver.remove_pool(segment),
+                }
+                let told = self.set_driver_storage(plan, segment, storage.as_ref());
+                told.await.map_err(Problem::Refused)?;
+            }
+            Action::Create(object) => {
+                let object = self.with_storage(object).map_err(Problem::Refused)?;
+                self.create(&object).await?;
+            }
             Action::Merge(target, merge) => self.merge(plan, target, merge).await?,
             Action::Replace(spec) => self.replace(spec).await?,
             Action::Apply(spec) => drop(self.local.apply(spec).await?),
             Action::Delete(target) => self.delete(plan, target).await?,
             Action::DriverUp(node, segment) if plan.is_distributed() => {
+                self.prepare_node(plan, node).await?;
                 self.listen(Some((node, segment))).await?;
                 if self.active.contains(&Role::Publisher) {
                     self.start_publisher(Some(node))?;
@@ -113,7 +123,8 @@ impl Cluster {
                 self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
             }
             // The central driver serves all nodes from one endpoint.
-            Action::DriverUp(..) | Action::DriverDown(_) => {}
+            Action::DriverUp(node, _) => self.prepare_node(plan, node).await?,
+            Action::DriverDown(_) => {}
             Action::Registration(node, keys) => {
                 let drivers = objects::registration(&plan.driver.name, node, keys.as_deref());
                 let merge = json!({"spec": {"drivers": drivers}});

@@ -10,6 +10,7 @@ mod controllers;
 mod discover;
 mod driver;
 mod driver_spec;
+mod driver_state;
 mod endpoint;
 mod extender;
 mod external_driver;
@@ -49,6 +50,7 @@ use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};
 use api::{Api, Client};
 use driver_spec::{cost_factor, driver_spec};
+use driver_state::DriverState;
 use endpoint::Endpoint;
 use external_driver::ExternalDriver;
 use metrics::Metrics;
@@ -62,6 +64,8 @@ pub(crate) struct Cluster {
     driver: FakeDriver,
     /// An external driver in its place.
     external: Option<ExternalDriver>,
+    /// The objects in which it keeps its state, where the manifest names any.
+    driver_state: Option<DriverState>,
     /// The first node that runs the driver.
     first_node: Option<String>,
     /// Multiplies the time that a driver has to become ready.
@@ -158,6 +162,7 @@ impl Cluster {
             local,
             driver,
             external,
+            driver_state: DriverState::of(plan, systems),
             patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
             sockets: 0,
@@ -185,6 +190,7 @@ impl Cluster {
             scripts: BTreeMap::new(),
         };
         cluster.create_all(plan).await?;
+        cluster.prepare_driver(plan).await?;
         cluster.start_driver(plan).await?;
         Ok(cluster)
     }

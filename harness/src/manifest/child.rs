@@ -3,18 +3,22 @@
 //! It stays in our process group, so that an interrupt at the terminal reaches it as well.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use futures::future::select_all;
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::pod_folder;
 use super::template::Template;
 use crate::journal::LastWords;
 use crate::process_log::{ProcessLog, copy};
@@ -34,6 +38,22 @@ pub(super) struct Program {
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
+    /// What runs as long as it does.
+    pub(super) beside: Vec<Process>,
+    /// Names of ports that are chosen for it.
+    pub(super) ports: Vec<String>,
+    /// Whether it gets the configuration of a pod, in the folder where pods have it.
+    pub(super) in_cluster: bool,
+}
+
+/// How to start a process that runs beside a program.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) path: PathBuf,
+    pub(super) arguments: Vec<Template>,
+    pub(super) env: BTreeMap<String, Template>,
+    /// The address or the path at which it listens when it is up; none: it is not waited for.
+    pub(super) listens: Option<Template>,
 }
 
 /// Where a program serves its metrics.
@@ -48,6 +68,15 @@ pub(super) struct Metrics {
 /// A program must not find another cluster than the one it is given.
 const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
+/// How long a process beside a program may take until it listens.
+const LISTENS: Duration = Duration::from_secs(10);
+
+/// Ports that programs are told, below those that systems give to anyone.
+const PORTS: Range<u32> = 20_000..30_000;
+
+/// Pause between two attempts to connect: nothing else tells that a process listens.
+const CONNECT_AGAIN: Duration = Duration::from_millis(10);
+
 /// Lines of its output that are shown when it ends by itself.
 const LAST_LINES: usize = 32;
 
@@ -59,61 +88,92 @@ pub(super) async fn run(
 ) -> Result<(), BoxError> {
     let scratch = tempfile::Builder::new().prefix("sut-").tempdir()?;
     let values = program.prepare(&access, scratch.path())?;
-    let arguments = program.arguments(&access, &values)?;
-    let mut command = Command::new(&program.path);
-    command
-        .args(arguments)
-        .current_dir(scratch.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    for name in HIDDEN {
-        command.env_remove(name);
-    }
-    command.envs(program.env.iter().map(|(name, text)| (name, text.fill(&values))));
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("{} does not start: {error}", program.path.display()))?;
     let path = access.child.as_ref().map(|child| child.log.as_path());
     let log = Arc::new(ProcessLog::open(path, access.log.clone())?);
-    let copies = [
-        child
-            .stdout
-            .take()
-            .map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
-        child
-            .stderr
-            .take()
-            .map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
-    ];
-    let ended = tokio::select! {
-        ended = child.wait() => ended?,
-        () = stop.cancelled() => {
-            let ended = end(&mut child, program.grace).await;
-            drained(copies, &log).await;
-            return Ok(ended?);
+    let mut children = Vec::new();
+    for process in &program.beside {
+        let arguments = process.arguments.iter().map(|text| text.fill(&values)).collect();
+        let command = program.command(&process.path, arguments, &process.env, &values);
+        let mut running = Running::start(command, &process.path, &log)?;
+        if let Some(place) = &process.listens {
+            running.listens_at(&place.fill(&values)).await;
         }
-    };
-    drained(copies, &log).await;
-    Err(ProgramEnded {
-        status: ended,
-        last_words: last_words(&log),
+        children.push(running);
     }
-    .into())
+    let arguments = program.arguments(&access, &values)?;
+    let command = program.command(&program.path, arguments, &program.env, &values);
+    children.push(Running::start(command, &program.path, &log)?);
+    let first = select_all(children.iter_mut().map(|running| Box::pin(running.child.wait())));
+    let ended = tokio::select! {
+        (ended, which, _) = first => Some((ended?, which)),
+        () = stop.cancelled() => None,
+    };
+    // The last one first: it may need those beside it until it has ended.
+    for running in children.iter_mut().rev() {
+        end(&mut running.child, program.grace).await?;
+    }
+    for running in children {
+        drained(running.copies).await;
+    }
+    log.finish();
+    match ended {
+        None => Ok(()),
+        Some((status, _)) => Err(ProgramEnded {
+            status,
+            last_words: last_words(&log),
+        }
+        .into()),
+    }
 }
 
-/// Waits until all is read that a program has said, and completes its log.
-async fn drained(copies: [Option<JoinHandle<()>>; 2], log: &ProcessLog) {
+/// A process, and what copies its output.
+struct Running {
+    child: Child,
+    copies: [Option<JoinHandle<()>>; 2],
+}
+
+impl Running {
+    fn start(mut command: Command, path: &Path, log: &Arc<ProcessLog>) -> Result<Self, BoxError> {
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("{} does not start: {error}", path.display()))?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let copies = [
+            out.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
+            err.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
+        ];
+        Ok(Running { child, copies })
+    }
+
+    /// Waits until it takes connections, has ended, or is too slow: then the program that needs it says so.
+    async fn listens_at(&mut self, place: &str) {
+        let due = Instant::now() + LISTENS;
+        while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
+            let connected = match place.contains('/') {
+                true => UnixStream::connect(place).await.is_ok(),
+                false => TcpStream::connect(place).await.is_ok(),
+            };
+            if connected {
+                return;
+            }
+            tokio::time::sleep(CONNECT_AGAIN).await;
+        }
+    }
+}
+
+/// Waits until all is read that a program has said.
+async fn drained(copies: [Option<JoinHandle<()>>; 2]) {
     for copy in copies.into_iter().flatten() {
         // A process that inherited the pipe may keep it open for ever.
         let _ = tokio::time::timeout(Duration::from_secs(1), copy).await;
     }
-    log.finish();
 }
 
 /// Asks a program to end, and ends it when it does not.
 async fn end(child: &mut Child, grace: Duration) -> std::io::Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     if let Some(pid) = pid {
         // It may have ended a moment ago, and was not waited for yet: the number is still its own.
@@ -125,10 +185,24 @@ async fn end(child: &mut Child, grace: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = std::fs::File::options();
-    let mut file = options.create_new(true).write(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
+/// A port of this machine that nothing listens at, and that no one is given who asks for any port: the program takes it only later.
+fn free_port() -> std::io::Result<String> {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
+    for _ in 0..count {
+        // Other runs on this machine begin elsewhere.
+        let nth = TAKEN
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(std::process::id().wrapping_mul(64));
+        let port = first + nth % count;
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).unwrap_or(u16::MAX)));
+        if std::net::TcpListener::bind(address).is_ok() {
+            return Ok(port.to_string());
+        }
+    }
+    Err(std::io::Error::other(
+        "all ports that a program could be told are taken",
+    ))
 }
 
 fn last_words(log: &ProcessLog) -> LastWords {
@@ -140,6 +214,38 @@ fn last_words(log: &ProcessLog) -> LastWords {
 }
 
 impl Program {
+    /// One of its processes, not started yet.
+    fn command(
+        &self,
+        path: &Path,
+        arguments: Vec<String>,
+        env: &BTreeMap<String, Template>,
+        values: &BTreeMap<String, String>,
+    ) -> Command {
+        let text = |name: &str| values.get(name).map_or("", String::as_str);
+        let mut command = match self.in_cluster {
+            true => pod_folder::command(path, text("service_account")),
+            false => Command::new(path),
+        };
+        command
+            .args(arguments)
+            .current_dir(text("scratch"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        for name in HIDDEN {
+            command.env_remove(name);
+        }
+        if self.in_cluster {
+            command
+                .env("KUBERNETES_SERVICE_HOST", text("api_host"))
+                .env("KUBERNETES_SERVICE_PORT", text("api_port"));
+        }
+        command.envs(env.iter().map(|(name, text)| (name, text.fill(values))));
+        command
+    }
+
     /// Writes the program's files and says what each name stands for.
     fn prepare(&self, access: &Access, scratch: &Path) -> Result<BTreeMap<String, String>, BoxError> {
         let cluster = access
@@ -148,7 +254,14 @@ impl Program {
             .ok_or("a child process needs a kubeconfig, and got none")?;
         let path = |name: &str| scratch.join(name).display().to_string();
         std::fs::write(scratch.join("ca.pem"), &cluster.authority_pem)?;
-        write_secret(&scratch.join("token"), &access.token)?;
+        pod_folder::write_secret(&scratch.join("token"), &access.token)?;
+        let account = scratch.join("service-account");
+        pod_folder::write(&account, &access.token, &cluster.authority_pem, &access.namespace)?;
+        let address = cluster
+            .api_url
+            .trim_start_matches("https://")
+            .trim_end_matches('/');
+        let (host, port) = address.rsplit_once(':').unwrap_or((address, "443"));
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let socket = access.csi_socket.as_ref();
         let mut values: BTreeMap<String, String> = [
@@ -156,6 +269,9 @@ impl Program {
             ("api_url", cluster.api_url.clone()),
             ("ca_file", path("ca.pem")),
             ("token_file", path("token")),
+            ("api_host", host.to_owned()),
+            ("api_port", port.to_owned()),
+            ("service_account", account.display().to_string()),
             (
                 "csi_socket",
                 socket.map(|path| path.display().to_string()).unwrap_or_default(),
@@ -169,6 +285,9 @@ impl Program {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
+        for name in &self.ports {
+            values.insert(format!("ports.{name}"), free_port()?);
+        }
         for name in self.files.keys() {
             values.insert(format!("files.{name}"), path(name));
         }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_saphyr::Location;
 
-use super::child::{Metrics, Program};
+use super::child::{Metrics, Process, Program};
 use super::known::{KnownFailure, KnownFile};
+use super::objects::{ChangeFile, Objects, ObjectsFile};
 use super::template::Template;
 use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::plan;
@@ -57,6 +58,48 @@ struct RoleFile {
     metrics: Option<Spanned<MetricsFile>>,
     /// How long it may take to end after SIGTERM.
     grace: Option<Spanned<String>>,
+    /// Programs that run beside it, as long as it does.
+    #[serde(default)]
+    processes: Vec<Spanned<ProcessFile>>,
+    /// Names of ports that argv and the rest name as `{ports.name}`.
+    #[serde(default)]
+    ports: Vec<String>,
+    /// It knows the configuration of pods alone, in the folder where they have it.
+    #[serde(default)]
+    in_cluster: bool,
+    /// The driver only: objects that it finds when it starts.
+    #[serde(default)]
+    objects: Vec<Spanned<ObjectsFile>>,
+    /// The driver only: the objects that change with the storage of a case.
+    #[serde(default)]
+    backend: Vec<Spanned<ChangeFile>>,
+    /// The driver only: whether it makes volumes as it is started here.
+    volumes: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ProcessFile {
+    argv: Vec<Spanned<String>>,
+    /// An address or the path of a socket: what comes after it starts when it listens there.
+    listens: Option<Spanned<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, Spanned<String>>,
+}
+
+impl RoleFile {
+    /// A key that only a driver may have; none: it has none of them.
+    fn key_of_driver(&self) -> Option<&'static str> {
+        [
+            ("socket", self.socket.is_some()),
+            ("names", self.names.is_some()),
+            ("objects", !self.objects.is_empty()),
+            ("backend", !self.backend.is_empty()),
+            ("volumes", self.volumes.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(key, is_there)| is_there.then_some(key))
+    }
 }
 
 #[derive(Deserialize)]
@@ -102,7 +145,8 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
         plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
     }
     let mut programs = Vec::new();
-    let driver = reader.driver(&file.roles)?;
+    let tells_maximum = file.features.iter().any(|name| name.value == "driver.maximum");
+    let driver = reader.driver(&file.roles, tells_maximum)?;
     for (role, spec) in &file.roles {
         if spec.value.socket.is_some() {
             continue;
@@ -181,12 +225,15 @@ impl Reader<'_> {
     fn driver(
         &self,
         roles: &BTreeMap<Role, Spanned<RoleFile>>,
+        tells_maximum: bool,
     ) -> Result<Option<DriverUnderTest>, ScenarioError> {
         for (role, spec) in roles {
             let file = &spec.value;
-            if *role != Role::Driver && (file.socket.is_some() || file.names.is_some()) {
+            if *role != Role::Driver
+                && let Some(key) = file.key_of_driver()
+            {
                 let message = format!(
-                    "`socket` and `names` belong to the driver; remove them from the {}",
+                    "`{key}` belongs to the driver; remove it from the {}",
                     role.as_str()
                 );
                 return Err(self.error(spec, message));
@@ -207,14 +254,32 @@ impl Reader<'_> {
             let message = "the driver has either `argv`, or the `socket` of one that runs already";
             return Err(self.error(spec, message));
         }
+        if names.value.takes_backend || names.value.tells_maximum {
+            let message =
+                "`takesBackend` and `tellsMaximum` follow from `backend` and `features`; remove them here";
+            return Err(self.error(names, message));
+        }
         let folder = self.path.parent().unwrap_or(Path::new(""));
+        let wrong =
+            |place: Location, message: String| ScenarioError::at(&self.source, self.text, place, message);
+        let objects = Objects::read(folder, &file.objects, &file.backend, &wrong)?;
         let socket = file.socket.as_ref().map(|path| {
             let path = folder.join(&path.value);
             DriverSocket::new(std::path::absolute(&path).unwrap_or(path))
         });
+        if socket.is_some() && !objects.is_empty() {
+            let message = "a driver that runs already knows another API server than the cases do, so it finds no `objects` there; name its program (`argv`)";
+            return Err(self.error(spec, message));
+        }
         Ok(Some(DriverUnderTest {
-            names: names.value.clone(),
+            names: ExternalDriver {
+                takes_backend: objects.takes_storage(),
+                tells_maximum: objects.takes_storage() && tells_maximum,
+                ..names.value.clone()
+            },
             socket,
+            objects: Arc::new(objects),
+            makes_volumes: file.volumes.as_ref().is_none_or(|volumes| volumes.value),
         }))
     }
 
@@ -245,8 +310,35 @@ impl Reader<'_> {
             let by_value = values.value.iter().map(arguments);
             settings.insert(name.clone(), by_value.collect::<Result<_, _>>()?);
         }
+        let mut beside = Vec::new();
+        for process in &file.processes {
+            let process = &process.value;
+            let Some((program, arguments)) = process.argv.split_first() else {
+                let message = format!(
+                    "`processes` of the {} has an empty `argv`; name its program",
+                    role.as_str()
+                );
+                return Err(ScenarioError::whole(self.path, message).into());
+            };
+            beside.push(Process {
+                path: self.executable(role, &program.value)?,
+                arguments: arguments
+                    .iter()
+                    .map(|text| template(text, false))
+                    .collect::<Result<_, _>>()?,
+                env: named(&process.env, |text| template(text, false))?,
+                listens: process
+                    .listens
+                    .as_ref()
+                    .map(|text| template(text, false))
+                    .transpose()?,
+            });
+        }
         Ok(Program {
             role,
+            beside,
+            ports: file.ports.clone(),
+            in_cluster: file.in_cluster,
             path: self.executable(role, &program.value)?,
             arguments: arguments
                 .iter()
@@ -341,7 +433,8 @@ fn unfit(path: &Path) -> Option<String> {
 fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
     let files = file.files.keys().map(|name| format!("files.{name}"));
     let settings = settings.iter().map(|name| format!("settings.{name}"));
-    files.chain(settings).collect()
+    let ports = file.ports.iter().map(|name| format!("ports.{name}"));
+    files.chain(settings).chain(ports).collect()
 }
 
 fn named<T>(

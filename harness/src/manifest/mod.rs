@@ -5,16 +5,20 @@
 mod child;
 mod file;
 mod known;
+mod objects;
+mod pod_folder;
 mod template;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::driver_state::{DriverState, Figures};
 use crate::plan::{self, Plan, resolve};
 use crate::scenario::{self, ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
 use child::Program;
+use objects::Objects;
 
 pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
 
@@ -44,6 +48,10 @@ struct DriverUnderTest {
     names: ExternalDriver,
     /// Where it runs already; none: it is one of the programs.
     socket: Option<DriverSocket>,
+    /// What it keeps in objects.
+    objects: Arc<Objects>,
+    /// Whether it makes volumes, as it is started.
+    makes_volumes: bool,
 }
 
 /// A manifest can't be used.
@@ -74,6 +82,80 @@ pub enum ManifestError {
     },
 }
 
+impl DriverUnderTest {
+    /// Whether it is the driver of a case: of those about drivers, and of those whose storage it can be told.
+    fn plays(&self, plan: &Plan) -> bool {
+        plan.roles.contains(&Role::Driver) || plan.has_storage() && self.cannot_be_told(plan).is_none()
+    }
+
+    fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
+        let case = scenario::parse_one(&plan.source, &plan.text)?;
+        resolve(&case.with_driver(&self.names)?)
+    }
+
+    /// Why a case can't have this driver in the place of the built-in one; none: it can.
+    fn cannot_be_told(&self, plan: &Plan) -> Option<String> {
+        let only = |what: &str| Some(format!("it sets {what}, and only the built-in driver lets it"));
+        if !self.objects.takes_storage() {
+            return only(plan.sets_the_driver()?);
+        }
+        if let Some(what) = plan.sets_more_than_storage() {
+            return only(what);
+        }
+        for storage in plan.storage() {
+            if Figures::of(storage).is_none() {
+                return Some("it has a filesystem or devices, and the manifest says how a driver is told {available} and {maximum} alone (`backend`)".to_owned());
+            }
+        }
+        if plan.has_largest() && !self.objects.takes_maximum() {
+            return Some(
+                "it sets the largest volume, and no `backend` of the manifest has {maximum}".to_owned(),
+            );
+        }
+        if self.names.tells_maximum && !plan.has_largest() && !plan.stores_maximum() {
+            return Some(
+                "its API server knows no largest volume, and the driver always tells one".to_owned(),
+            );
+        }
+        self.cannot_take_part(plan)
+    }
+
+    /// Why no case of that kind is for it; none: it is.
+    fn cannot_take_part(&self, plan: &Plan) -> Option<String> {
+        if !self.makes_volumes && plan.makes_volumes() {
+            return Some(
+                "it makes volumes, and the driver does not as it is started (`volumes: false`)".to_owned(),
+            );
+        }
+        let error = self.adapt(plan).err()?;
+        Some(format!(
+            "it can't be told in this driver's names: {}",
+            error.message
+        ))
+    }
+
+    /// Why it does not play its part in a case; none: it does.
+    fn skips(&self, plan: &Plan) -> Option<String> {
+        let sets = match self.objects.takes_storage() {
+            true => plan.sets_more_than_storage(),
+            false => plan.sets_the_driver(),
+        };
+        if let Some(what) = sets {
+            return Some(format!("it sets {what}, and only the built-in driver lets it"));
+        }
+        let is_one = self.socket.is_some();
+        if is_one && plan.has_several_drivers() {
+            return Some(
+                "it has the driver on several nodes, and a driver that runs already is on one".to_owned(),
+            );
+        }
+        if is_one && plan.stops_the_driver() {
+            return Some("it stops the driver, and one that runs already is not ours to stop".to_owned());
+        }
+        self.cannot_take_part(plan)
+    }
+}
+
 impl Manifest {
     /// The roles that its programs play.
     pub fn roles(&self) -> impl Iterator<Item = Role> {
@@ -95,6 +177,10 @@ impl Manifest {
             systems.by_role.insert(*role, system);
         }
         systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
+        let objects = self.driver.as_ref().map(|driver| driver.objects.clone());
+        systems.driver_state = objects
+            .filter(|objects| !objects.is_empty())
+            .map(|objects| objects as Arc<dyn DriverState>);
     }
 
     /// The case as it is for these programs: with the names of their driver, where that plays its part.
@@ -102,44 +188,32 @@ impl Manifest {
     /// Fails if the case names things in ways that the driver's topology does not have.
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
-            Some(driver) if plan.roles.contains(&Role::Driver) => {
-                let case = scenario::parse_one(&plan.source, &plan.text)?;
-                resolve(&case.with_driver(&driver.names)?)
-            }
+            Some(driver) if driver.plays(plan) => driver.adapt(plan),
             _ => Ok(plan.clone()),
         }
     }
 
     /// Why a case is not for these programs; none: it is.
     pub fn skips(&self, plan: &Plan) -> Option<String> {
-        if !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
+        let driver = self.driver.as_ref();
+        let is_for_the_driver = driver.is_some_and(|driver| driver.plays(plan));
+        if !is_for_the_driver && !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
             let roles: Vec<&str> = self.roles().map(Role::as_str).collect();
-            if let (["driver"], Some(what)) = (roles.as_slice(), plan.sets_the_driver()) {
-                return Some(format!("it sets {what}, and only the built-in driver lets it"));
+            if let (["driver"], Some(driver), true) =
+                (roles.as_slice(), driver, plan.sets_the_driver().is_some())
+            {
+                return driver.cannot_be_told(plan);
             }
             return Some(format!("it has no {}", roles.join(" and no ")));
         }
-        if self.driver.is_some() && plan.roles.contains(&Role::Driver) {
-            if let Some(what) = plan.sets_the_driver() {
-                return Some(format!("it sets {what}, and only the built-in driver lets it"));
-            }
-            let is_one = self.driver.as_ref().is_some_and(|driver| driver.socket.is_some());
-            if is_one && plan.has_several_drivers() {
-                return Some(
-                    "it has the driver on several nodes, and a driver that runs already is on one".to_owned(),
-                );
-            }
-            if is_one && plan.stops_the_driver() {
-                return Some("it stops the driver, and one that runs already is not ours to stop".to_owned());
-            }
-            if let Err(error) = self.adapt(plan) {
-                return Some(format!(
-                    "it can't be told in this driver's names: {}",
-                    error.message
-                ));
-            }
+        if let Some(driver) = driver
+            && is_for_the_driver
+            && let Some(why) = driver.skips(plan)
+        {
+            return Some(why);
         }
-        let needed = plan.features();
+        let adapted = is_for_the_driver.then(|| self.adapt(plan).ok()).flatten();
+        let needed = adapted.as_ref().unwrap_or(plan).features();
         let is_own = |name: &&str| self.roles().any(|role| name.starts_with(role.as_str()));
         let missing = needed
             .into_iter()

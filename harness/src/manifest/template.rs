@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Names that every text may use, with what they stand for.
-pub(super) const NAMES: [(&str, &str); 11] = [
+pub(super) const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
     (
@@ -11,6 +11,12 @@ pub(super) const NAMES: [(&str, &str); 11] = [
         "path of the authority that signed the API server's certificate",
     ),
     ("token_file", "path of a file with the program's bearer token"),
+    ("api_host", "host of the API server, over TLS"),
+    ("api_port", "port of the API server, over TLS"),
+    (
+        "service_account",
+        "a folder with `token`, `ca.crt` and `namespace`, as a pod has it",
+    ),
     ("csi_socket", "path of the driver's socket"),
     (
         "node",
@@ -44,6 +50,17 @@ impl Template {
     ///
     /// `more`: names besides those that every text may use. `with_value`: whether `{value}` means something.
     pub(super) fn parse(text: &str, more: &[String], with_value: bool) -> Result<Self, String> {
+        let value = with_value.then_some("value");
+        let always = NAMES.iter().map(|(name, _)| *name);
+        let known: Vec<&str> = always
+            .chain(more.iter().map(String::as_str))
+            .chain(value)
+            .collect();
+        Self::with_names(text, &known)
+    }
+
+    /// The same with these names alone.
+    pub(super) fn with_names(text: &str, known: &[&str]) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some(open) = rest.find('{') {
@@ -52,7 +69,7 @@ impl Template {
             match end {
                 Some(end) if end > 0 && after[end..].starts_with('}') => {
                     let name = &after[..end];
-                    check(name, more, with_value)?;
+                    check(name, known)?;
                     parts.push(Part::Text(rest[..open].to_owned()));
                     parts.push(Part::Name(name.to_owned()));
                     rest = &after[end + 1..];
@@ -67,6 +84,12 @@ impl Template {
         Ok(Template(parts))
     }
 
+    /// Whether it has that name in it.
+    pub(super) fn names(&self, name: &str) -> bool {
+        let is_it = |part: &Part| matches!(part, Part::Name(own) if own == name);
+        self.0.iter().any(is_it)
+    }
+
     /// The text with the names replaced.
     pub(super) fn fill(&self, values: &BTreeMap<String, String>) -> String {
         let part = |part: &Part| match part {
@@ -77,19 +100,13 @@ impl Template {
     }
 }
 
-fn check(name: &str, more: &[String], with_value: bool) -> Result<(), String> {
-    let value = with_value.then_some("value");
-    let known = || {
-        let always = NAMES.iter().map(|(name, _)| *name);
-        always.chain(more.iter().map(String::as_str)).chain(value)
-    };
-    if known().any(|known| known == name) {
+fn check(name: &str, known: &[&str]) -> Result<(), String> {
+    if known.contains(&name) {
         return Ok(());
     }
-    let names: Vec<&str> = known().collect();
     Err(format!(
         "unknown placeholder `{{{name}}}`; write one of {}",
-        names.join(", ")
+        known.join(", ")
     ))
 }
 

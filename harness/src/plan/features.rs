@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Action, Effect, Plan};
+use fake_csi::Storage;
+use serde_json::Value;
+
+use super::{Action, CsiCallKind, Effect, Plan};
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
 
@@ -26,6 +29,8 @@ enum Needed {
     BySettings(Role, fn(&Settings) -> bool),
 }
 
+/// The release since which the type has `maximumVolumeSize`.
+const MAXIMUM: u8 = 21;
 /// The release since which `storage.k8s.io/v1` has the type.
 const GENERAL: u8 = 24;
 /// The release since which `resource.k8s.io/v1` is there.
@@ -176,8 +181,17 @@ impl Plan {
     /// What a case sets of the driver that an external driver cannot be given, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
+        let storage = "what storage there is (`backend`)";
+        let changes = actions(self).any(|action| matches!(action, Action::Pool(..)));
+        let has_storage = !self.driver.pools.is_empty() && !plays(self, Role::Driver);
+        let first = changes.then_some(storage);
+        let last = has_storage.then_some(storage);
+        first.or_else(|| self.sets_more_than_storage()).or(last)
+    }
+
+    /// The same without storage, which some drivers can be told.
+    pub fn sets_more_than_storage(&self) -> Option<&'static str> {
         let changes = actions(self).find_map(|action| match action {
-            Action::Pool(..) => Some("what storage there is (`backend`)"),
             Action::Script(_) | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
             Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
             _ => None,
@@ -190,12 +204,42 @@ impl Plan {
             && driver.mutable_parameters.is_empty()
             && driver.version == fake_csi::SpecVersion::NEWEST;
         let abilities = (!is_usual).then_some("what the driver is able to (`driver`)");
-        let has_storage = !driver.pools.is_empty() && !plays(self, Role::Driver);
         let holds = self.extenders.iter().any(|extender| extender.reserves);
         changes
             .or(holds.then_some("what an extender holds (`extenders`)"))
             .or(abilities)
-            .or(has_storage.then_some("what storage there is (`backend`)"))
+    }
+
+    /// Whether it says at any time what storage there is.
+    pub fn has_storage(&self) -> bool {
+        !self.driver.pools.is_empty() || actions(self).any(|action| matches!(action, Action::Pool(..)))
+    }
+
+    /// All the storage that it speaks of.
+    pub fn storage(&self) -> impl Iterator<Item = &Storage> {
+        let later = actions(self).filter_map(|action| match action {
+            Action::Pool(_, storage) => storage.as_ref(),
+            _ => None,
+        });
+        self.driver.pools.iter().map(|(_, storage)| storage).chain(later)
+    }
+
+    /// Whether its API server has a place for the largest volume at all times.
+    pub fn stores_maximum(&self) -> bool {
+        !meets_older(self, MAXIMUM)
+    }
+
+    /// Whether any of its storage has a largest volume.
+    pub fn has_largest(&self) -> bool {
+        self.storage()
+            .any(|storage| matches!(storage, Storage::Linear { largest: Some(_), .. }))
+    }
+
+    /// Whether its driver has to make volumes: the case asks for one, or the publisher does for a claim.
+    pub fn makes_volumes(&self) -> bool {
+        let asks = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
+        let from_the_start = self.objects.iter().any(is_claim_or_pod);
+        actions(self).any(asks) || plays(self, Role::Publisher) && (from_the_start || has_claims(self))
     }
 
     /// The names of all features that the case needs.
@@ -241,9 +285,13 @@ fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {
 
 fn has_claims(plan: &Plan) -> bool {
     actions(plan).any(|action| match action {
-        Action::Create(object) => object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod",
+        Action::Create(object) => is_claim_or_pod(object),
         _ => false,
     })
+}
+
+fn is_claim_or_pod(object: &Value) -> bool {
+    object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod"
 }
 
 fn cuts_connection(action: &Action) -> bool {

@@ -26,6 +26,7 @@ mod script;
 mod settings;
 mod steps;
 mod vocabulary;
+mod whole_maximum;
 
 use std::collections::BTreeMap;
 

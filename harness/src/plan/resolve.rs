@@ -14,7 +14,7 @@ use super::places::Places;
 use super::scope::Scope;
 use super::{
     DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, metrics, modelled, objects,
-    vocabulary,
+    vocabulary, whole_maximum,
 };
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
@@ -26,7 +26,15 @@ const RESOURCE_EXHAUSTED: i32 = 8;
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
+    let mut roles = roles(&cluster, &scenario.id);
+    let mut stands_in_with_maximum = false;
     if let Some(external) = external {
+        if !roles.contains(&Role::Driver) {
+            let stands_in = external.stands_in(&cluster, &scenario.text);
+            stands_in.map_err(|message| ScenarioError::whole(Path::new(&scenario.source), message))?;
+            roles.push(Role::Driver);
+            stands_in_with_maximum = external.tells_maximum;
+        }
         external.rename(&mut cluster);
     }
     let values = external
@@ -56,7 +64,6 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
-    let roles = roles(cluster, &scenario.id);
     let mut objects = scope.initial_objects().map_err(whole)?;
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
@@ -89,7 +96,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             "the case has no steps, so nothing could fail; add one".to_owned(),
         ));
     }
-    let plan = Plan {
+    let mut plan = Plan {
         id: scenario.id.clone(),
         title: scenario.file.title.clone(),
         requirements: texts(&scenario.file.requirements),
@@ -130,6 +137,9 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         segments: scope.segments,
         steps,
     };
+    if stands_in_with_maximum && !plan.has_largest() {
+        whole_maximum::tell(&mut plan);
+    }
     let checked = modelled::check(&plan).and_then(|()| metrics::check(&plan));
     checked.map_err(|(step, message)| {
         let id = &plan.steps[step].id;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::outline::Outline;
-use super::{ClusterSpec, Scenario, ScenarioError, read};
+use super::{ClusterSpec, Mode, Scenario, ScenarioError, read};
 use crate::segment::NODE;
 
 /// What a case must know of a driver under test.
@@ -22,6 +22,15 @@ pub struct ExternalDriver {
     /// Parameters that every class needs with it.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+    /// How it is deployed, whatever a case says of that; none: as the case says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Whether it can be told what storage there is, so that it plays its part where a case says that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_backend: bool,
+    /// Whether it tells a maximum_volume_size where a case has none in mind: then that is all that there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_maximum: bool,
 }
 
 impl ExternalDriver {
@@ -48,12 +57,34 @@ impl ExternalDriver {
         None
     }
 
+    /// Whether it can stand in for the built-in driver in a case that is not about drivers; the error says what is in the way.
+    pub(crate) fn stands_in(&self, cluster: &ClusterSpec, text: &str) -> Result<(), String> {
+        let built_in = &cluster.driver.name;
+        if self.mode.is_some_and(|mode| mode != cluster.mode) {
+            let way = match cluster.mode {
+                Mode::Central => "once for all nodes",
+                Mode::Distributed => "on each node",
+            };
+            return Err(format!("its driver and publisher run {way}"));
+        }
+        if cluster.driver.topology_keys.is_some() {
+            return Err("it chooses the driver's `topologyKeys`".to_owned());
+        }
+        if text.contains(built_in.as_str()) {
+            return Err(format!("it speaks of `{built_in}` by name"));
+        }
+        Ok(())
+    }
+
     /// Puts its names in the place of those that a case has chosen.
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
-        // What the storage is, only the driver knows.
-        cluster.backend.clear();
+        if !self.takes_backend {
+            // What the storage is, only the driver knows.
+            cluster.backend.clear();
+        }
+        cluster.mode = self.mode.unwrap_or(cluster.mode);
         for class in &mut cluster.classes {
             class.0.parameters.extend(self.parameters.clone());
         }

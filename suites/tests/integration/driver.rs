@@ -225,7 +225,23 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
         ),
         (
             "publisher: {socket: a.sock, argv: [\"true\"]}",
-            "remove them from the publisher",
+            "`socket` belongs to the driver; remove it from the publisher",
+        ),
+        (
+            "publisher: {argv: [\"true\"], volumes: false}",
+            "`volumes` belongs to the driver; remove it from the publisher",
+        ),
+        (
+            &format!("driver: {{socket: a.sock, {names}, objects: [{{text: \"\"}}]}}"),
+            "a driver that runs already knows another API server",
+        ),
+        (
+            &format!("driver: {{argv: [\"true\"], {names}, objects: [{{}}]}}"),
+            "say where the objects are (`file`), or write them (`text`)",
+        ),
+        (
+            "driver: {argv: [\"true\"], names: {name: a, topologyKeys: [b], takesBackend: true}}",
+            "`takesBackend` and `tellsMaximum` follow from `backend` and `features`",
         ),
     ] {
         std::fs::write(&path, format!("name: a\nfeatures: []\nroles:\n  {roles}\n")).unwrap();

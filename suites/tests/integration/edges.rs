@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("suites", &["harness"]),
     ("example-cleaner", &["capacity-publisher"]),
+    ("example-driver", &["fake-csi"]),
     (
         "xtask",
         &[
@@ -48,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// alone between the fakes.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
+    ("example-driver", &["suites", "xtask"]),
     (
         "suites",
         &[
@@ -72,6 +74,7 @@ const MEMBERS: &[&str] = &[
     "capacity-types",
     "csi-proto",
     "example-cleaner",
+    "example-driver",
     "fake-apiserver",
     "fake-csi",
     "harness",

@@ -1,0 +1,160 @@
+//! The objects in which a driver under test keeps its state: made before it starts, and changed where a case changes the storage.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capacity_types::Segment;
+use fake_apiserver::ResourceRef;
+use fake_csi::Storage;
+use serde_json::Value;
+
+use super::Cluster;
+use crate::client_name::HARNESS;
+use crate::driver_state::{self, Figures};
+use crate::plan::Plan;
+use crate::scenario::{ApplySpec, Role};
+use crate::start_error::StartError;
+use crate::system::Systems;
+
+/// What is known of the driver's objects.
+pub(super) struct DriverState {
+    objects: Arc<dyn driver_state::DriverState>,
+    /// What the case wants each node to have.
+    storage: BTreeMap<String, Figures>,
+    /// Nodes whose objects are there.
+    nodes: BTreeSet<String>,
+}
+
+impl DriverState {
+    /// For a plan in which such a driver plays its part.
+    pub(super) fn of(plan: &Plan, systems: &Systems) -> Option<Self> {
+        let objects = systems.driver_state.clone()?;
+        plan.roles.contains(&Role::Driver).then(|| DriverState {
+            objects,
+            storage: BTreeMap::new(),
+            nodes: BTreeSet::new(),
+        })
+    }
+}
+
+impl Cluster {
+    /// Makes all that the driver has to find at its start.
+    pub(super) async fn prepare_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
+        let Some(state) = &mut self.driver_state else {
+            return Ok(());
+        };
+        for (segment, storage) in &plan.driver.pools {
+            let figures = Figures::of(storage).unwrap_or_default();
+            state.storage.insert(plan.segments.format(segment), figures);
+        }
+        let made = state.objects.common();
+        self.apply_all(plan, made).await?;
+        for (node, _) in &plan.driver_nodes {
+            self.prepare_node(plan, node).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes what the driver has to find on a node, and tells it the node's storage.
+    pub(super) async fn prepare_node(&mut self, plan: &Plan, node: &str) -> Result<(), StartError> {
+        let Some(state) = &mut self.driver_state else {
+            return Ok(());
+        };
+        state.nodes.insert(node.to_owned());
+        let made = state.objects.of_node(node);
+        self.apply_all(plan, made).await?;
+        self.tell_storage(node)
+            .await
+            .map_err(|message| refused(plan, format!("tell the storage of {node}"), message))
+    }
+
+    /// The storage of a segment becomes that, or goes away; the driver learns it when the node is there.
+    pub(super) async fn set_driver_storage(
+        &mut self,
+        plan: &Plan,
+        segment: &Segment,
+        storage: Option<&Storage>,
+    ) -> Result<(), String> {
+        let node = plan.segments.format(segment);
+        let Some(state) = &mut self.driver_state else {
+            return Ok(());
+        };
+        let figures = storage.and_then(Figures::of).unwrap_or_default();
+        state.storage.insert(node.clone(), figures);
+        if !state.nodes.contains(&node) {
+            return Ok(());
+        }
+        self.tell_storage(&node).await
+    }
+
+    /// A node of which the case says nothing has no storage.
+    async fn tell_storage(&self, node: &str) -> Result<(), String> {
+        let Some(state) = &self.driver_state else {
+            return Ok(());
+        };
+        let figures = state.storage.get(node).copied().unwrap_or_default();
+        for change in state.objects.storage(node, figures)? {
+            let made = match &change.subresource {
+                Some(part) => self.local.patch_subresource(&change.at, part, change.patch).await,
+                None => self.local.patch_merge(&change.at, change.patch).await,
+            };
+            made.map_err(|refused| refused.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// An object with what the driver is to find in it from its first moment: nobody must ask about a node between two writes.
+    pub(super) fn with_storage(&self, object: &Value) -> Result<Value, String> {
+        let mut object = object.clone();
+        let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
+            return Ok(object);
+        };
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(figures) = state.storage.get(name) else {
+            return Ok(object);
+        };
+        for change in state.objects.storage(name, *figures)? {
+            if change.at == at && change.subresource.is_none() {
+                merge(&mut object, &change.patch);
+            }
+        }
+        Ok(object)
+    }
+
+    async fn apply_all(&self, plan: &Plan, objects: Result<Vec<Value>, String>) -> Result<(), StartError> {
+        let objects =
+            objects.map_err(|message| refused(plan, "read the driver's objects".to_owned(), message))?;
+        for object in objects {
+            let name = format!("apply {} {}", object["kind"], object["metadata"]["name"]);
+            let spec = ApplySpec {
+                manager: HARNESS.to_owned(),
+                force: true,
+                object,
+            };
+            let applied = self.local.apply(&spec).await;
+            applied.map_err(|answer| refused(plan, name, answer.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts the fields of a patch that removes nothing into an object.
+fn merge(object: &mut Value, patch: &Value) {
+    match (object, patch) {
+        (Value::Object(object), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(object.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (object, patch) => *object = patch.clone(),
+    }
+}
+
+fn refused(plan: &Plan, action: String, message: String) -> StartError {
+    StartError::Refused {
+        source_file: plan.source.clone(),
+        step: "cluster".to_owned(),
+        action,
+        message,
+    }
+}

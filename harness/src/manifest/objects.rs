@@ -1,0 +1,282 @@
+//! The objects in which a driver keeps its state, as a manifest names them: texts that are objects once their names are filled in.
+//!
+//! Does not know how objects get to an API server.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fake_apiserver::ResourceRef;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Location;
+
+use super::template::Template;
+use crate::driver_state::{Change, DriverState, Figures};
+use crate::scenario::{ScenarioError, Spanned};
+use crate::text::text_of;
+
+/// What texts of objects may name.
+const OF_NODE: [&str; 1] = ["node"];
+/// What texts of changes may name.
+const OF_CHANGE: [&str; 3] = ["node", "available", "maximum"];
+
+/// Objects that are there before the driver starts: in a file of the user's, or written here.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ObjectsFile {
+    /// A file, or a folder of files; counted from the manifest.
+    file: Option<Spanned<String>>,
+    /// Documents, in which `{node}` may be named: then each node has them.
+    text: Option<Spanned<String>>,
+}
+
+/// What changes where a case changes the storage of a node.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ChangeFile {
+    /// The plural name, with its group where it has one: `nodes`, `nodes.example.com`.
+    resource: Spanned<String>,
+    namespace: Option<Spanned<String>>,
+    name: Spanned<String>,
+    subresource: Option<Spanned<String>>,
+    /// A JSON merge patch, with `{available}` and `{maximum}` in it.
+    patch: Spanned<String>,
+}
+
+/// The objects of a driver, as read and checked.
+#[derive(Debug)]
+pub(super) struct Objects {
+    objects: Vec<ObjectTexts>,
+    changes: Vec<ChangeTexts>,
+}
+
+#[derive(Debug)]
+enum ObjectTexts {
+    /// The contents of a file of the user's.
+    Given(Vec<Value>),
+    /// Documents with names in them.
+    Written(Template),
+}
+
+#[derive(Debug)]
+struct ChangeTexts {
+    group: String,
+    plural: String,
+    namespace: Option<Template>,
+    name: Template,
+    subresource: Option<String>,
+    patch: Template,
+}
+
+/// What a manifest says where something is wrong with it.
+pub(super) type Wrong<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
+
+impl Objects {
+    /// Reads them; files count from `folder`.
+    pub(super) fn read(
+        folder: &Path,
+        objects: &[Spanned<ObjectsFile>],
+        changes: &[Spanned<ChangeFile>],
+        wrong: Wrong<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let mut read = Vec::new();
+        for spec in objects {
+            match (&spec.value.file, &spec.value.text) {
+                (Some(file), None) => read.extend(given(folder, file, wrong)?),
+                (None, Some(text)) => read.push(written(text, wrong)?),
+                (Some(text), Some(_)) => {
+                    return Err(wrong(
+                        text.defined,
+                        "an entry has either `file` or `text`".to_owned(),
+                    ));
+                }
+                (None, None) => {
+                    let message = "say where the objects are (`file`), or write them (`text`)";
+                    return Err(wrong(spec.defined, message.to_owned()));
+                }
+            }
+        }
+        let changes = changes.iter().map(|spec| change(&spec.value, wrong));
+        Ok(Objects {
+            objects: read,
+            changes: changes.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.changes.is_empty()
+    }
+
+    /// Whether the driver can be told what storage there is.
+    pub(super) fn takes_storage(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Whether it can be told the largest volume.
+    pub(super) fn takes_maximum(&self) -> bool {
+        self.changes.iter().any(|change| change.patch.names("maximum"))
+    }
+
+    fn documents(&self, node: Option<&str>) -> Result<Vec<Value>, String> {
+        let mut all = Vec::new();
+        for object in &self.objects {
+            match (object, node) {
+                (ObjectTexts::Given(objects), None) => all.extend(objects.iter().cloned()),
+                (ObjectTexts::Written(text), _) if text.names("node") == node.is_some() => {
+                    all.extend(parsed(
+                        &text.fill(&values(node.unwrap_or_default(), Figures::default())),
+                    )?);
+                }
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl DriverState for Objects {
+    fn common(&self) -> Result<Vec<Value>, String> {
+        self.documents(None)
+    }
+
+    fn of_node(&self, node: &str) -> Result<Vec<Value>, String> {
+        self.documents(Some(node))
+    }
+
+    fn storage(&self, node: &str, figures: Figures) -> Result<Vec<Change>, String> {
+        let values = values(node, figures);
+        let changes = self.changes.iter().map(|change| {
+            let at = ResourceRef::new(&change.group, &change.plural);
+            let at = match &change.namespace {
+                Some(namespace) => at.namespace(&namespace.fill(&values)),
+                None => at,
+            };
+            Ok(Change {
+                at: at.name(&change.name.fill(&values)),
+                subresource: change.subresource.clone(),
+                patch: patch(&change.patch.fill(&values))?,
+            })
+        });
+        changes.collect()
+    }
+}
+
+fn values(node: &str, figures: Figures) -> BTreeMap<String, String> {
+    [
+        ("node", node.to_owned()),
+        ("available", figures.available.to_string()),
+        ("maximum", figures.maximum.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// The objects of a file, or of the files of a folder in the order of their names.
+fn given(folder: &Path, file: &Spanned<String>, wrong: Wrong<'_>) -> Result<Vec<ObjectTexts>, ScenarioError> {
+    let path = folder.join(&file.value);
+    let unreadable = |path: &Path, error: std::io::Error| {
+        let shown = path.display();
+        let remedy = "put what the driver's own repository has there, or correct `file`";
+        wrong(file.defined, format!("{shown} can't be read: {error}; {remedy}"))
+    };
+    let paths = match path.is_dir() {
+        true => listed(&path).map_err(|error| unreadable(&path, error))?,
+        false => vec![path],
+    };
+    let read = |path: &PathBuf| {
+        let text = text_of(path).map_err(|error| unreadable(path, error))?;
+        let objects =
+            parsed(&text).map_err(|message| wrong(file.defined, format!("{}: {message}", path.display())))?;
+        Ok(ObjectTexts::Given(objects))
+    };
+    paths.iter().map(read).collect()
+}
+
+fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_text = path
+            .extension()
+            .is_some_and(|end| end == "yaml" || end == "yml" || end == "json");
+        paths.extend(is_text.then_some(path));
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn written(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
+    let template =
+        Template::with_names(&text.value, &OF_NODE).map_err(|message| wrong(text.defined, message))?;
+    let sample = template.fill(&values("n1", Figures::default()));
+    parsed(&sample).map_err(|message| wrong(text.defined, message))?;
+    Ok(ObjectTexts::Written(template))
+}
+
+fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioError> {
+    let template = |text: &Spanned<String>, names: &[&str]| {
+        Template::with_names(&text.value, names).map_err(|message| wrong(text.defined, message))
+    };
+    let patch_text = template(&file.patch, &OF_CHANGE)?;
+    if !patch_text.names("available") {
+        let message = "nothing in it is `{available}`, so the driver would not learn what a case changes";
+        return Err(wrong(file.patch.defined, message.to_owned()));
+    }
+    let sample = patch_text.fill(&values("n1", Figures::default()));
+    patch(&sample).map_err(|message| wrong(file.patch.defined, message))?;
+    let (plural, group) = file
+        .resource
+        .value
+        .split_once('.')
+        .unwrap_or((&file.resource.value, ""));
+    Ok(ChangeTexts {
+        group: group.to_owned(),
+        plural: plural.to_owned(),
+        namespace: file
+            .namespace
+            .as_ref()
+            .map(|text| template(text, &OF_NODE))
+            .transpose()?,
+        name: template(&file.name, &OF_NODE)?,
+        subresource: file.subresource.as_ref().map(|text| text.value.clone()),
+        patch: patch_text,
+    })
+}
+
+/// A text as objects that an API server would take: each says what it is and how it is called.
+fn parsed(text: &str) -> Result<Vec<Value>, String> {
+    let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| in_words(&error))?;
+    let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
+    for (index, object) in objects.iter().enumerate() {
+        let missing = ["/apiVersion", "/kind", "/metadata/name"]
+            .into_iter()
+            .find(|field| object.pointer(field).and_then(Value::as_str).is_none());
+        if let Some(missing) = missing {
+            let field = missing.trim_start_matches('/').replace('/', ".");
+            return Err(format!("document {} has no {field}; write one", index + 1));
+        }
+    }
+    Ok(objects)
+}
+
+/// A text as a merge patch.
+fn patch(text: &str) -> Result<Value, String> {
+    let patch: Value = serde_saphyr::from_str(text).map_err(|error| in_words(&error))?;
+    match patch.is_object() {
+        true => Ok(patch),
+        false => Err("a patch is a map of the fields that change".to_owned()),
+    }
+}
+
+/// What is wrong with a text inside of another one, whose lines are counted from its own first.
+fn in_words(error: &serde_saphyr::Error) -> String {
+    let message = error.without_snippet().to_string();
+    let message = message
+        .rfind(" at line ")
+        .map_or(message.as_str(), |end| &message[..end]);
+    match error.location() {
+        Some(at) => format!("line {}, column {}: {}", at.line(), at.column(), message.trim()),
+        None => message.trim().to_owned(),
+    }
+}

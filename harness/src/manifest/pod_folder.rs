@@ -1,0 +1,58 @@
+//! What a pod finds of its cluster in its own file system: the folder of its service account, and how a program gets to see one.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::process::geteuid;
+use tokio::process::Command;
+
+/// Puts the folder where pods have it, in a file system that this process alone sees, and becomes the program.
+///
+/// Where the machine has no such folder, what is below `/run` is seen through a new one that has it.
+const SCRIPT: &str = r#"
+at=/run/secrets/kubernetes.io/serviceaccount
+account=$1
+shift
+if [ ! -d "$at" ]; then
+    old=$account.$$
+    mkdir "$old" && mount --rbind /run "$old" && mount -t tmpfs tmpfs /run || exit 1
+    for entry in "$old"/*; do
+        name=/run/${entry##*/}
+        if [ -L "$entry" ]; then cp -P "$entry" "$name"
+        elif [ -d "$entry" ]; then mkdir -p "$name" && mount --rbind "$entry" "$name"
+        elif [ -e "$entry" ]; then : > "$name" && mount --bind "$entry" "$name"
+        fi
+    done
+    mkdir -p "$at"
+fi
+mount --bind "$account" "$at" && exec "$@"
+"#;
+
+/// Writes a service account's folder.
+pub(super) fn write(folder: &Path, token: &str, authority_pem: &str, namespace: &str) -> std::io::Result<()> {
+    std::fs::create_dir(folder)?;
+    write_secret(&folder.join("token"), token)?;
+    std::fs::write(folder.join("ca.crt"), authority_pem)?;
+    std::fs::write(folder.join("namespace"), namespace)
+}
+
+/// A file that its owner alone may read.
+pub(super) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::File::options();
+    let mut file = options.create_new(true).write(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// Starts a program that sees the folder where pods have it. Anyone but root needs a kernel that gives users name spaces of their own.
+pub(super) fn command(program: &Path, account: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command.arg("--mount");
+    if !geteuid().is_root() {
+        command.args(["--map-root-user"]);
+    }
+    command
+        .args(["--", "sh", "-c", SCRIPT, "sh", account])
+        .arg(program);
+    command
+}

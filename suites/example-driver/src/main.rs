@@ -1,0 +1,103 @@
+//! A driver that keeps its storage in objects of the cluster: `example-driver driver --socket PATH --node NAME --permit ADDRESS`.
+//!
+//! It knows the storage of each node from the VolumePool of the node's name, serves once there is one for its own, and asks a second process, `example-driver permit --at
+//! ADDRESS`, whether it may start. What it makes of that storage is the scripted driver's business.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+
+use fake_csi::{DriverSpec, FakeDriver, NodeIdentity, Pool};
+use futures::StreamExt;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
+use kube::runtime::{WatchStreamExt, watcher};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+
+const NAME: &str = "pools.example.org";
+const KEY: &str = "topology.pools.example.org/node";
+const PERMIT: &[u8] = b"start\n";
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Outcome {
+    let mut arguments = std::env::args().skip(1);
+    let part = arguments.next().unwrap_or_default();
+    let flags: Vec<String> = arguments.collect();
+    let flag = |name: &str| {
+        let mut pairs = flags.chunks(2).filter(|pair| pair[0] == name);
+        let value = pairs.next().and_then(|pair| pair.get(1));
+        value
+            .cloned()
+            .ok_or_else(|| format!("{name} is missing; say {name} and its value"))
+    };
+    let mut term = signal(SignalKind::terminate())?;
+    let running = async {
+        match part.as_str() {
+            "permit" => permit(&flag("--at")?).await,
+            "driver" => serve(&flag("--socket")?, &flag("--node")?, &flag("--permit")?).await,
+            _ => Err("name the part to play: `driver` or `permit`".into()),
+        }
+    };
+    tokio::select! {
+        ended = running => ended,
+        _ = term.recv() => Ok(()),
+    }
+}
+
+/// Tells everyone who asks that the driver may start.
+async fn permit(at: &str) -> Outcome {
+    let listener = TcpListener::bind(at).await?;
+    loop {
+        let (mut stream, _) = listener.accept().await?;
+        // Whoever only looks whether anyone is here reads nothing.
+        let _ = stream.write_all(PERMIT).await;
+    }
+}
+
+/// Serves what the pools have.
+async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
+    let mut said = Vec::new();
+    TcpStream::connect(permit).await?.read_to_end(&mut said).await?;
+    if said != PERMIT {
+        return Err(format!("{permit} does not permit it").into());
+    }
+    let driver = FakeDriver::new(
+        DriverSpec {
+            topology_keys: vec![KEY.to_owned()],
+            ..DriverSpec::new(NAME)
+        },
+        None,
+    );
+    let kind = GroupVersionKind::gvk("pools.example.org", "v1", "VolumePool");
+    let client = kube::Client::try_default().await?;
+    let pools = Api::<DynamicObject>::all_with(client, &ApiResource::from_gvk(&kind));
+    let mut changes = std::pin::pin!(
+        watcher(pools, watcher::Config::default())
+            .default_backoff()
+            .applied_objects()
+    );
+    let on = |node: &str| BTreeMap::from([(KEY.to_owned(), node.to_owned())]);
+    let mut serving = None;
+    while let Some(change) = changes.next().await {
+        // The watch begins anew by itself.
+        let Ok(pool) = change else {
+            continue;
+        };
+        let bytes = |field: &str| pool.data["status"][field].as_u64();
+        let (Some(of), Some(capacity)) = (&pool.metadata.name, bytes("capacity")) else {
+            continue;
+        };
+        driver.set_pool(Pool::linear(on(of), capacity, bytes("largest")));
+        if serving.is_none() && of == node {
+            let identity = NodeIdentity {
+                node_id: node.to_owned(),
+                segment: on(node),
+            };
+            serving = Some(driver.listen(Path::new(socket), Some(identity)).await?);
+        }
+    }
+    Err("the watch of the pools has ended".into())
+}

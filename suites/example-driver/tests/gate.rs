@@ -1,0 +1,205 @@
+//! A driver that keeps its storage in objects, with a process beside it, goes through the gate by the manifest that the manual shows: cases
+//! about drivers, and cases that say what storage there is.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use suites::harness::judge::{Verdict, verdict};
+use suites::harness::manifest::Manifest;
+use suites::harness::{RunOptions, record, run};
+use suites::{case_files, plan, plans};
+
+/// The example of the manual, with the place of the program in it.
+fn example() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manifest.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut blocks = page.split("```").skip(1).step_by(2);
+    let example = blocks
+        .find(|block| block.starts_with("yaml\nname: pools"))
+        .unwrap();
+    let example = example.trim_start_matches("yaml\n");
+    example.replace(
+        "example-driver,",
+        concat!(env!("CARGO_BIN_EXE_example-driver"), ","),
+    )
+}
+
+fn manifest(text: &str) -> Manifest {
+    let folder = tempfile::tempdir().unwrap();
+    Manifest::parse(&folder.path().join("sut.yaml"), text).unwrap()
+}
+
+/// Runs a case, has what is kept of it judged again, and says how it failed; none: it has passed.
+async fn failure(manifest: &Manifest, case: &str) -> Option<String> {
+    let mut systems = xtask::built_in(None);
+    manifest.install(&mut systems);
+    let plan = plan(&case_files(), case).unwrap().unwrap();
+    assert_eq!(manifest.skips(&plan), None, "{case}");
+    let plan = Arc::new(manifest.adapt(&plan).unwrap());
+    let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let saved = record::save(folder.path(), &plan, &outcome.journal, &outcome.logs).unwrap();
+    let (again, facts) = record::load(&saved).unwrap();
+    assert_eq!(
+        verdict(&again, facts)
+            .failure()
+            .map(|failure| failure.summary.clone()),
+        outcome.verdict.failure().map(|failure| failure.summary.clone()),
+        "{case} judged again"
+    );
+    match &outcome.verdict {
+        Verdict::Pass => None,
+        other => Some(other.failure().map_or_else(
+            || format!("{other:?}"),
+            |it| {
+                format!(
+                    "{}: {:?}",
+                    it.summary,
+                    it.chain.first_missing().map(|link| &link.text)
+                )
+            },
+        )),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_passes_cases_about_drivers_and_cases_about_storage() {
+    let manifest = manifest(&example());
+    for case in [
+        "driver/identity/topology",
+        "driver/capacity/elsewhere",
+        "driver/volumes/books",
+        "driver/story/pod",
+        "driver/story/second-node",
+        "story/volumes/limit/one-byte-more",
+        "publisher/refresh/poll/central",
+        "publisher/refresh/poll/distributed",
+        "publisher/topology/new-node-gains-object/central",
+        "gate/publisher/versions/newest",
+    ] {
+        assert_eq!(failure(&manifest, case).await, None, "{case}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_with_the_process_beside_it() {
+    let text = example();
+    let without = text.replace("permit, --at, \"127.0.0.1:{ports.permit}\"", "permit");
+    assert_ne!(without, text);
+    let failure = failure(&manifest(&without), "driver/identity/ready")
+        .await
+        .unwrap();
+    assert!(
+        failure.contains("ended by itself") && failure.contains("--at is missing"),
+        "{failure}"
+    );
+}
+
+/// Where users may not have file systems of their own, there is nothing to see.
+#[tokio::test(flavor = "multi_thread")]
+async fn so_does_one_that_knows_the_configuration_of_pods_alone() {
+    let can = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "true"])
+        .status();
+    if !can.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let text = example();
+    let inside = text.replace("env: {KUBECONFIG: \"{kubeconfig}\"}", "inCluster: true");
+    assert_ne!(inside, text);
+    assert_eq!(
+        failure(&manifest(&inside), "driver/story/second-node").await,
+        None
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_driver_that_is_told_something_else_fails_where_that_is_decided() {
+    let text = example();
+    let wrong = text.replace("capacity: {available}", "capacity: 1 # not {available}");
+    assert_ne!(wrong, text);
+    let manifest = manifest(&wrong);
+    let failure = failure(&manifest, "story/volumes/limit/one-byte-more")
+        .await
+        .unwrap();
+    assert!(failure.contains("is as wanted"), "{failure}");
+}
+
+#[test]
+fn what_it_cannot_stand_in_for_is_said() {
+    let with_maximum = manifest(&example());
+    let without = manifest(&example().replace("largest: {maximum}", "other: 0"));
+    let without_volumes = manifest(&example().replace("    ports:", "    volumes: false\n    ports:"));
+    let why = |manifest: &Manifest, case: &str| manifest.skips(&plan(&case_files(), case).unwrap().unwrap());
+    for (manifest, case, words) in [
+        (
+            &without,
+            "story/volumes/limit/one-byte-more",
+            "no `backend` of the manifest has {maximum}",
+        ),
+        (&without_volumes, "driver/volumes/books", "it makes volumes"),
+        (
+            &with_maximum,
+            "publisher/objects/shape",
+            "it speaks of `disk.example.com` by name",
+        ),
+        (
+            &with_maximum,
+            "publisher/topology/granularity",
+            "it chooses the driver's `topologyKeys`",
+        ),
+        (
+            &with_maximum,
+            "scheduler/filter/limit/exactly",
+            "it has no driver",
+        ),
+    ] {
+        let why = why(manifest, case).unwrap();
+        assert!(why.contains(words), "{case}: {why}");
+    }
+    let all = plans(&case_files()).unwrap();
+    let own = all
+        .iter()
+        .filter(|plan| with_maximum.skips(plan).is_none())
+        .count();
+    assert!(own > 200, "only {own} cases are for it");
+}
+
+#[test]
+fn what_is_wrong_with_its_objects_is_said_with_its_place() {
+    for (from, to, words) in [
+        (
+            "file: volume-pools.yaml",
+            "file: elsewhere.yaml",
+            "elsewhere.yaml can't be read",
+        ),
+        (
+            "metadata: {name: \"{node}\"}",
+            "metadata: {}",
+            "document 1 has no metadata.name",
+        ),
+        (
+            "{available}",
+            "{bytes}",
+            "unknown placeholder `{bytes}`; write one of node, available, maximum",
+        ),
+        (
+            "capacity: {available}",
+            "capacity: 5",
+            "nothing in it is `{available}`",
+        ),
+    ] {
+        let text = example().replace("# - file", "- file").replace(from, to);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("volume-pools.yaml"), "").unwrap();
+        let error = Manifest::parse(&folder.path().join("sut.yaml"), &text)
+            .unwrap_err()
+            .to_string();
+        let place = error.split("sut.yaml:").nth(1).unwrap_or_default();
+        let is_placed = place.starts_with(|first: char| first.is_ascii_digit());
+        assert!(error.contains(words) && is_placed, "{to}: {error}");
+    }
+}
