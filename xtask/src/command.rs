@@ -87,8 +87,8 @@ enum Command {
     },
     /// Print the manual page of this program, or of a command
     Man {
-        /// The command
-        command: Option<String>,
+        /// The command, such as `e2e` or `report merge`
+        command: Vec<String>,
     },
     /// Join, render or describe the reports of runs
     #[command(subcommand)]
@@ -173,6 +173,6 @@ fn obey(command: Command) -> Exit {
         Command::Init(args) => init::run(&args),
         Command::Doctor => doctor::run(),
         Command::Completions { shell } => manual::completions(shell, described()),
-        Command::Man { command: name } => manual::page(name.as_deref(), described()),
+        Command::Man { command: words } => manual::page(&words, described()),
     }
 }

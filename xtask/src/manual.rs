@@ -17,23 +17,28 @@ pub(crate) fn completions(shell: Shell, mut command: Command) -> Exit {
     Exit::Passed
 }
 
-/// Prints the manual page of the program, or of one of its commands.
-pub(crate) fn page(name: Option<&str>, command: Command) -> Exit {
+/// Prints the manual page of the program, or of the command of these words.
+pub(crate) fn page(words: &[String], command: Command) -> Exit {
     let mut command = command.bin_name(NAME);
     command.build();
-    let page = match name {
-        None => command,
-        Some(name) => match command.find_subcommand(name) {
-            Some(found) => found.clone(),
-            None => {
-                eprintln!("error: `{name}` is no command; `{NAME} --help` lists them");
-                return Exit::Usage;
-            }
-        },
-    };
-    let title = name.map_or_else(|| NAME.to_owned(), |name| format!("{NAME}-{name}"));
+    let mut page = &command;
+    for word in words {
+        let Some(found) = page.find_subcommand(word) else {
+            let above = page.get_bin_name().unwrap_or(NAME);
+            eprintln!("error: `{word}` is no command; `{above} --help` lists them");
+            return Exit::Usage;
+        };
+        page = found;
+    }
+    let title: Vec<&str> = [NAME]
+        .into_iter()
+        .chain(words.iter().map(String::as_str))
+        .collect();
     let mut text = Vec::new();
-    if let Err(error) = clap_mangen::Man::new(page).title(title).render(&mut text) {
+    if let Err(error) = clap_mangen::Man::new(page.clone())
+        .title(title.join("-"))
+        .render(&mut text)
+    {
         eprintln!("error: the page can't be written: {error}");
         return Exit::Environment;
     }

@@ -71,8 +71,15 @@ fn every_command_has_a_manual_page() {
         page.contains(".TH csi-capacity-conformance 1") && page.contains("accept"),
         "{page}"
     );
+    let (page, _) = ended(0, &["man", "report", "merge"]);
+    assert!(page.contains(".TH csi-capacity-report-merge 1"), "{page}");
     let (_, error) = ended(2, &["man", "nothing"]);
     assert!(error.contains("`nothing` is no command"), "{error}");
+    let (_, error) = ended(2, &["man", "report", "nothing"]);
+    assert!(
+        error.contains("`nothing` is no command; `csi-capacity report --help`"),
+        "{error}"
+    );
 }
 
 #[test]
