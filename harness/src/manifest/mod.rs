@@ -107,6 +107,12 @@ impl DriverUnderTest {
                 return Some("it has a filesystem or devices, and the manifest says how a driver is told {available} and {maximum} alone (`backend`)".to_owned());
             }
         }
+        if plan.asks_once_for_new_storage() {
+            return Some(
+                "its publisher asks once for storage that comes later, and the driver may hear of that later still"
+                    .to_owned(),
+            );
+        }
         if plan.has_largest() && !self.objects.takes_maximum() {
             return Some(
                 "it sets the largest volume, and no `backend` of the manifest has {maximum}".to_owned(),

@@ -215,6 +215,12 @@ impl Plan {
         !self.driver.pools.is_empty() || actions(self).any(|action| matches!(action, Action::Pool(..)))
     }
 
+    /// Whether its publisher asks once for storage that comes later: a driver that hears of storage by a watch may not know it by then.
+    pub fn asks_once_for_new_storage(&self) -> bool {
+        let comes = |action: &Action| matches!(action, Action::Pool(..) | Action::DriverUp(..));
+        plays(self, Role::Publisher) && !self.publisher.polls && actions(self).any(comes)
+    }
+
     /// All the storage that it speaks of.
     pub fn storage(&self) -> impl Iterator<Item = &Storage> {
         let later = actions(self).filter_map(|action| match action {
