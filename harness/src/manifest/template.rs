@@ -104,8 +104,13 @@ fn check(name: &str, known: &[&str]) -> Result<(), String> {
     if known.contains(&name) {
         return Ok(());
     }
+    // Names with a dot are those of the role's own lists.
+    let declared = match name.split_once('.') {
+        Some((list @ ("files" | "ports"), entry)) => format!("add `{entry}` to the role's `{list}`, or "),
+        _ => String::new(),
+    };
     Err(format!(
-        "unknown placeholder `{{{name}}}`; write one of {}",
+        "unknown placeholder `{{{name}}}`; {declared}write one of {}",
         known.join(", ")
     ))
 }
@@ -132,6 +137,12 @@ mod tests {
         );
         assert!(Template::parse("{value}", &[], false).is_err());
         assert!(Template::parse("{value}", &[], true).is_ok());
-        assert!(Template::parse("{files.other}", &["files.one".to_owned()], false).is_err());
+        let error = Template::parse("{ports.web}", &["files.one".to_owned()], false).unwrap_err();
+        assert!(
+            error.starts_with(
+                "unknown placeholder `{ports.web}`; add `web` to the role's `ports`, or write one of "
+            ),
+            "{error}"
+        );
     }
 }
