@@ -17,6 +17,7 @@ mod select;
 pub mod selftest;
 mod session;
 mod shell;
+mod spread;
 pub mod sweep;
 mod traceability;
 mod turns;

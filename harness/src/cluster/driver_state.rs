@@ -1,5 +1,6 @@
 //! The objects in which a driver under test keeps its state: made before it starts, and changed where a case changes the storage.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -104,8 +105,8 @@ impl Cluster {
     }
 
     /// An object with what the driver is to find in it from its first moment: nobody must ask about a node between two writes.
-    pub(super) fn with_storage(&self, object: &Value) -> Result<Value, String> {
-        let mut object = object.clone();
+    pub(super) fn with_storage<'o>(&self, object: &'o Value) -> Result<Cow<'o, Value>, String> {
+        let mut object = Cow::Borrowed(object);
         let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
             return Ok(object);
         };
@@ -113,9 +114,10 @@ impl Cluster {
         let Some(figures) = state.storage.get(name) else {
             return Ok(object);
         };
-        for change in state.objects.storage(name, *figures)? {
+        let changes = state.objects.storage(name, *figures)?;
+        for change in changes {
             if change.at == at && change.subresource.is_none() {
-                merge(&mut object, &change.patch);
+                merge(object.to_mut(), &change.patch);
             }
         }
         Ok(object)

@@ -39,9 +39,8 @@ impl Seen<'_> {
         self.facts.iter().any(|fact| is_meant(&fact.what))
     }
 
-    /// Names of systems under test begin with their role.
     fn is_mine(&self, client: &str) -> bool {
-        client.starts_with(self.role.as_str())
+        Role::of_client(client) == Some(self.role)
     }
 
     fn is_request(&self, rule: &RequestRule, what: &What) -> bool {

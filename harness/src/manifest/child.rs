@@ -105,7 +105,7 @@ pub(super) async fn run(
     children.push(Running::start(command, &program.path, &log)?);
     let first = select_all(children.iter_mut().map(|running| Box::pin(running.child.wait())));
     let ended = tokio::select! {
-        (ended, which, _) = first => Some((ended?, which)),
+        (ended, ..) = first => Some(ended?),
         () = stop.cancelled() => None,
     };
     // The last one first: it may need those beside it until it has ended.
@@ -118,7 +118,7 @@ pub(super) async fn run(
     log.finish();
     match ended {
         None => Ok(()),
-        Some((status, _)) => Err(ProgramEnded {
+        Some(status) => Err(ProgramEnded {
             status,
             last_words: last_words(&log),
         }

@@ -20,12 +20,12 @@ use harness::judge::{Finding, Verdict};
 use harness::plan::Plan;
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError, run};
-use tokio::task::JoinSet;
 
 use crate::defects::Defect;
 use crate::said::Said;
 use crate::select::Shard;
 use crate::session::explain_failure;
+use crate::spread::spread;
 use reach::{Healthy, Seen};
 use scope::is_named;
 
@@ -187,15 +187,12 @@ impl Selftest {
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
         let plans: BTreeSet<usize> = pairs.iter().map(|(_, plan)| *plan).collect();
-        let look = |selftest: Arc<Self>, plan| {
-            let observe = observe.clone();
+        let look = |plan| {
+            let (selftest, observe) = (self.clone(), observe.clone());
             async move { (plan, selftest.look(&*observe, plan).await) }
         };
-        let seen: BTreeMap<usize, Healthy> = self
-            .spread(plans, self.jobs, look, |_| {})
-            .await
-            .into_iter()
-            .collect();
+        let seen = spread(self.jobs, plans, look, |_| {}).await;
+        let seen: BTreeMap<usize, Healthy> = seen.into_iter().collect();
         let mut known = Vec::new();
         pairs.retain(|(defect, plan)| {
             let healthy = &seen[plan];
@@ -238,42 +235,11 @@ impl Selftest {
         jobs: usize,
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
-        let hold = |selftest: Arc<Self>, pair| async move { selftest.hold(pair).await };
-        self.spread(pairs, jobs, hold, each).await
-    }
-
-    /// Does so much work at the same time; `each` hears of what it came to.
-    async fn spread<I, T, F>(
-        self: &Arc<Self>,
-        items: impl IntoIterator<Item = I>,
-        jobs: usize,
-        work: impl Fn(Arc<Self>, I) -> F,
-        mut each: impl FnMut(&T),
-    ) -> Vec<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
-        let mut waiting = items.into_iter();
-        let mut tasks = JoinSet::new();
-        for item in waiting.by_ref().take(jobs.max(1)) {
-            tasks.spawn(work(self.clone(), item));
-        }
-        let mut done = Vec::new();
-        while let Some(joined) = tasks.join_next().await {
-            if let Some(item) = waiting.next() {
-                tasks.spawn(work(self.clone(), item));
-            }
-            match joined {
-                Ok(result) => {
-                    each(&result);
-                    done.push(result);
-                }
-                // Ours, not a system's: those panic inside tasks of their own.
-                Err(error) => std::panic::resume_unwind(error.into_panic()),
-            }
-        }
-        done
+        let hold = |pair| {
+            let selftest = self.clone();
+            async move { selftest.hold(pair).await }
+        };
+        spread(jobs, pairs, hold, each).await
     }
 
     async fn hold(&self, (defect, plan): Pair) -> Trial {

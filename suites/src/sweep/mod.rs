@@ -25,13 +25,12 @@ use harness::scenario::{Role, Scenario, ScenarioError};
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use crate::generated;
 use crate::known::{Knowledge, look_up};
 use crate::said::Said;
 use crate::session::explain_failure;
+use crate::spread::spread;
 pub use case::Document;
 pub use fault::{FAULTS, Fault};
 pub use page::page;
@@ -180,28 +179,20 @@ impl Sweep {
 
     /// Runs the cells, and hands them to `each` as they end.
     pub async fn run(&self, cells: Vec<Cell>, mut each: impl FnMut(&Cell, &Held)) -> Vec<(Cell, Held)> {
-        let turns = Arc::new(Semaphore::new(self.jobs.max(1)));
-        let mut tasks = JoinSet::new();
-        for (number, cell) in cells.into_iter().enumerate() {
-            let (sweep, turns) = (self.clone(), Arc::clone(&turns));
-            tasks.spawn(async move {
-                // The semaphore is never closed, and a missing permit would only mean more at once.
-                let _turn = turns.acquire_owned().await.ok();
+        let hold = |(number, cell): (usize, Cell)| {
+            let sweep = self.clone();
+            async move {
                 let held = sweep.hold(&cell).await;
                 (number, cell, held)
-            });
-        }
-        let mut ended = Vec::new();
-        while let Some(joined) = tasks.join_next().await {
-            match joined {
-                Ok((number, cell, held)) => {
-                    each(&cell, &held);
-                    ended.push((number, cell, held));
-                }
-                // Ours, not a system's: those panic inside tasks of their own.
-                Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
-        }
+        };
+        let mut ended = spread(
+            self.jobs,
+            cells.into_iter().enumerate(),
+            hold,
+            |(_, cell, held)| each(cell, held),
+        )
+        .await;
         ended.sort_by_key(|(number, ..)| *number);
         ended.into_iter().map(|(_, cell, held)| (cell, held)).collect()
     }
