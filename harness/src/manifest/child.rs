@@ -26,13 +26,11 @@ use crate::scenario::Role;
 use crate::settings::{Value, of_role};
 use crate::system::{Access, BoxError, ProgramEnded};
 
-/// How to start a program.
+/// How to start a program, and what it is told besides.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) role: Role,
-    pub(super) path: PathBuf,
-    pub(super) arguments: Vec<Template>,
-    pub(super) env: BTreeMap<String, Template>,
+    pub(super) start: Start,
     pub(super) files: BTreeMap<String, Template>,
     /// Setting → value → arguments.
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
@@ -46,12 +44,18 @@ pub(super) struct Program {
     pub(super) in_cluster: bool,
 }
 
-/// How to start a process that runs beside a program.
+/// What is executed, and with what.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct Start {
     pub(super) path: PathBuf,
     pub(super) arguments: Vec<Template>,
     pub(super) env: BTreeMap<String, Template>,
+}
+
+/// A process that runs beside a program.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) start: Start,
     /// The address or the path at which it listens when it is up; none: it is not waited for.
     pub(super) listens: Option<Template>,
 }
@@ -92,17 +96,17 @@ pub(super) async fn run(
     let log = Arc::new(ProcessLog::open(path, access.log.clone())?);
     let mut children = Vec::new();
     for process in &program.beside {
-        let arguments = process.arguments.iter().map(|text| text.fill(&values)).collect();
-        let command = program.command(&process.path, arguments, &process.env, &values);
-        let mut running = Running::start(command, &process.path, &log)?;
+        let start = &process.start;
+        let command = program.command(start, start.filled(&values), &values);
+        let mut running = Running::start(command, &start.path, &log)?;
         if let Some(place) = &process.listens {
             running.listens_at(&place.fill(&values)).await;
         }
         children.push(running);
     }
     let arguments = program.arguments(&access, &values)?;
-    let command = program.command(&program.path, arguments, &program.env, &values);
-    children.push(Running::start(command, &program.path, &log)?);
+    let command = program.command(&program.start, arguments, &values);
+    children.push(Running::start(command, &program.start.path, &log)?);
     let first = select_all(children.iter_mut().map(|running| Box::pin(running.child.wait())));
     let ended = tokio::select! {
         (ended, ..) = first => Some(ended?),
@@ -213,19 +217,19 @@ fn last_words(log: &ProcessLog) -> LastWords {
     }
 }
 
+impl Start {
+    fn filled(&self, values: &BTreeMap<String, String>) -> Vec<String> {
+        self.arguments.iter().map(|text| text.fill(values)).collect()
+    }
+}
+
 impl Program {
     /// One of its processes, not started yet.
-    fn command(
-        &self,
-        path: &Path,
-        arguments: Vec<String>,
-        env: &BTreeMap<String, Template>,
-        values: &BTreeMap<String, String>,
-    ) -> Command {
+    fn command(&self, start: &Start, arguments: Vec<String>, values: &BTreeMap<String, String>) -> Command {
         let text = |name: &str| values.get(name).map_or("", String::as_str);
         let mut command = match self.in_cluster {
-            true => pod_folder::command(path, text("service_account")),
-            false => Command::new(path),
+            true => pod_folder::command(&start.path, text("service_account")),
+            false => Command::new(&start.path),
         };
         command
             .args(arguments)
@@ -242,7 +246,7 @@ impl Program {
                 .env("KUBERNETES_SERVICE_HOST", text("api_host"))
                 .env("KUBERNETES_SERVICE_PORT", text("api_port"));
         }
-        command.envs(env.iter().map(|(name, text)| (name, text.fill(values))));
+        command.envs(start.env.iter().map(|(name, text)| (name, text.fill(values))));
         command
     }
 
@@ -303,7 +307,7 @@ impl Program {
     }
 
     fn arguments(&self, access: &Access, values: &BTreeMap<String, String>) -> Result<Vec<String>, BoxError> {
-        let mut arguments: Vec<String> = self.arguments.iter().map(|text| text.fill(values)).collect();
+        let mut arguments = self.start.filled(values);
         if let (Some(metrics), Some(address)) = (&self.metrics, &access.metrics_address) {
             let mut values = values.clone();
             let port = address.rsplit(':').next().unwrap_or_default();

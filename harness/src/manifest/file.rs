@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_saphyr::Location;
 
-use super::child::{Metrics, Process, Program};
+use super::child::{Metrics, Process, Program, Start};
 use super::known::{KnownFailure, KnownFile};
 use super::objects::{ChangeFile, Objects, ObjectsFile};
 use super::template::Template;
@@ -151,7 +151,7 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
         if spec.value.socket.is_some() {
             continue;
         }
-        let program = reader.program(*role, &spec.value)?;
+        let program = reader.program(*role, spec)?;
         for setting in of_role(*role) {
             let claimed = file
                 .features
@@ -283,16 +283,15 @@ impl Reader<'_> {
         }))
     }
 
-    fn program(&self, role: Role, file: &RoleFile) -> Result<Program, ManifestError> {
+    fn program(&self, role: Role, spec: &Spanned<RoleFile>) -> Result<Program, ManifestError> {
+        let file = &spec.value;
         let known: Vec<&str> = of_role(role).map(|setting| setting.name).collect();
         let names = names(file, &known);
         let template = |text: &Spanned<String>, with_value: bool| {
             Template::parse(&text.value, &names, with_value).map_err(|message| self.error(text, message))
         };
-        let Some((program, arguments)) = file.argv.split_first() else {
-            let message = format!("the {} has an empty `argv`; name its program", role.as_str());
-            return Err(ScenarioError::whole(self.path, message).into());
-        };
+        let plain = |text: &Spanned<String>| template(text, false);
+        let start = self.start(role, spec.defined, (&file.argv, &file.env), &plain)?;
         let mut settings = BTreeMap::new();
         for (name, values) in &file.settings {
             if !known.contains(&name.as_str()) {
@@ -310,42 +309,20 @@ impl Reader<'_> {
             let by_value = values.value.iter().map(arguments);
             settings.insert(name.clone(), by_value.collect::<Result<_, _>>()?);
         }
-        let mut beside = Vec::new();
-        for process in &file.processes {
-            let process = &process.value;
-            let Some((program, arguments)) = process.argv.split_first() else {
-                let message = format!(
-                    "`processes` of the {} has an empty `argv`; name its program",
-                    role.as_str()
-                );
-                return Err(ScenarioError::whole(self.path, message).into());
-            };
-            beside.push(Process {
-                path: self.executable(role, &program.value)?,
-                arguments: arguments
-                    .iter()
-                    .map(|text| template(text, false))
-                    .collect::<Result<_, _>>()?,
-                env: named(&process.env, |text| template(text, false))?,
-                listens: process
-                    .listens
-                    .as_ref()
-                    .map(|text| template(text, false))
-                    .transpose()?,
-            });
-        }
+        let beside = file.processes.iter().map(|spec| {
+            let process = &spec.value;
+            Ok::<_, ManifestError>(Process {
+                start: self.start(role, spec.defined, (&process.argv, &process.env), &plain)?,
+                listens: process.listens.as_ref().map(plain).transpose()?,
+            })
+        });
         Ok(Program {
             role,
-            beside,
+            start,
+            beside: beside.collect::<Result<_, _>>()?,
             ports: file.ports.clone(),
             in_cluster: file.in_cluster,
-            path: self.executable(role, &program.value)?,
-            arguments: arguments
-                .iter()
-                .map(|text| template(text, false))
-                .collect::<Result<_, _>>()?,
-            env: named(&file.env, |text| template(text, false))?,
-            files: named(&file.files, |text| template(text, false))?,
+            files: named(&file.files, plain)?,
             settings,
             metrics: file
                 .metrics
@@ -356,6 +333,24 @@ impl Reader<'_> {
                 .grace
                 .as_ref()
                 .map_or(Ok(GRACE), |text| self.duration(text))?,
+        })
+    }
+
+    fn start(
+        &self,
+        role: Role,
+        place: Location,
+        (argv, env): (&[Spanned<String>], &BTreeMap<String, Spanned<String>>),
+        template: &dyn Fn(&Spanned<String>) -> Result<Template, ScenarioError>,
+    ) -> Result<Start, ManifestError> {
+        let Some((program, arguments)) = argv.split_first() else {
+            let message = format!("`argv` of the {} is empty; name its program", role.as_str());
+            return Err(ScenarioError::at(&self.source, self.text, place, message).into());
+        };
+        Ok(Start {
+            path: self.executable(role, &program.value)?,
+            arguments: arguments.iter().map(template).collect::<Result<_, _>>()?,
+            env: named(env, template)?,
         })
     }
 

@@ -219,7 +219,7 @@ fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
         ),
         (
             "name: x\nfeatures: []\nroles: {publisher: {argv: []}}\n",
-            "empty `argv`",
+            ":3:20: `argv` of the publisher is empty",
         ),
         (
             "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\", \"{nodes}\"]}}\n",
