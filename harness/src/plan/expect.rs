@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Bound;
 use super::bound;
 use super::group_resource::GroupResource;
-use super::pattern::{Pattern, pattern};
+use super::pattern::{OfDriver, Pattern, pattern};
 use crate::exposition::Series;
 use crate::scenario::{
     Amounts, AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role,
@@ -200,10 +200,10 @@ const GRACE: Bound = Bound::Time(Duration::from_secs(10));
 pub(super) fn expect(
     spec: &ExpectSpec,
     line: u64,
-    segments: &Segments,
+    driver: OfDriver<'_>,
     polls: bool,
 ) -> Result<Expect, String> {
-    let predicate = predicate(spec, segments)?;
+    let predicate = predicate(spec, driver)?;
     if spec.why.trim().is_empty() {
         return Err("`why` is empty; say why it must be so, for whoever reads the failure".to_owned());
     }
@@ -254,9 +254,11 @@ pub(super) fn specification(line: u64, grace: bool) -> Expect {
     }
 }
 
-fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String> {
+fn predicate(spec: &ExpectSpec, driver: OfDriver<'_>) -> Result<Predicate, String> {
     let candidates = [
-        spec.capacities.as_ref().map(|rows| capacities(rows, segments)),
+        spec.capacities
+            .as_ref()
+            .map(|rows| capacities(rows, driver.segments)),
         spec.placement
             .as_ref()
             .map(|pods| Ok(Predicate::Placement(places(pods)))),
@@ -271,12 +273,12 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         spec.served.as_ref().map(served),
         spec.metrics.as_ref().map(metrics),
         spec.ends.clone().map(|roles| Ok(Predicate::Ends(roles))),
-        spec.never.as_ref().map(|of| never(of, segments)),
-        spec.count.as_ref().map(|of| count(of, segments)),
+        spec.never.as_ref().map(|of| never(of, driver)),
+        spec.count.as_ref().map(|of| count(of, driver)),
         spec.order.as_ref().map(|list| {
             Ok(Predicate::Order(
                 list.iter()
-                    .map(|of| pattern(of, segments))
+                    .map(|of| pattern(of, driver))
                     .collect::<Result<_, _>>()?,
             ))
         }),
@@ -360,23 +362,23 @@ fn metrics(spec: &BTreeMap<Speaker, BTreeMap<String, Short<Amounts>>>) -> Result
     Ok(Predicate::Metrics(list))
 }
 
-fn never(spec: &PatternSpec, segments: &Segments) -> Result<Predicate, String> {
+fn never(spec: &PatternSpec, driver: OfDriver<'_>) -> Result<Predicate, String> {
     let after = spec
         .after
         .as_deref()
-        .map(|after| pattern(after, segments))
+        .map(|after| pattern(after, driver))
         .transpose()?;
     let of = PatternSpec {
         after: None,
         ..spec.clone()
     };
     Ok(Predicate::Never {
-        of: pattern(&of, segments)?,
+        of: pattern(&of, driver)?,
         after: after.map(Box::new),
     })
 }
 
-fn count(spec: &CountSpec, segments: &Segments) -> Result<Predicate, String> {
+fn count(spec: &CountSpec, driver: OfDriver<'_>) -> Result<Predicate, String> {
     if spec.min == 0 && spec.max.is_none() {
         return Err("`count` needs `min` or `max`; without them it can't fail".to_owned());
     }
@@ -389,7 +391,7 @@ fn count(spec: &CountSpec, segments: &Segments) -> Result<Predicate, String> {
         }
     }
     Ok(Predicate::Count(Count {
-        of: pattern(&spec.of, segments)?,
+        of: pattern(&spec.of, driver)?,
         min: spec.min,
         max: spec.max,
         per_refresh: spec.per_refresh.unwrap_or_default(),

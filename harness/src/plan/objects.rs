@@ -86,7 +86,7 @@ pub(crate) fn csi_driver(name: &str, storage_capacity: Option<bool>) -> Value {
 }
 
 /// A storage class.
-pub(crate) fn storage_class(spec: &ClassSpec, driver: &str) -> Value {
+pub(crate) fn storage_class(spec: &ClassSpec, parameters: &BTreeMap<String, String>, driver: &str) -> Value {
     let mode = match spec.binding {
         Binding::WaitForFirstConsumer => "WaitForFirstConsumer",
         Binding::Immediate => "Immediate",
@@ -95,7 +95,7 @@ pub(crate) fn storage_class(spec: &ClassSpec, driver: &str) -> Value {
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
         "metadata": {"name": spec.name},
         "provisioner": spec.provisioner.as_deref().unwrap_or(driver),
-        "parameters": spec.parameters,
+        "parameters": parameters,
         "volumeBindingMode": mode,
     });
     if !spec.allowed_topologies.is_empty() {

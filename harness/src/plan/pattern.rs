@@ -85,8 +85,16 @@ pub struct CallPattern {
     pub placed: Option<String>,
 }
 
+/// What texts of expectations stand for, with the driver of the run.
+#[derive(Clone, Copy)]
+pub(super) struct OfDriver<'a> {
+    pub(super) segments: &'a Segments,
+    /// What every class has besides its own parameters.
+    pub(super) parameters: &'a BTreeMap<String, String>,
+}
+
 /// Resolves one kind of fact.
-pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
+pub(super) fn pattern(spec: &PatternSpec, driver: OfDriver<'_>) -> Result<Pattern, String> {
     if spec.after.is_some() {
         return Err("`after` belongs to `never`; remove it here".to_owned());
     }
@@ -115,7 +123,7 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
             }
         }
         (None, None, Some(method), None, None, None, None) => {
-            PatternKind::Call(Box::new(call(spec, method, segments)?))
+            PatternKind::Call(Box::new(call(spec, method, driver)?))
         }
         (None, None, None, Some(text), None, None, None) => PatternKind::Fault(text.clone()),
         (None, None, None, None, Some(text), None, None) => {
@@ -164,21 +172,25 @@ fn extender(verb: &str, code: Option<&str>) -> Result<PatternKind, String> {
     Ok(PatternKind::Extender { verb, ok })
 }
 
-fn call(spec: &PatternSpec, method: &str, segments: &Segments) -> Result<CallPattern, String> {
+fn call(spec: &PatternSpec, method: &str, driver: OfDriver<'_>) -> Result<CallPattern, String> {
     if method != "*" {
         vocabulary::method(method)?;
     }
     spec.code.as_deref().map(vocabulary::code).transpose()?;
     let segment = |text: &Option<String>| {
         let text = text.as_deref();
-        text.map(|text| segments.parse(text).map(|it| segments.format(&it)))
+        text.map(|text| driver.segments.parse(text).map(|it| driver.segments.format(&it)))
             .transpose()
+    };
+    let with_needed = |own: &BTreeMap<String, String>| {
+        let needed = driver.parameters.clone().into_iter();
+        own.clone().into_iter().chain(needed).collect()
     };
     Ok(CallPattern {
         method: method.to_owned(),
         segment: segment(&spec.segment)?,
         code: spec.code.clone(),
-        parameters: spec.parameters.clone(),
+        parameters: spec.parameters.as_ref().map(with_needed),
         required: spec.required.as_ref().map(Size::bytes),
         minimum: spec.minimum.as_ref().map(Size::bytes),
         capabilities: spec.capabilities.clone(),

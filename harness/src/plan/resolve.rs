@@ -53,6 +53,9 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         places: Places::of(scenario, &segments),
         segments,
         classes: BTreeMap::new(),
+        needed_parameters: external
+            .map(|external| external.parameters.clone())
+            .unwrap_or_default(),
         nodes: BTreeMap::new(),
         by_hand: 0,
         faults: BTreeSet::new(),

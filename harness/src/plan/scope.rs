@@ -20,6 +20,8 @@ pub(super) struct Scope<'s> {
     pub(super) segments: Segments,
     /// Parameters of every class seen so far.
     pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,
+    /// What the driver under test needs in every class besides.
+    pub(super) needed_parameters: BTreeMap<String, String>,
     /// Labels of every node seen so far.
     pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
     /// Number of objects created by hand so far, for their names.
@@ -61,8 +63,11 @@ impl Scope<'_> {
     }
 
     pub(super) fn class(&mut self, spec: &ClassSpec) -> Value {
-        self.classes.insert(spec.name.clone(), spec.parameters.clone());
-        objects::storage_class(spec, self.driver())
+        let mut parameters = spec.parameters.clone();
+        parameters.extend(self.needed_parameters.clone());
+        let class = objects::storage_class(spec, &parameters, self.driver());
+        self.classes.insert(spec.name.clone(), parameters);
+        class
     }
 
     pub(super) fn capacity(&mut self, spec: &CapacitySpec) -> Result<Value, String> {

@@ -1,5 +1,6 @@
 //! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
 
+use super::pattern::OfDriver;
 use super::scope::Scope;
 use super::vocabulary::names;
 use super::{Action, Expect, GroupResource, Place, Predicate, Step, csi_call, expect};
@@ -39,7 +40,11 @@ impl Scope<'_> {
             expectations.push(expect::specification(spec.defined.line(), self.is_unregistered));
         }
         for item in spec.value.expect.list() {
-            let resolved = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
+            let driver = OfDriver {
+                segments: &self.segments,
+                parameters: &self.needed_parameters,
+            };
+            let resolved = expect::expect(&item.value, item.defined.line(), driver, polls)
                 .and_then(|resolved| self.check(resolved, &actions))
                 .map_err(|message| scenario.error(item.defined, message))?;
             expectations.push(resolved);

@@ -85,9 +85,6 @@ impl ExternalDriver {
             cluster.backend.clear();
         }
         cluster.mode = self.mode.unwrap_or(cluster.mode);
-        for class in &mut cluster.classes {
-            class.0.parameters.extend(self.parameters.clone());
-        }
     }
 }
 

@@ -84,6 +84,25 @@ async fn it_passes_cases_about_drivers_and_cases_about_storage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn classes_and_expected_calls_have_the_parameters_that_it_needs() {
+    let text = example();
+    let keys = "topologyKeys: [topology.pools.example.org/node]";
+    let with_parameters = text.replace(keys, &format!("{keys}, parameters: {{tier: gold}}"));
+    assert_ne!(with_parameters, text);
+    let manifest = manifest(&with_parameters);
+    for case in ["publisher/class/alike", "publisher/class/sidecar-parameters"] {
+        assert_eq!(failure(&manifest, case).await, None, "{case}");
+    }
+    let later = plan(&case_files(), "publisher/class/lifecycle/central")
+        .unwrap()
+        .unwrap();
+    let later = manifest.adapt(&later).unwrap();
+    for class in ["fast", "slow"] {
+        assert_eq!(later.class_parameters[class]["tier"], "gold", "{class}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_ends_with_the_process_beside_it() {
     let text = example();
     let without = text.replace("permit, --at, \"127.0.0.1:{ports.permit}\"", "permit");
