@@ -35,7 +35,7 @@ enum OneOrMore {
 }
 
 /// What joins the values of a row in its name.
-const JOIN: char = '+';
+pub(super) const JOIN: char = '+';
 
 impl Axes {
     /// The rows of a covering array, filled into the text of the file.
@@ -213,7 +213,7 @@ impl OneOrMore {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::parse::{parse, parse_at, parse_row};
+    use super::super::parse::{parse, parse_at, parse_one, parse_row};
     use super::*;
 
     const FILE: &str = "id: a/b
@@ -245,6 +245,15 @@ steps: [{id: s, expect: specification}]
         let triples: BTreeSet<String> = ids(Strength::Triples).into_iter().collect();
         assert_eq!(triples.len(), 6, "{triples:?}");
         assert!(triples.is_superset(&pairs.into_iter().collect()));
+    }
+
+    /// The folder of a run keeps it, and has it judged again.
+    #[test]
+    fn the_text_of_a_row_is_a_case_of_its_own() {
+        let row = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("it is a case");
+        let row = row.expect("there is such a row");
+        let again = parse_one("scenario.yaml", &row.text).expect("it is a case");
+        assert_eq!((again.id, again.text), (row.id, row.text));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::axes::Axes;
+use super::axes::{Axes, JOIN};
 use super::cover::Strength;
 use super::coverage::PairCoverage;
 use super::error::plain_words;
@@ -127,7 +127,7 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
         Some(row) => format!("{}/{row}", file.id.value),
         None => file.id.value.clone(),
     };
-    if !is_id(&file.id.value) {
+    if !is_id(&file.id.value) && !is_row_id(&file.id.value) {
         let message = format!(
             "id `{}` must be lower-case words joined by / and -",
             file.id.value
@@ -165,6 +165,16 @@ pub(super) fn is_id(id: &str) -> bool {
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };
     id.split('/').all(word)
+}
+
+/// Whether that is the id of a row of axes, as it stands in the text of the row alone: its last part joins the names of values.
+fn is_row_id(id: &str) -> bool {
+    let is_name = |name: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+        !name.is_empty() && name.bytes().all(plain)
+    };
+    id.rsplit_once('/')
+        .is_some_and(|(file, row)| is_id(file) && row.contains(JOIN) && row.split(JOIN).all(is_name))
 }
 
 pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
