@@ -59,7 +59,10 @@ impl Monitor {
         match event {
             Event::Changed(change) => {
                 match &change {
-                    Change::Object(key, object) => self.accept(key.clone(), object.clone()),
+                    Change::Object(key, object) => {
+                        self.accept(key.clone(), object.clone());
+                        self.withdrawn.excused();
+                    }
                     Change::Publisher(instance, _) => {
                         self.accept_all(instance);
                         self.ledger.restarted(instance);

@@ -37,7 +37,7 @@ impl Monitor {
         });
         match answer.filter(|figures| figures.is_sound()) {
             Some(figures) => self.told.add(driver, parameters, segment, figures),
-            None => self.withdrawn.untold(),
+            None => self.withdrawn.excused(),
         }
         violation.into_iter().collect()
     }
@@ -50,6 +50,10 @@ impl Monitor {
         segment: &Segment,
         parameters: &Parameters,
     ) -> Option<&'static str> {
+        if !self.world.publishers.contains_key(instance) {
+            // It was under way when its publisher ended: nobody is there any more who could ask.
+            return None;
+        }
         let any = |is_so: &dyn Fn(&World) -> bool| self.lately.any(&self.world, &ASPECTS, is_so);
         let is_of_class = |world: &World| {
             let mut classes = world.classes.values();

@@ -58,8 +58,9 @@ impl Withdrawn {
         self.reasons += u32::from(!follows);
     }
 
-    /// The driver has told no figure, for which an object may go.
-    pub(super) fn untold(&mut self) {
+    /// The driver has told no figure, for which an object may go, or somebody else has changed an object: the one that was kept of two may
+    /// be gone.
+    pub(super) fn excused(&mut self) {
         self.reasons += 1;
     }
 }

@@ -308,6 +308,30 @@ fn one_of_two_may_be_deleted_and_no_publisher_deletes_anything_because_it_ends()
 }
 
 #[test]
+fn one_of_two_may_come_back_when_somebody_has_deleted_the_other() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    world.objects.insert(key("twin"), object("n1", "10Gi"));
+    let asked = asked(at("n1"), Some(10 * GI));
+    let again = wrote(&key("again"), Some(object("n1", "10Gi")));
+    let deleted = Event::Wrote {
+        by: Author::Other,
+        key: key("twin"),
+        object: None,
+    };
+    let history = [
+        asked.clone(),
+        wrote(&n1, None),
+        deleted,
+        again.clone(),
+        Event::Quiet,
+    ];
+    assert_eq!(judge(world.clone(), history), []);
+    let history = [asked, wrote(&n1, None), again];
+    assert_eq!(broken(&judge(world, history)), [rules::FLAPPING]);
+}
+
+#[test]
 fn a_publisher_that_is_switched_off_may_have_a_write_under_way() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
@@ -483,6 +507,14 @@ fn questions_are_about_the_publishers_own() {
         );
     }
     assert!(world.classes.contains_key(CLASS));
+}
+
+#[test]
+fn a_question_may_be_heard_when_its_publisher_has_ended() {
+    let stopped = Event::Changed(Change::Publisher(central(), None));
+    let question = asked(at("n1"), Some(10 * GI));
+    let events = [stopped, Event::Quiet, question];
+    assert_eq!(judge(published(), events), []);
 }
 
 /// A driver that is back with another topology: what was being asked for the one that it had is no mistake until all is quiet.
