@@ -17,7 +17,7 @@ pub struct ClusterSpec {
     /// The release that the API server has, such as `"1.20"`. Unset: the newest that is known well.
     #[serde(default)]
     pub release: Release,
-    /// Feature gates of the API server.
+    /// Feature gates of the API server; those that are left out have the default of the release: CSIStorageCapacity is off before 1.21.
     #[serde(default)]
     pub gates: BTreeMap<String, bool>,
     /// The roles that run. Unset: the first part of the case's id, or both when that names no role.
