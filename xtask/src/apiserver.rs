@@ -9,7 +9,7 @@ use suites::harness::{ConnectError, RUN_LABEL, RealServer};
 pub(crate) use suites::report::IN_MEMORY;
 
 use crate::Exit;
-use crate::interrupt::interrupted;
+use crate::interrupt::{interrupted, interrupted_once_more};
 use crate::out::eprintln;
 
 /// How long connecting may take in all.
@@ -55,7 +55,7 @@ pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
     let Some(server) = server else { return exit };
     let left = tokio::select! {
         left = server.finish() => left,
-        () = interrupted() => vec!["interrupted once more, so nobody knows what".to_owned()],
+        () = interrupted_once_more() => vec!["interrupted once more, so nobody knows what".to_owned()],
     };
     if left.is_empty() {
         return exit;

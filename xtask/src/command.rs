@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use suites::harness::invocation::program;
 use suites::harness::machine;
 
-use crate::args::{E2eArgs, ListArgs, SelectArgs};
+use crate::args::{E2eArgs, ExplainArgs, ListArgs};
 use crate::bench::{self, BenchArgs};
 use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
@@ -15,6 +15,7 @@ use crate::conformance::ConformanceArgs;
 use crate::envtest::{self, EnvtestAssetsArgs};
 use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
+use crate::interrupt::hear;
 use crate::out::eprintln;
 use crate::rbac::{self, RbacArgs};
 use crate::report::{self, ReportCommand};
@@ -46,7 +47,7 @@ enum Command {
     /// List the cases
     List(ListArgs),
     /// Say what a case shows, what it does and what it expects
-    Explain(SelectArgs),
+    Explain(ExplainArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
     Why(WhyArgs),
     /// Run the cases against deliberately broken reference implementations: show that they can fail
@@ -122,6 +123,36 @@ pub fn is_command(words: &[&str]) -> bool {
     true
 }
 
+impl Command {
+    /// Whether it does something when it is asked to end: it tells what it knows, or takes away what it made.
+    fn ends_in_order(&self) -> bool {
+        match self {
+            Command::E2e(_)
+            | Command::Conformance(_)
+            | Command::Selftest(_)
+            | Command::Explore(_)
+            | Command::Repro(_)
+            | Command::Sweep(_)
+            | Command::Rbac(_)
+            | Command::Rerun(_)
+            | Command::Up(_)
+            | Command::Bench(_)
+            | Command::Study(_)
+            | Command::Init(_) => true,
+            Command::List(_)
+            | Command::Explain(_)
+            | Command::Why(_)
+            | Command::Capture(_)
+            | Command::EnvtestAssets(_)
+            | Command::Judge { .. }
+            | Command::Doctor
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Report(_) => false,
+        }
+    }
+}
+
 /// Does what a recorded command says, as far as it runs cases.
 fn again(words: &[String]) -> Exit {
     let arguments = std::iter::once(program().to_owned()).chain(words.iter().cloned());
@@ -148,6 +179,9 @@ fn again(words: &[String]) -> Exit {
 }
 
 fn obey(command: Command) -> Exit {
+    if command.ends_in_order() {
+        hear();
+    }
     match command {
         Command::E2e(args) => match &args.watch {
             Some(file) => watch::run(&args, file),

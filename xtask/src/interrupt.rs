@@ -1,30 +1,80 @@
 //! The signals that ask a command to end: Ctrl-C, SIGTERM, and SIGHUP when its terminal goes away.
 
 use std::io::Result;
+use std::sync::OnceLock;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
-/// Hears the signals from the moment when it is made.
-pub(crate) struct Interrupts {
+/// How often the end was asked for. What [`hear`] starts counts.
+static ASKED: OnceLock<watch::Receiver<u32>> = OnceLock::new();
+
+/// Hears the signals from now on, whatever the process does meanwhile: none ends it any more, and [`interrupted`] tells of each.
+pub(crate) fn hear() -> watch::Receiver<u32> {
+    let asked = ASKED.get_or_init(|| {
+        let (tell, asked) = watch::channel(0);
+        // Where they can't be heard, they end the process at once.
+        if let Ok((runtime, mut signals)) = Signals::new() {
+            std::thread::spawn(move || {
+                loop {
+                    runtime.block_on(signals.next());
+                    tell.send_modify(|times| *times += 1);
+                }
+            });
+        }
+        asked
+    });
+    asked.clone()
+}
+
+/// Whether somebody has asked for the end.
+pub(crate) fn is_interrupted() -> bool {
+    *hear().borrow() > 0
+}
+
+/// Resolves when somebody has asked for the end, before or after this is called.
+pub(crate) async fn interrupted() {
+    asked(0).await;
+}
+
+/// Resolves when somebody asks for the end from now on, as often as that was asked for before.
+pub(crate) async fn interrupted_once_more() {
+    let before = *hear().borrow();
+    asked(before).await;
+}
+
+async fn asked(before: u32) {
+    if hear().wait_for(|times| *times > before).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+struct Signals {
     interrupt: Signal,
     terminate: Signal,
     /// None: whoever started the command wants it to outlive its terminal, as `nohup` does.
     hang_up: Option<Signal>,
 }
 
-impl Interrupts {
-    /// Listens from now on, so that no signal is lost.
-    pub(crate) fn new() -> Result<Self> {
-        let hang_up = (!is_hang_up_ignored()).then(|| signal(SignalKind::hangup()));
-        Ok(Interrupts {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: hang_up.transpose()?,
-        })
+impl Signals {
+    /// With the runtime on which they come, which serves nothing else.
+    fn new() -> Result<(Runtime, Self)> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let signals = {
+            let _here = runtime.enter();
+            let hang_up = (!is_hang_up_ignored()).then(|| signal(SignalKind::hangup()));
+            Signals {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+                hang_up: hang_up.transpose()?,
+            }
+        };
+        Ok((runtime, signals))
     }
 
     /// Resolves at the next one.
-    pub(crate) async fn next(&mut self) {
+    async fn next(&mut self) {
         let hung_up = async {
             match &mut self.hang_up {
                 Some(signal) => drop(signal.recv().await),
@@ -36,15 +86,6 @@ impl Interrupts {
             _ = self.terminate.recv() => {}
             () = hung_up => {}
         }
-    }
-}
-
-/// Resolves when somebody asks for the end.
-pub(crate) async fn interrupted() {
-    match Interrupts::new() {
-        Ok(mut interrupts) => interrupts.next().await,
-        // Then they can't be heard, and end the process at once.
-        Err(_) => std::future::pending().await,
     }
 }
 

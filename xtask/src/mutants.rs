@@ -14,6 +14,7 @@ use suites::harness::system::Systems;
 use suites::selftest::Reached;
 
 use crate::defect::Defect;
+use crate::interrupt::is_interrupted;
 use crate::out::eprintln;
 use crate::{Exit, references};
 
@@ -96,6 +97,11 @@ pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), E
         if is_of_a_package(&name) {
             other.env_remove(name);
         }
+    }
+    // The other program hears signals from its own beginning.
+    if is_interrupted() {
+        eprintln!("interrupted: nothing has run");
+        return Err(Exit::Interrupted);
     }
     let error = other.arg("--").args(std::env::args_os().skip(1)).exec();
     eprintln!("error: the program with the mutants does not start: {error}; is cargo in PATH?");

@@ -12,7 +12,7 @@ use suites::harness::unattended::{self, Unattended};
 use tokio::net::TcpListener;
 
 use crate::Exit;
-use crate::interrupt::Interrupts;
+use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use suites::quoted;
 
@@ -74,7 +74,6 @@ pub(crate) fn sockets(standing: &LiveCluster) -> Sockets {
 pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
     let environment =
         |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
-    let mut stop = Interrupts::new().map_err(environment("signals can't be heard".to_owned()))?;
     let taken = environment(format!(
         "can't listen on {}; choose another address",
         place.listen
@@ -85,12 +84,12 @@ pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'
     tell_sockets(sockets);
     let served = if place.plain_http {
         announce(place, &url("http", address), None, &token)?;
-        server.serve_as(ADMINISTRATOR, listener, stop.next()).await
+        server.serve_as(ADMINISTRATOR, listener, interrupted()).await
     } else {
         let tls =
             Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
         announce(place, &url("https", address), Some(tls.authority_pem()), &token)?;
-        server.serve_tls(&tls, listener, stop.next()).await
+        server.serve_tls(&tls, listener, interrupted()).await
     };
     served.map_err(environment("the listener failed".to_owned()))
 }

@@ -54,7 +54,10 @@ fn long_commands_say_what_an_interrupt_means() {
     std::fs::write(&program, "#!/bin/sh\nexec sleep 60\n").unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     for (args, words) in [
-        (&["study", "burst"][..], "nothing is said"),
+        (&["e2e", "--keep-going"][..], " cases have no verdict"),
+        (&["selftest"], ""),
+        (&["explore", "--budget=1h"], ""),
+        (&["study", "burst"], "nothing is said"),
         (&["bench", "publisher", "--as-built"], "nothing is told"),
         (&["bench", "scheduler", "--as-built"], "nothing is told"),
         (&["rbac", "publisher"], "not proven"),
