@@ -3,6 +3,7 @@
 //! Where a body is for more than one kind, its first byte says which.
 
 use super::bench::Bench;
+use super::texts::escaped;
 use serde_json::Value;
 
 const JSON: &str = "application/json";
@@ -74,13 +75,8 @@ fn create(bench: &mut Bench, media: &str, bytes: &[u8]) {
 fn path_of(collection: &str, code: u16, object: &Value) -> Option<String> {
     let name = object["metadata"]["name"].as_str()?;
     // Names are made of what paths are made of, except in RBAC, where they may hold anything.
-    let name = name
-        .replace('%', "%25")
-        .replace(' ', "%20")
-        .replace('?', "%3F")
-        .replace('#', "%23");
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic());
-    (code == 201 && is_plain && !name.is_empty()).then(|| format!("{collection}/{name}"))
+    let name = escaped(name.as_bytes(), b"-_.~:");
+    (code == 201 && !name.is_empty()).then(|| format!("{collection}/{name}"))
 }
 
 /// Takes an object away, whatever finalizers it has.

@@ -9,7 +9,7 @@ const JSON: &[u8] = b"application/json";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Bytes as they may stand in a query; all others are escaped.
-fn escaped(bytes: &[u8], plain: &[u8]) -> String {
+pub(super) fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         if byte.is_ascii_alphanumeric() || plain.contains(byte) {

@@ -7,9 +7,6 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::path::{Path, PathBuf};
 
-/// Spoilt inputs for each target.
-const CASES: u32 = 256;
-
 fn place(of: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
 }
@@ -61,7 +58,8 @@ fn spoilt(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![5 => changed, 1 => prop::collection::vec(any::<u8>(), 0..100)]
 }
 
-/// Each target has a thread and so a server of its own: what it leaves behind is in nobody's way.
+/// Each target has a thread and so a server of its own: what it leaves behind is in nobody's way. `PROPTEST_CASES` says how many inputs
+/// each is given besides its seeds.
 #[test]
 fn no_bytes_break_what_a_target_promises() {
     let runs = fuzz::TARGETS.map(|(name, _)| {
@@ -69,7 +67,6 @@ fn no_bytes_break_what_a_target_promises() {
             let seeds = seeds(name);
             seeds.iter().for_each(|seed| fuzz::run(name, seed));
             let mut runner = TestRunner::new(ProptestConfig {
-                cases: CASES,
                 failure_persistence: None,
                 ..ProptestConfig::default()
             });
