@@ -4,6 +4,7 @@
 //! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
 
 mod activity_limit;
+pub mod alike;
 mod apiserver;
 mod body_lines;
 pub mod capture;

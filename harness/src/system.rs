@@ -263,21 +263,23 @@ pub(crate) struct ProgramEnded {
 }
 
 fn exit_of(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> Exit {
-    let how = match &ended {
-        Ok(Ok(())) => "without an error, although it was not stopped".to_owned(),
-        Ok(Err(error)) => format!("error: {error}"),
+    let silent = |how: String| Exit {
+        how,
+        last_words: None,
+    };
+    match ended {
+        Ok(Ok(())) => silent("without an error, although it was not stopped".to_owned()),
+        Ok(Err(error)) => match error.downcast::<ProgramEnded>() {
+            Ok(program) => Exit {
+                how: program.to_string(),
+                last_words: Some(program.last_words),
+            },
+            Err(error) => silent(format!("error: {error}")),
+        },
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            format!("panic: {}", text.unwrap_or("without a text"))
+            silent(format!("panic: {}", text.unwrap_or("without a text")))
         }
-    };
-    let last_words = match ended {
-        Ok(Err(error)) => error
-            .downcast::<ProgramEnded>()
-            .ok()
-            .map(|ended| ended.last_words),
-        _ => None,
-    };
-    Exit { how, last_words }
+    }
 }

@@ -20,7 +20,13 @@ pub fn text_of(path: &Path) -> std::io::Result<String> {
         return Err(Error::new(ErrorKind::InvalidInput, why));
     }
     let mut text = String::new();
-    let length = File::open(path)?.take(LIMIT + 1).read_to_string(&mut text)?;
+    let length = File::open(path)?
+        .take(LIMIT + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"),
+            _ => error,
+        })?;
     if u64::try_from(length).is_ok_and(|length| length > LIMIT) {
         let why = format!("it has more than {} MiB", LIMIT >> 20);
         return Err(Error::new(ErrorKind::FileTooLarge, why));

@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn of_the_last_lines_of_a_program_the_reason_is_named() {
         let said = |lines: &str| Said {
-            verdict: format!("publisher ended by itself: error: exit status: 2; its last lines:\n{lines}"),
+            verdict: format!("publisher ended by itself: exit status: 2; its last lines:\n{lines}"),
             link: String::new(),
             note: String::new(),
             last_words: lines.lines().map(str::to_owned).collect(),

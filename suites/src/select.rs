@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use harness::alike::nearest;
 use harness::invocation::program;
 use harness::plan::Plan;
 use harness::scenario::Role;
@@ -153,31 +154,20 @@ pub(crate) fn is_meant(name: &str, id: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// How alike two names are, from 0 to 1, of which one may have been meant for the other.
-const ALIKE: f64 = 0.75;
-
-pub(crate) fn hint(name: &str, plans: &[Plan]) -> String {
+/// What may have been meant by a name that no case has.
+pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
     if Path::new(name).is_file() {
         return format!(
             ", but there is such a file: `{program} repro {name}` runs it, and `--folder FOLDER` reads all cases of a folder",
             program = program()
         );
     }
-    let alike = |id: &str| {
-        let parts = id.match_indices('/').map(|(end, _)| &id[..end]);
-        let whole = strsim::jaro_winkler(id, name);
-        parts
-            .map(|part| strsim::jaro_winkler(part, name))
-            .fold(whole, f64::max)
-    };
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let (named, others): (Vec<&str>, Vec<&str>) =
-        plans.iter().map(Plan::id).partition(|id| id.ends_with(last));
-    let candidates = if named.is_empty() { others } else { named };
-    let closest = candidates.into_iter().map(|id| (id, alike(id)));
-    let closest = closest.max_by(|(_, a), (_, b)| a.total_cmp(b));
-    match closest {
-        Some((id, likeness)) if likeness > ALIKE => format!(", did you mean `{id}`?"),
-        _ => String::new(),
-    }
+    // Areas of cases can be meant as well as cases.
+    let areas = |id: &'a str| id.match_indices('/').map(move |(end, _)| &id[..end]);
+    let ids = plans.iter().map(Plan::id);
+    let ends = format!("/{name}");
+    let below = |id: &&str| id.ends_with(&ends);
+    let found = nearest(name, ids.clone().flat_map(areas).chain(ids.clone()));
+    let found = found.or_else(|| ids.clone().find(below));
+    found.map_or_else(String::new, |id| format!(", did you mean `{id}`?"))
 }

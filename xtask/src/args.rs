@@ -36,7 +36,7 @@ pub(crate) struct E2eArgs {
 #[derive(Args)]
 pub(crate) struct TimeArgs {
     /// Run in simulated time, which waits for nothing: everything is in memory, and follows from the seed [default seed: 0]
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with = "apiserver")]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = seed, conflicts_with = "apiserver")]
     pub(crate) simulate: Option<u64>,
 }
 
@@ -129,12 +129,10 @@ impl SelectArgs {
         words.into_iter().chain(folder).collect()
     }
 
-    /// The file that is named in the place of cases.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        let [only] = self.cases.as_slice() else {
-            return None;
-        };
-        Some(Path::new(only)).filter(|file| file.is_file())
+    /// The file that is named in the place of cases, and the rows of it that are meant.
+    pub(crate) fn file(&self) -> Option<(&Path, &[String])> {
+        let (first, rows) = self.cases.split_first()?;
+        Some((Path::new(first), rows)).filter(|(file, _)| file.is_file())
     }
 
     /// The folder of the user's in which no case was found.
@@ -235,6 +233,22 @@ pub(crate) struct ListArgs {
     /// Say of each case whether it is skipped for that real API server and why
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) apiserver: Option<PathBuf>,
+}
+
+/// Arguments of `explain`.
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// Print the text of the case instead: a file that `repro` runs, and from which another case can be made
+    #[arg(long)]
+    pub(crate) yaml: bool,
+}
+
+/// Reads the seed of what is drawn.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "a seed is a whole number from 0 to 2^64-1, such as 7".to_owned())
 }
 
 /// Reads a number of things that are measured: of none there is nothing to measure.

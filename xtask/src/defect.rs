@@ -1,12 +1,13 @@
 //! The defects of the catalogue, by name, and how each comes about.
 
-use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use suites::Defects;
+use suites::harness::alike::did_you_mean;
 use suites::harness::interposer::interpose;
+use suites::harness::invocation::program;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 use suites::harness::{Defect as SurroundingsDefect, RunOptions};
@@ -29,12 +30,11 @@ impl Defect {
     pub fn named(name: &str) -> Result<Self, String> {
         let known = CATALOGUE.iter().find(|defect| defect.name == name);
         let Some(known) = known else {
-            let names: Vec<&str> = CATALOGUE.iter().map(|defect| defect.name.as_str()).collect();
-            let alike = names.iter().max_by_key(|known| alike(name, known));
+            let names = CATALOGUE.iter().map(|defect| defect.name.as_str());
             return Err(format!(
-                "unknown defect `{name}`; did you mean `{}`? defects: {}",
-                alike.unwrap_or(&""),
-                names.join(", ")
+                "unknown defect `{name}`{}; `{program} selftest --list` tells of all",
+                did_you_mean(name, names),
+                program = program()
             ));
         };
         if let Ok(surroundings) = SurroundingsDefect::from_str(name) {
@@ -85,15 +85,6 @@ impl Defect {
             Defect::Wire(_) | Defect::Mutant(_) => options,
         }
     }
-}
-
-/// How many words two names share, how many characters of their beginning, and how short the second is.
-fn alike(left: &str, right: &str) -> (usize, usize, Reverse<usize>) {
-    let words = left
-        .split('-')
-        .filter(|word| right.split('-').any(|other| other == *word));
-    let same = left.chars().zip(right.chars()).take_while(|(l, r)| l == r);
-    (words.count(), same.count(), Reverse(right.len()))
 }
 
 impl fmt::Display for Defect {

@@ -10,10 +10,10 @@ use suites::harness::record;
 use suites::harness::report::{Context, Paint, expectation, failure, said};
 use suites::report::{RECORD, Report};
 
-use crate::args::{ListArgs, SelectArgs};
+use crate::args::{ExplainArgs, ListArgs, SelectArgs};
 use crate::coverage;
 use crate::manifest::manifest_for;
-use crate::out::{eprintln, println};
+use crate::out::{eprintln, print, println};
 use crate::runtime::runtime;
 use crate::selected::{selected, selected_or_none};
 use crate::{Exit, apiserver, out, repro, requirements};
@@ -84,8 +84,8 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
 }
 
 /// Everything about one case, in words.
-pub(crate) fn explain(args: &SelectArgs) -> Exit {
-    let (plans, again) = match explained(args) {
+pub(crate) fn explain(args: &ExplainArgs) -> Exit {
+    let (plans, again) = match explained(&args.select) {
         Ok(explained) => explained,
         Err(exit) => return exit,
     };
@@ -96,19 +96,25 @@ pub(crate) fn explain(args: &SelectArgs) -> Exit {
         }
         return Exit::Usage;
     };
-    println!("{}", explanation(plan));
-    println!("  run it: {} {again}", program());
+    match args.yaml {
+        true => print!("{}", plan.text),
+        false => println!("{}\n  run it: {} {again}", explanation(plan), program()),
+    }
     Exit::Passed
 }
 
 /// The cases that are meant, also those of a file, and the command that runs them.
 fn explained(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
-    if let Some(file) = args.file() {
-        let plans = repro::plans(file, &[]).map_err(|message| {
+    if let Some((file, rows)) = args.file() {
+        let plans = repro::plans(file, rows).map_err(|message| {
             eprintln!("error: {message}");
             Exit::Usage
         })?;
-        return Ok((plans, format!("repro {}", file.display())));
+        let named = [file.display().to_string()]
+            .into_iter()
+            .chain(rows.iter().cloned());
+        let words: Vec<String> = named.map(|word| quoted(&word)).collect();
+        return Ok((plans, format!("repro {}", words.join(" "))));
     }
     let plans = selected(args)?;
     let ids = plans.first().map(|plan| plan.id().to_owned());

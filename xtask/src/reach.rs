@@ -40,7 +40,9 @@ impl ReachArgs {
             .any(Option::is_some);
         let config = match &self.kubeconfig {
             Some(file) => {
-                kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?
+                let kubeconfig = Kubeconfig::read_from(file)
+                    .map_err(|error| format!("{error}; name a kubeconfig that can be read"))?;
+                kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?
             }
             None if is_particular => kube::Config::from_kubeconfig(&options).await?,
             None => kube::Config::infer().await.map_err(|error| nowhere(&error))?,

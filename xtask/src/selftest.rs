@@ -376,15 +376,14 @@ fn summarize(report: &SelftestReport) {
         print_demands(demands);
     }
     println!(
-        "{} of {} defects detected as expected, {} of {} cases pass without a defect, {} problems",
+        "{} of {} defects detected as expected, {}, {} problems",
         report.claims_held(),
         report
             .defects
             .iter()
             .filter(|defect| !defect.claims.is_empty())
             .count(),
-        report.healthy,
-        report.cases.len(),
+        report.without_defect(),
         report.problems.len()
     );
     if let Some(partial) = &report.partial {

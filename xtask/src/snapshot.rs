@@ -11,6 +11,8 @@ use capacity_scheduler::objects::{Claim, Class, PodVolume};
 use kube::Client;
 use serde_json::Value;
 
+use suites::harness::text_of;
+
 use crate::out::eprintln;
 use crate::reach::BoxError;
 
@@ -40,7 +42,9 @@ impl Snapshot {
         };
         for file in files {
             let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            let text = std::fs::read_to_string(file).map_err(|error| told(&error))?;
+            let text = text_of(file).map_err(|error| {
+                format!("{}; name a file that `{DUMP_COMMAND}` has written", told(&error))
+            })?;
             let objects = inventory::objects_of(&text).map_err(|error| told(&error))?;
             snapshot.take(objects).map_err(|error| told(&error))?;
         }

@@ -35,7 +35,7 @@ pub(crate) struct UpArgs {
     #[arg(long, default_value = "1s", value_parser = refresh)]
     refresh: Duration,
     /// Where to listen; port 0 is any free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
     listen: SocketAddr,
     /// Listen on an address that other machines reach
     #[arg(long)]
@@ -100,6 +100,11 @@ fn check(args: &UpArgs) -> Result<Option<String>, Refusal> {
             )),
         },
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an IP address and a port, such as 127.0.0.1:6443".to_owned())
 }
 
 fn refresh(text: &str) -> Result<Duration, String> {

@@ -136,7 +136,8 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                 found.add(
                     LABELS,
                     Role::Publisher,
-                    "an object is made without the labels drivername and managed-by".to_owned(),
+                    "an object is made without the labels csi.storage.k8s.io/drivername and csi.storage.k8s.io/managed-by"
+                        .to_owned(),
                     fact,
                 );
             }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects, vocabulary};
+use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,
     LabelOrder, MergeSpec, NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, RegisterSpec, ReleaseSpec,
@@ -78,10 +78,7 @@ impl Scope<'_> {
             )]),
             ActionSpec::Fault(spec) => self.fault(spec),
             ActionSpec::Unfault(id) => self.unfault(id),
-            ActionSpec::Release(spec) => {
-                vocabulary::gates(&spec.gates)?;
-                Ok(vec![self.release(spec)])
-            }
+            ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
             ActionSpec::Merge(spec) => merge(spec),
             ActionSpec::Replace(spec) => Ok(vec![replace(spec)]),
             ActionSpec::Apply(spec) => Ok(vec![apply(spec)]),

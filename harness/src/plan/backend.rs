@@ -2,34 +2,32 @@
 
 use fake_csi::{Access, Device, Storage};
 
-use super::raw_bytes;
-use crate::scenario::{AccessSpec, DeviceSpec, PoolSpec};
+use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 
 /// Reads the storage of a segment.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
-    let largest = spec.largest.as_ref().map(raw_bytes).transpose()?;
+    let largest = spec.largest.as_ref().map(Bytes::count);
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => Ok(Storage::Linear {
-            capacity: raw_bytes(capacity)?,
+            capacity: capacity.count(),
             largest,
         }),
         _ if largest.is_some() => Err("`largest` belongs to `capacity`; remove it".to_owned()),
         (None, Some(filesystem), None) => Ok(Storage::Filesystem {
-            size: raw_bytes(&filesystem.size)?,
-            used: raw_bytes(&filesystem.used)?,
+            size: filesystem.size.count(),
+            used: filesystem.used.count(),
         }),
-        (None, None, Some(devices)) => devices
-            .iter()
-            .map(|(name, spec)| Ok((name.clone(), device(spec)?)))
-            .collect::<Result<_, String>>()
-            .map(Storage::Devices),
+        (None, None, Some(devices)) => {
+            let devices = devices.iter().map(|(name, spec)| (name.clone(), device(spec)));
+            Ok(Storage::Devices(devices.collect()))
+        }
         _ => Err("storage has exactly one of `capacity`, `filesystem`, `devices`".to_owned()),
     }
 }
 
-fn device(spec: &DeviceSpec) -> Result<Device, String> {
-    Ok(Device {
-        size: raw_bytes(&spec.size)?,
+fn device(spec: &DeviceSpec) -> Device {
+    Device {
+        size: spec.size.count(),
         parameters: spec.parameters.clone(),
         group: spec.group,
         access: match spec.access {
@@ -37,7 +35,7 @@ fn device(spec: &DeviceSpec) -> Result<Device, String> {
             AccessSpec::Block => Access::Block,
             AccessSpec::Mount => Access::Mount,
         },
-    })
+    }
 }
 
 /// The storage in a few words, for the timeline.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Bound;
-use super::bound;
 use super::group_resource::GroupResource;
 use super::pattern::{OfDriver, Pattern, pattern};
 use crate::exposition::Series;
@@ -222,16 +221,11 @@ pub(super) fn expect(
         );
     }
     let hold = match &spec.stays {
-        Some(text) => Some(Bound::parse(text)?),
+        Some(bound) => Some(*bound),
         None if polls && matches!(predicate, Predicate::Capacities(_)) => Some(Bound::Refreshes(1)),
         None => None,
     };
-    let within = spec
-        .within
-        .as_deref()
-        .map(Bound::parse)
-        .transpose()?
-        .unwrap_or(DEFAULT_WITHIN);
+    let within = spec.within.unwrap_or(DEFAULT_WITHIN);
     Ok(Expect {
         predicate,
         within,
@@ -396,9 +390,4 @@ fn count(spec: &CountSpec, driver: OfDriver<'_>) -> Result<Predicate, String> {
         max: spec.max,
         per_refresh: spec.per_refresh.unwrap_or_default(),
     }))
-}
-
-/// Reads a duration in a script.
-pub(super) fn delay(text: &str) -> Result<Duration, String> {
-    bound::duration(text)
 }

@@ -2,7 +2,7 @@
 
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
 
-use super::bound;
+use super::duration;
 use crate::scenario::{CutSpec, FaultSpec, LagSpec, Role, StaleSpec};
 
 /// Reads the failure that a case describes.
@@ -105,6 +105,6 @@ fn lag(spec: &LagSpec) -> Result<Effect, String> {
 }
 
 fn milliseconds(text: &str) -> Result<u64, String> {
-    let time = bound::duration(text)?;
+    let time = duration(text)?;
     Ok(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }

@@ -7,6 +7,7 @@ use fake_csi::Storage;
 use serde_json::Value;
 
 use super::{Action, CsiCallKind, Effect, Plan};
+use crate::alike::did_you_mean;
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
 
@@ -126,7 +127,7 @@ const OTHERS: [Feature; 17] = [
 ];
 
 /// All features: those of settings, and others.
-fn features() -> impl Iterator<Item = Feature> {
+pub fn features() -> impl Iterator<Item = Feature> {
     let of_settings = SETTINGS.iter().filter_map(|setting| match setting.claim {
         Claim::Feature {
             name,
@@ -147,7 +148,11 @@ pub fn feature(name: &str) -> Result<Feature, String> {
     features().find(|feature| feature.name == name).ok_or_else(|| {
         let mut names: Vec<&str> = features().map(|feature| feature.name).collect();
         names.sort_unstable();
-        format!("`{name}` is no feature; features: {}", names.join(", "))
+        format!(
+            "`{name}` is no feature{}; features: {}",
+            did_you_mean(name, names.iter().copied()),
+            names.join(", ")
+        )
     })
 }
 

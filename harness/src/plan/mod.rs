@@ -5,7 +5,6 @@
 
 mod actions;
 mod backend;
-mod bound;
 mod csi_call;
 mod edit;
 mod expect;
@@ -35,13 +34,12 @@ use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
-pub use bound::Bound;
-pub use bound::duration;
+pub use crate::scenario::{Bound, duration};
 pub(crate) use csi_call::named as names_of;
 pub use csi_call::{CsiCall, CsiCallKind};
 pub use edit::{Edit, edit};
 pub use expect::{Count, Expect, Metric, Objects, Place, Predicate, Row, Rows};
-pub use features::{Feature, feature};
+pub use features::{Feature, feature, features};
 pub use grants::Grants;
 pub(crate) use grants::group_of;
 pub use group_resource::GroupResource;
@@ -51,7 +49,7 @@ pub(crate) use scope::PUBLISHED;
 pub(crate) use settings::interval;
 
 use crate::scenario::{
-    ApplySpec, ExtenderSpec, Level, Mode, PublisherSpec, ReplaceSpec, Role, SchedulerSpec, Size,
+    ApplySpec, ExtenderSpec, Level, Mode, PublisherSpec, ReplaceSpec, Role, SchedulerSpec,
 };
 use crate::segment::Segments;
 
@@ -376,9 +374,4 @@ pub enum Effect {
         /// minimum_volume_size.
         minimum: Option<i64>,
     },
-}
-
-/// Reads a size that has to be a number of raw bytes.
-fn raw_bytes(size: &Size) -> Result<u64, String> {
-    u64::try_from(size.bytes()).map_err(|_| format!("`{size}` is not a number of bytes from 0 to 2^64-1"))
 }

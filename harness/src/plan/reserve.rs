@@ -2,9 +2,9 @@
 
 use fake_csi::{Reservation, ReservedVolume};
 
+use super::Action;
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, raw_bytes};
 use crate::scenario::{ReserveSpec, ReservedClaimSpec};
 
 /// The parameter in which external-provisioner sends the name of a claim to the driver (`--extra-create-metadata`).
@@ -51,7 +51,7 @@ impl Scope<'_> {
         })?;
         Ok(ReservedVolume {
             holder: [(CLAIM_NAME.to_owned(), spec.name.clone())].into(),
-            bytes: raw_bytes(&spec.size)?,
+            bytes: spec.size.count(),
             parameters,
         })
     }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use capacity_types::Segment;
 use fake_csi::{SpecVersion, Storage};
@@ -13,14 +14,16 @@ use super::known::Known;
 use super::places::Places;
 use super::scope::Scope;
 use super::{
-    DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, grants, metrics, modelled, objects,
-    vocabulary, whole_maximum,
+    DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, whole_maximum,
 };
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
 /// The gRPC code that CSI has for a volume for which there is no room.
 const RESOURCE_EXHAUSTED: i32 = 8;
+
+/// How long a driver is absent before the cleaner acts, where the case does not say.
+const ORPHAN_AFTER: Duration = Duration::from_millis(200);
 
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
@@ -70,13 +73,10 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut objects = scope.initial_objects().map_err(whole)?;
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
-    vocabulary::gates(&cluster.gates).map_err(whole)?;
-    let pools = scope.pools().map_err(whole)?;
-    let version = version(cluster).map_err(whole)?;
+    let pools = scope.pools(scenario)?;
     let driver_nodes = scope.driver_nodes();
     extenders(cluster).map_err(whole)?;
     grants::check(&cluster.grants).map_err(whole)?;
-    let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
     let polls = roles.contains(&Role::Publisher) && cluster.publisher.polls;
@@ -116,7 +116,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         scheduler: cluster.scheduler.clone(),
         extenders: cluster.extenders.clone(),
         grants: cluster.grants.clone(),
-        orphan_after,
+        orphan_after: cluster.orphan_after.unwrap_or(ORPHAN_AFTER),
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
@@ -131,7 +131,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
                 .iter()
                 .map(|c| (c.parameter.clone(), c.value.clone(), c.factor))
                 .collect(),
-            version,
+            version: cluster.driver.csi_version.unwrap_or(SpecVersion::NEWEST),
             pools,
         },
         objects,
@@ -204,18 +204,6 @@ fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
 }
 
 /// The release of CSI that the driver is made for.
-fn version(cluster: &ClusterSpec) -> Result<SpecVersion, String> {
-    let parse = |text: &String| {
-        text.parse()
-            .map_err(|error| format!("driver.csiVersion: {error}"))
-    };
-    cluster
-        .driver
-        .csi_version
-        .as_ref()
-        .map_or(Ok(SpecVersion::NEWEST), parse)
-}
-
 impl Scope<'_> {
     fn initial_objects(&mut self) -> Result<Vec<Value>, String> {
         let mut list = vec![
@@ -242,9 +230,12 @@ impl Scope<'_> {
         Ok(list)
     }
 
-    fn pools(&self) -> Result<Vec<(Segment, Storage)>, String> {
-        let pool = |(text, spec): (&String, &Short<PoolSpec>)| {
-            Ok((self.segments.parse(text)?, backend::storage(spec)?))
+    fn pools(&self, scenario: &Scenario) -> Result<Vec<(Segment, Storage)>, ScenarioError> {
+        let pool = |(text, spec): (&String, &Spanned<Short<PoolSpec>>)| {
+            let segment = self.segments.parse(text);
+            segment
+                .and_then(|segment| Ok((segment, backend::storage(&spec.value)?)))
+                .map_err(|message| scenario.error(spec.defined, message))
         };
         self.cluster.backend.iter().map(pool).collect()
     }
@@ -383,10 +374,6 @@ mod tests {
     #[test]
     fn an_action_about_what_nothing_defines_is_an_error() {
         for (action, words) in [
-            (
-                json!({"release": {"gates": {"CSIStorage": true}}}),
-                "`CSIStorage` is no feature gate",
-            ),
             (
                 json!({"class": {"delete": "slow"}}),
                 "class `slow` is not defined",

@@ -6,7 +6,7 @@ use fake_csi::{Code, code_name};
 
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, Effect, Script, expect, vocabulary};
+use super::{Action, Effect, Script, vocabulary};
 use crate::scenario::{CutSpec, ScriptSpec};
 
 impl Scope<'_> {
@@ -102,9 +102,7 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
     };
     let candidates = [
         spec.code.as_ref().map(code),
-        spec.delay
-            .as_ref()
-            .map(|text| expect::delay(text).map(Effect::Delay)),
+        spec.delay.map(|time| Ok(Effect::Delay(time))),
         spec.hang.then_some(Ok(Effect::Hang)),
         spec.cut.map(|cut| match cut {
             CutSpec::Before => Ok(Effect::Disconnect),

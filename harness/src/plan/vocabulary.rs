@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use fake_apiserver::Release;
 use fake_csi::{Code, Method, code_from_name, code_name};
 
 /// A CSI method.
@@ -20,18 +19,6 @@ pub(super) fn code(text: &str) -> Result<Code, String> {
         let all: Vec<&str> = (0..=16).map(|number| code_name(Code::from(number))).collect();
         format!("`{text}` is no gRPC code; codes: {}", all.join(", "))
     })
-}
-
-/// Feature gates of the API server.
-pub(super) fn gates(gates: &BTreeMap<String, bool>) -> Result<(), String> {
-    let known: Vec<&str> = Release::gates().collect();
-    match gates.keys().find(|gate| !known.contains(&gate.as_str())) {
-        None => Ok(()),
-        Some(gate) => Err(format!(
-            "`{gate}` is no feature gate of the API server that a case can set; gates: {}",
-            known.join(", ")
-        )),
-    }
 }
 
 /// The names of what is defined, for a message.

@@ -1,10 +1,12 @@
 //! The part of the case format that says what the harness does.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::from_text::time;
 use super::{
     ApplySpec, CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, FromShort, MergeSpec, NodeSpec,
     PoolSpec, PublisherSpec, ReleaseSpec, ReplaceSpec, ReserveSpec, Role, SchedulerSpec, Short, Size,
@@ -263,7 +265,8 @@ pub struct ScriptSpec {
     /// Answer with that gRPC code, such as `UNAVAILABLE`.
     pub code: Option<String>,
     /// Answer after so long, such as `50ms`.
-    pub delay: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    pub delay: Option<Duration>,
     /// Never answer.
     #[serde(default)]
     pub hang: bool,

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{FromShort, Size};
+use super::{Bytes, FromShort};
 
 /// Raw storage that the nodes of one segment reach: exactly one of `capacity`, `filesystem` and `devices`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolSpec {
     /// Raw bytes of one store.
-    pub capacity: Option<Size>,
+    pub capacity: Option<Bytes>,
     /// With `capacity`: bytes of the largest single volume, reported as maximum_volume_size; unset: not reported.
-    pub largest: Option<Size>,
+    pub largest: Option<Bytes>,
     /// A filesystem that holds other files too; what remains is reported, also as maximum_volume_size.
     pub filesystem: Option<FilesystemSpec>,
     /// Disks and volume groups by name; sum, largest and smallest of the free ones are reported.
@@ -27,9 +27,9 @@ type Short = super::Short<DeviceSpec>;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesystemSpec {
     /// Bytes in all.
-    pub size: Size,
+    pub size: Bytes,
     /// Bytes that other files take.
-    pub used: Size,
+    pub used: Bytes,
 }
 
 /// A disk, or a volume group.
@@ -37,7 +37,7 @@ pub struct FilesystemSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
     /// Raw bytes.
-    pub size: Size,
+    pub size: Bytes,
     /// Only for classes that do not set one of these parameters to another value.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ impl FromShort for PoolSpec {
         "a size such as 100Gi, or a map with `capacity` and `largest`, `filesystem`, or `devices`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(PoolSpec {
-            capacity: Some(Size::parse(text)?),
+            capacity: Some(text.parse()?),
             ..PoolSpec::default()
         })
     }
@@ -78,7 +78,7 @@ impl FromShort for DeviceSpec {
         "the size of a disk such as 100Gi, or a map with `size`, `parameters`, `group`, `access`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(DeviceSpec {
-            size: Size::parse(text)?,
+            size: text.parse()?,
             parameters: BTreeMap::new(),
             group: false,
             access: AccessSpec::default(),

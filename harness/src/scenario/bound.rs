@@ -1,6 +1,7 @@
 //! Bounds of expectations: how long something may take, or must stay.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A bound, in the unit that the case uses.
@@ -14,9 +15,10 @@ pub enum Bound {
     Time(Duration),
 }
 
-impl Bound {
+impl FromStr for Bound {
+    type Err = String;
     /// Reads `2 refreshes`, `1 round`, `10s` or `500ms`.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no bound; write `2 refreshes`, `3 rounds`, `10s` or `500ms`");
         let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let count: u32 = text[..digits].parse().map_err(|_| wrong())?;
@@ -28,7 +30,9 @@ impl Bound {
             _ => Err(wrong()),
         }
     }
+}
 
+impl Bound {
     /// How often the system must have made the same call again.
     pub fn count(self) -> u32 {
         match self {
@@ -60,7 +64,7 @@ impl fmt::Display for Bound {
 
 /// Reads a plain duration.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    match Bound::parse(text) {
+    match text.parse() {
         Ok(Bound::Time(time)) => Ok(time),
         _ => Err(format!("`{text}` is no duration; write `10s` or `500ms`")),
     }
@@ -73,10 +77,10 @@ mod tests {
     #[test]
     fn writing_is_inverse_to_reading() {
         for text in ["1 refresh", "2 refreshes", "1 round", "3 rounds", "10s", "500ms"] {
-            assert_eq!(Bound::parse(text).unwrap().to_string(), text);
+            assert_eq!(text.parse::<Bound>().unwrap().to_string(), text);
         }
         for text in ["", "soon", "5", "5 minutes", "-1 round"] {
-            assert!(Bound::parse(text).unwrap_err().contains("no bound"), "{text}");
+            assert!(text.parse::<Bound>().unwrap_err().contains("no bound"), "{text}");
         }
     }
 }

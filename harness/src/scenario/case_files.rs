@@ -82,7 +82,7 @@ impl CaseFile {
 /// The text of a case file.
 pub(super) fn text_in(path: &Path) -> Result<String, ScenarioError> {
     text_of(path)
-        .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))
+        .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; name a case file")))
 }
 
 fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {

@@ -1,13 +1,18 @@
 //! The part of the case format that says what exists before the systems under test start.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fake_apiserver::Release;
+use fake_csi::SpecVersion;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::from_text::{parsed, time};
+use super::gates::gates;
 use super::{
     ExtenderSpec, FromShort, GrantSpec, Mode, PoolSpec, PublisherSpec, Role, SchedulerSpec, Short, Size,
+    Spanned,
 };
 
 /// What exists before the systems under test start.
@@ -18,7 +23,7 @@ pub struct ClusterSpec {
     #[serde(default)]
     pub release: Release,
     /// Feature gates of the API server; those that are left out have the default of the release: CSIStorageCapacity is off before 1.21.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
     /// The roles that run. Unset: the first part of the case's id, or both when that names no role.
     pub roles: Option<Vec<Role>>,
@@ -39,7 +44,8 @@ pub struct ClusterSpec {
     #[serde(default)]
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
     /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
-    pub orphan_after: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    pub orphan_after: Option<Duration>,
     /// The CSI driver.
     #[serde(default)]
     pub driver: DriverSpec,
@@ -54,7 +60,7 @@ pub struct ClusterSpec {
     pub missing_classes: Vec<String>,
     /// Raw storage by topology segment.
     #[serde(default)]
-    pub backend: BTreeMap<String, Short<PoolSpec>>,
+    pub backend: BTreeMap<String, Spanned<Short<PoolSpec>>>,
     /// CSIStorageCapacity objects that were created by hand, or that an earlier publisher left behind.
     #[serde(default)]
     pub capacity_objects: Vec<CapacitySpec>,
@@ -86,7 +92,8 @@ pub struct DriverSpec {
     pub get_capacity: bool,
     /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
     /// reported.
-    pub csi_version: Option<String>,
+    #[serde(default, deserialize_with = "parsed")]
+    pub csi_version: Option<SpecVersion>,
     /// Whether the driver advertises CLONE_VOLUME.
     #[serde(default)]
     pub clone_volume: bool,

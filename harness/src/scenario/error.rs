@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde_saphyr::Location;
 
+use crate::alike::nearest;
+
 /// Something is wrong with a case file: what, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -98,12 +100,13 @@ impl ScenarioError {
 }
 
 /// Keys and words that had another name in older cases: the old one, and the one that stands where the old one stood.
-const RENAMED: [(&str, &str); 5] = [
+const RENAMED: [(&str, &str); 6] = [
     ("hold", "stays"),
     ("hold", "lag"),
     ("driver", "csiDriver"),
     ("driver", "registered"),
     ("capacities", "capacityObjects"),
+    ("foreignDriver", "externalDriver"),
 ];
 
 /// What to write in the place of an unknown key, where the key is an old name of one that is expected.
@@ -119,6 +122,23 @@ fn renamed(message: &str) -> Option<String> {
         .iter()
         .find(|(from, to)| *from == old && expected.contains(to))?;
     Some(format!("the key `{old}` is called `{new}` here; rename it"))
+}
+
+/// The message with what may have been meant, where it is about a word that is none of those that are expected.
+fn guessed(message: String) -> String {
+    let told = message
+        .strip_prefix("unknown field `")
+        .or_else(|| message.strip_prefix("unknown variant `"));
+    let Some((word, expected)) = told.and_then(|told| told.split_once("`, expected ")) else {
+        return message;
+    };
+    let known = expected
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    match nearest(word, known) {
+        Some(meant) => format!("{message}; did you mean `{meant}`?"),
+        None => message,
+    }
 }
 
 /// A message of the YAML reader in the words of people who write lists and maps: the reader's own words are events of its parser, and
@@ -141,10 +161,11 @@ pub(super) fn plain_words(message: String) -> String {
     if let Some(renamed) = renamed(&message) {
         return renamed;
     }
+    let message = guessed(message);
     if message.starts_with("budget breached") || message == "recursion limit exceeded" {
         return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();
     }
-    const WORDS: [(&str, &str); 18] = [
+    const WORDS: [(&str, &str); 24] = [
         (
             "invalid type: unit value, expected",
             "nothing stands here; expected",
@@ -186,10 +207,34 @@ pub(super) fn plain_words(message: String) -> String {
             "a key cannot stand here; look at the indentation of this line and of the one before",
         ),
         (
+            "missing field `features`",
+            "missing field `features`; list what the programs can do, and `[]` claims nothing",
+        ),
+        (
             "missing field `why`",
             "missing field `why`; say why it must be so, for whoever reads the failure",
         ),
         ("unexpected end of input", "the file is empty, or ends too early"),
+        (
+            "while parsing a block mapping, did not find expected key",
+            "expected a key here; indent this line like the keys that it belongs to",
+        ),
+        (
+            "while parsing a block collection, did not find expected '-' indicator",
+            "expected an entry of the list here (`- `); indent this line like what it belongs to",
+        ),
+        (
+            "illegal placement of ':' indicator",
+            "a `:` cannot stand here; look for a bracket or a quote before it that is not closed",
+        ),
+        (
+            "while scanning a plain scalar, found a tab",
+            "a tab follows; indent with spaces",
+        ),
+        (
+            "invalid indentation in multiline quoted scalar",
+            "a text in quotes does not end before this line; close it",
+        ),
     ];
     WORDS
         .iter()

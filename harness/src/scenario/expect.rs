@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Amounts, AnswerSpec, FromShort, Role, Short, Size, Speaker};
+use super::from_text::parsed;
+use super::{Amounts, AnswerSpec, Bound, FromShort, Role, Short, Size, Speaker};
 
 /// One expectation: a predicate and how it is to hold.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,9 +37,11 @@ pub struct ExpectSpec {
     /// Facts that must be seen in that order.
     pub order: Option<Vec<PatternSpec>>,
     /// By when, such as `2 refreshes`, `3 rounds` or `10s`.
-    pub within: Option<String>,
+    #[serde(default, deserialize_with = "parsed")]
+    pub within: Option<Bound>,
     /// How long it must stay true, such as `1 refresh`.
-    pub stays: Option<String>,
+    #[serde(default, deserialize_with = "parsed")]
+    pub stays: Option<Bound>,
     /// State predicates only: true at every moment of the step, not just in the end.
     #[serde(default)]
     pub always: bool,

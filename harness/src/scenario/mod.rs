@@ -6,6 +6,7 @@
 mod action;
 mod axes;
 mod backend;
+mod bound;
 mod case_files;
 mod cells;
 mod cluster;
@@ -18,6 +19,8 @@ mod expect_list;
 mod extender;
 mod external_driver;
 mod fault;
+mod from_text;
+mod gates;
 mod grant;
 mod load;
 mod metrics;
@@ -41,6 +44,7 @@ pub use action::{
     NodeAction, PodSpec, RegisterSpec, ScriptSpec, VolumeMode,
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
+pub use bound::{Bound, duration};
 pub use case_files::CaseFiles;
 pub use cluster::{
     Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, VolumeSpec,
@@ -62,7 +66,7 @@ pub use parse::{parse, parse_one};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
 pub use server::{ApplySpec, MergeSpec, ReleaseSpec, ReplaceSpec};
 pub use short::{FromShort, Short};
-pub use size::Size;
+pub use size::{Bytes, Size};
 pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
 
 /// One runnable case: a file without a table, or one row of a file with one.
@@ -123,7 +127,6 @@ pub struct ScenarioFile {
     pub cluster: ClusterSpec,
     /// An external driver in the place of the scripted one. Runs against one write it, so that their journals can be judged
     /// again; cases leave it out.
-    #[serde(alias = "foreignDriver")]
     pub external_driver: Option<ExternalDriver>,
     /// What happens, in order.
     pub steps: Vec<Spanned<StepSpec>>,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Size;
+use super::Bytes;
 
 /// An extender's reservation (Dell CSI bare-metal proposal, AvailableCapacityReservation): one device per claim, on each of the segments.
 #[derive(Debug, Clone, Deserialize)]
@@ -25,5 +25,5 @@ pub struct ReservedClaimSpec {
     /// Its class.
     pub class: String,
     /// Its size.
-    pub size: Size,
+    pub size: Bytes,
 }

@@ -6,6 +6,8 @@ use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::gates::gates;
+
 /// The server becomes another release, or the same one with other gates.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -13,7 +15,7 @@ pub struct ReleaseSpec {
     /// The release, such as `"1.20"`; unset: the same as before.
     pub to: Option<Release>,
     /// Feature gates of the API server; those that are left out have the default of the release.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
 }
 

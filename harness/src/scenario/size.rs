@@ -1,6 +1,7 @@
 //! A number of bytes as cases write it: a Kubernetes quantity, perhaps with a few bytes more or less.
 
 use std::fmt;
+use std::str::FromStr;
 
 use capacity_types::{Arithmetic, Quantity};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -55,6 +56,53 @@ impl Size {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// A size that something real can have: from 0 to 2^64-1 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bytes {
+    size: Size,
+    count: u64,
+}
+
+impl Bytes {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Size::parse(text)?.try_into()
+    }
+}
+
+impl TryFrom<Size> for Bytes {
+    type Error = String;
+    fn try_from(size: Size) -> Result<Self, String> {
+        match u64::try_from(size.bytes) {
+            Ok(count) => Ok(Bytes { size, count }),
+            Err(_) => Err(format!(
+                "`{size}` is not a number of bytes from 0 to 2^64-1; write one such as 10Gi"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.size.fmt(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Size::deserialize(deserializer)?
+            .try_into()
+            .map_err(de::Error::custom)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use harness::scenario::{ActionSpec, CapacityAction, CapacitySpec, NodeSpec, Role, Size};
+use harness::scenario::{ActionSpec, Bytes, CapacityAction, CapacitySpec, NodeSpec, Role, Size};
 
 use super::case::Case;
 
@@ -75,7 +75,13 @@ impl<'a> Stored<'a> {
         stored.segments = nodes.iter().map(|node| stored.segment(node)).collect();
         let pools = case.cluster.backend.iter();
         stored.pools = pools
-            .map(|(name, pool)| (stored.spelled(name), figures(&pool.capacity, &pool.largest)))
+            .map(|(name, pool)| {
+                let count = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.count().into());
+                (
+                    stored.spelled(name),
+                    (count(&pool.value.capacity), count(&pool.value.largest)),
+                )
+            })
             .collect();
         stored
     }
@@ -118,7 +124,8 @@ impl<'a> Stored<'a> {
             return "malformed";
         }
         let pool = segment.and_then(|segment| self.pools.get(&segment));
-        let same = pool == Some(&figures(&capacity.capacity, &capacity.maximum));
+        let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes);
+        let same = pool == Some(&(bytes(&capacity.capacity), bytes(&capacity.maximum)));
         if same { "exact" } else { "stale" }
     }
 
@@ -135,13 +142,6 @@ impl<'a> Stored<'a> {
 
 /// Bytes of capacity and maximum.
 type Figures = (Option<i128>, Option<i128>);
-
-fn figures(capacity: &Option<Size>, maximum: &Option<Size>) -> Figures {
-    (
-        capacity.as_ref().map(Size::bytes),
-        maximum.as_ref().map(Size::bytes),
-    )
-}
 
 fn ordered(labels: impl Iterator<Item = String>) -> String {
     let labels: BTreeSet<String> = labels.collect();

@@ -47,11 +47,10 @@ pub(super) fn headline(report: &SelftestReport) -> String {
     };
     let partial = report.partial.iter().map(|why| format!("; partial: {why}"));
     format!(
-        "Self-test: {word}; {} of {} defects detected as expected, {} of {} cases pass without one{}",
+        "Self-test: {word}; {} of {} defects detected as expected, {}{}",
         report.claims_held(),
         report.defects.len(),
-        report.healthy,
-        report.cases.len(),
+        report.without_defect(),
         partial.collect::<String>(),
     )
 }

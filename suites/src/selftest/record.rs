@@ -213,6 +213,19 @@ impl SelftestReport {
         text
     }
 
+    /// What passed without a defect, in words.
+    pub fn without_defect(&self) -> String {
+        match self.partial {
+            // Of the other cases nobody knows yet.
+            Some(_) => format!("{} cases have passed without a defect", self.healthy),
+            None => format!(
+                "{} of {} cases pass without a defect",
+                self.healthy,
+                self.cases.len()
+            ),
+        }
+    }
+
     /// Number of defects whose claim holds.
     pub fn claims_held(&self) -> usize {
         self.defects

@@ -15,7 +15,7 @@ use suites::harness::manifest::Manifest;
 use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord, now};
 use suites::{Found, Part, Session, Shard, Turns};
 
-use crate::args::{PartArgs, at_least_one, patience};
+use crate::args::{PartArgs, at_least_one, patience, seed};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
@@ -34,7 +34,7 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "defect")]
     sut: Option<PathBuf>,
     /// The first world; the next ones have the numbers after it [default: drawn, and printed]
-    #[arg(long)]
+    #[arg(long, value_parser = seed)]
     seed: Option<u64>,
     /// Go on for so long, such as 30s or 10m [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = budget, conflicts_with = "worlds")]

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use suites::carried_manifests;
 use suites::harness::invocation::program;
+use suites::harness::plan::features;
 use suites::harness::scenario::Role;
 use suites::quoted;
 
@@ -209,6 +210,19 @@ async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// The features of its role that no trial was about, and that its flags say nothing of.
+fn untried(draft: &Draft, tried: &[Tried]) -> Vec<&'static str> {
+    let of_role = format!("{}.", draft.role.as_str());
+    let is_known =
+        |name: &str| draft.features.contains(&name) || tried.iter().any(|it| it.feature == Some(name));
+    let names = features().map(|feature| feature.name);
+    let mut names: Vec<&str> = names
+        .filter(|name| name.starts_with(&of_role) && !is_known(name))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
 /// Says what the trials showed, and writes the manifest with the features that they showed.
 fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal> {
     let mut features = draft.features.clone();
@@ -228,6 +242,11 @@ fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal
                 println!("failed      {}{of}: {why}{follows}", trial.case);
             }
         }
+    }
+    let untried = untried(draft, tried);
+    if !untried.is_empty() {
+        let list = untried.join(", ");
+        println!("not tried   {list}; add to `features` what it has of these");
     }
     let text = draft
         .text(&features)

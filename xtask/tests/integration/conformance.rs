@@ -55,11 +55,11 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
     // Exits at once, well or not.
     (
         "[\"true\"]",
-        "ROLE ended by itself: error: exit status: 0, and it had said nothing",
+        "ROLE ended by itself: exit status: 0, and it had said nothing",
     ),
     (
         "[\"false\"]",
-        "ROLE ended by itself: error: exit status: 1, and it had said nothing",
+        "ROLE ended by itself: exit status: 1, and it had said nothing",
     ),
     ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
     // Writes garbage, and then ends.
@@ -130,7 +130,7 @@ fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
     for (argv, expected) in [
         (
             "[\"true\"]",
-            "driver@n1 ended by itself: error: exit status: 0, and it had said nothing",
+            "driver@n1 ended by itself: exit status: 0, and it had said nothing",
         ),
         ("[sh, -c, \"echo no disk >&2; exit 7\"]", "    | no disk"),
         // It is there, and nobody answers.

@@ -85,6 +85,111 @@ fn mistakes_in_a_case_are_told_with_what_is_meant() {
 }
 
 #[test]
+fn slips_are_told_where_they_stand_with_what_may_be_meant() {
+    let text = case("", "n1", "10s");
+    let cluster = |entry: &str| text.replacen("cluster: {", &format!("cluster: {{{entry}, "), 1);
+    for (text, words) in [
+        (
+            text.replace("title:", "titel:"),
+            ":3:1: unknown field `titel`, expected one of ",
+        ),
+        (text.replace("title:", "titel:"), "; did you mean `title`?"),
+        (
+            case("", "n1", "5 minuts"),
+            ":15:17: `5 minuts` is no bound; write `2 refreshes`, ",
+        ),
+        (
+            cluster("gates: {CSIStorageCapacty: true}"),
+            ":5:19: `CSIStorageCapacty` is no feature gate of the API server that a case can set; did you mean `CSIStorageCapacity`?",
+        ),
+        (
+            cluster("orphanAfter: soon"),
+            ": `soon` is no duration; write `10s`",
+        ),
+        (
+            cluster("driver: {csiVersion: \"1.99\"}"),
+            "is no release of the CSI specification; use one from 1.0 to ",
+        ),
+        (
+            text.replacen("20Gi", "-20Gi", 1),
+            "`-20Gi` is not a number of bytes from 0 to 2^64-1; write one such as 10Gi",
+        ),
+        (
+            text.replacen("20Gi", "{largest: 1Gi}", 1),
+            "`largest` belongs to `capacity`; remove it",
+        ),
+        (
+            text.replacen("steps:\n", "foreignDriver: {}\nsteps:\n", 1),
+            "the key `foreignDriver` is called `externalDriver` here; rename it",
+        ),
+    ] {
+        let (_, error) = repro(2, &text);
+        assert!(error.contains(words), "{words}: {error}");
+        assert!(error.contains("with a space.yaml:"), "it has a place: {error}");
+    }
+}
+
+#[test]
+fn arguments_that_mean_nothing_are_told_with_an_example() {
+    for (args, words) in [
+        (
+            &["e2e", "--simulate=abc"][..],
+            "a seed is a whole number from 0 to 2^64-1, such as 7",
+        ),
+        (
+            &["up", "--listen=localhost"],
+            "write an IP address and a port, such as 127.0.0.1:6443",
+        ),
+        (
+            &["capture", "--kubeconfig=nonesuch"],
+            "name a kubeconfig that can be read",
+        ),
+        (
+            &["why", "objects", "--file=nonesuch.yaml"],
+            "; name a file that `kubectl get ",
+        ),
+        (&["repro", "/dev/null"], "; name a case file"),
+        (&["e2e", "publisher/valeu"], "did you mean `publisher/value`?"),
+        (
+            &["e2e", "value/maximum"],
+            "did you mean `publisher/value/maximum`?",
+        ),
+    ] {
+        let (_, error) = ended(2, args);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn the_text_of_a_case_runs_and_a_row_of_a_file_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    let file = file.to_str().unwrap();
+    for id in ["publisher/value/maximum", "publisher/class/lifecycle/central"] {
+        let (text, _) = ended(0, &["explain", "--yaml", id]);
+        std::fs::write(file, text).unwrap();
+        let (out, _) = ended(0, &["repro", file]);
+        assert!(out.contains("1 passed"), "{out}");
+    }
+    std::fs::write(
+        file,
+        case(
+            "table:\n  columns: [row, place]\n  rows: [[a, n1], [b, n2]]\n",
+            "$place",
+            "10s",
+        ),
+    )
+    .unwrap();
+    let (_, error) = ended(2, &["explain", file]);
+    assert!(error.contains("that means 2 cases; name one of them:"), "{error}");
+    let (out, _) = ended(0, &["explain", file, "b"]);
+    assert!(
+        out.contains("placement: {app: n2}") && out.contains(" repro ") && out.ends_with(" b\n"),
+        "{out}"
+    );
+}
+
+#[test]
 fn a_case_is_explained_with_what_it_expects_and_without_repetitions() {
     let (out, _) = ended(0, &["explain", "publisher/value/maximum"]);
     assert!(

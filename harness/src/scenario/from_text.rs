@@ -1,0 +1,25 @@
+//! Values that are written as texts with a meaning: what means nothing is refused where it stands. Knows no key.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::bound::duration;
+
+/// A value that is read from a text.
+pub(super) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: Display>,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(D::Error::custom)
+}
+
+/// A time, such as `10s` or `500ms`.
+pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    duration(&text).map(Some).map_err(D::Error::custom)
+}
