@@ -7,8 +7,8 @@ use super::roles;
 use crate::access::rbac;
 use crate::config::options::Authorization;
 use crate::kinds::{
-    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, Generation, Kind, NAMESPACE, PRIORITY_CLASS, Part,
-    system_classes,
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, Generation, Kind, NAMESPACE, PRIORITY_CLASS, Part, ROLE,
+    ROLE_BINDING, system_classes,
 };
 use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
@@ -96,33 +96,38 @@ fn track_tokens(txn: &mut Txn<'_>) {
 }
 
 fn create_roles(txn: &mut Txn<'_>) {
-    for (name, member_of, content) in rbac::default_roles() {
-        put(txn, &CLUSTER_ROLE, name, member_of, &content);
+    for role in rbac::default_roles() {
+        put(txn, [&CLUSTER_ROLE, &ROLE], role);
     }
-    for (name, content) in rbac::default_bindings() {
-        put(txn, &CLUSTER_ROLE_BINDING, name, None, &content);
+    for binding in rbac::default_bindings() {
+        put(txn, [&CLUSTER_ROLE_BINDING, &ROLE_BINDING], binding);
     }
     roles::settle(txn);
 }
 
-fn put(txn: &mut Txn<'_>, kind: &Kind, name: &str, member_of: Option<&str>, rest: &Value) {
+/// `kinds`: for the whole cluster, and in a namespace.
+fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: rbac::DefaultObject) {
+    let kind = kinds[usize::from(made.namespace.is_some())];
     let mut object = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": {
-            "name": name,
+            "name": made.name,
             "uid": txn.new_uid(),
             "creationTimestamp": txn.now,
             "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
             "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
         },
     });
-    if let Some(role) = member_of {
+    if let Some(namespace) = made.namespace {
+        object["metadata"]["namespace"] = namespace.into();
+    }
+    if let Some(role) = made.member_of {
         object["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{role}")] =
             "true".into();
     }
-    for (field, value) in rest.as_object().into_iter().flatten() {
+    for (field, value) in made.content.as_object().into_iter().flatten() {
         object[field] = value.clone();
     }
     track(txn, kind, &mut object);
-    txn.put(kind, name, object);
+    txn.put(kind, &kind.key(made.namespace, made.name), object);
 }

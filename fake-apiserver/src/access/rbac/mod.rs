@@ -8,7 +8,9 @@ mod defaults;
 mod rule;
 
 pub(crate) use authorizer::Authorizer;
-pub(crate) use defaults::{bindings as default_bindings, default_rules, roles as default_roles};
+pub(crate) use defaults::{
+    DefaultObject, bindings as default_bindings, default_rules, roles as default_roles,
+};
 pub(crate) use rule::{PolicyRule, is_path};
 
 use crate::access::auth::User;

@@ -3,6 +3,7 @@
 use super::access::{MAY_I, ask, guarded};
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
 const ROLE_BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
@@ -356,4 +357,69 @@ async fn roles_and_bindings_are_validated() {
         "{}",
         changed.text
     );
+}
+
+/// What kube-controller-manager asks for before anything else: the configuration of its authentication, its lock, and tokens for its
+/// controllers, each of which is a service account with a role of its own.
+#[tokio::test]
+async fn the_controller_manager_starts_with_the_roles_that_there_are() {
+    let wire = guarded().await;
+    let user = "system:kube-controller-manager";
+    let manager = wire.server.add_client(user);
+    let own = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+    assert_eq!(code(&wire, &manager, "GET", own).await, 200);
+    let other = "/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt";
+    let scheduler = wire.server.add_client("system:kube-scheduler");
+    assert_eq!(code(&wire, &scheduler, "GET", own).await, 200);
+    assert_eq!(code(&wire, &scheduler, "GET", other).await, 403);
+    let in_system = |verb: &str, group: &str, resource: &str, name: &str| {
+        let name = if name.is_empty() { Value::Null } else { name.into() };
+        json!({"namespace": "kube-system", "verb": verb, "group": group, "resource": resource, "name": name})
+    };
+    let lease = |verb| in_system(verb, "coordination.k8s.io", "leases", "kube-controller-manager");
+    for verb in ["get", "create", "update"] {
+        assert!(may(&wire, &manager, lease(verb)).await, "{verb}");
+    }
+    let mut token = in_system("create", "", "serviceaccounts", "");
+    token["subresource"] = "token".into();
+    assert!(may(&wire, &manager, token).await);
+    assert!(!may(&wire, &manager, in_system("delete", "", "pods", "")).await);
+
+    let account = |name: &str| format!("system:serviceaccount:kube-system:{name}");
+    let binder = wire.server.add_client(&account("persistent-volume-binder"));
+    let bind = json!({"verb": "update", "resource": "persistentvolumes"});
+    assert!(may(&wire, &binder, bind.clone()).await);
+    let stranger = wire.server.add_client(&account("ttl-controller"));
+    assert!(!may(&wire, &stranger, bind).await);
+}
+
+#[tokio::test]
+async fn every_binding_that_there_is_at_first_names_a_role() {
+    let wire = guarded().await;
+    let names = |list: &Value| -> BTreeSet<String> {
+        let place = |object: &Value| {
+            format!(
+                "{}/{}",
+                object["metadata"]["namespace"], object["metadata"]["name"]
+            )
+        };
+        list["items"].as_array().unwrap().iter().map(place).collect()
+    };
+    for (roles, bindings, role_kind) in [
+        (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, "ClusterRole"),
+        (
+            "/apis/rbac.authorization.k8s.io/v1/roles",
+            "/apis/rbac.authorization.k8s.io/v1/rolebindings",
+            "Role",
+        ),
+    ] {
+        let roles = names(&wire.get(roles).await.body);
+        let bindings = wire.get(bindings).await.body;
+        for binding in bindings["items"].as_array().unwrap() {
+            let role = &binding["roleRef"];
+            assert_eq!(role["kind"], role_kind);
+            let place = format!("{}/{}", binding["metadata"]["namespace"], role["name"]);
+            assert!(roles.contains(&place), "{binding}");
+        }
+    }
 }
