@@ -23,7 +23,7 @@ impl Scope<'_> {
             ActionSpec::Node(action) => self.node_action(action),
             ActionSpec::Class(action) => {
                 if let ClassAction::Delete(name) = action {
-                    self.known.deleted("class", name)?;
+                    self.known.deleted_class(name)?;
                 }
                 Ok(self.class_action(action))
             }
@@ -44,8 +44,8 @@ impl Scope<'_> {
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => {
                 match action {
-                    DeleteAction::Pod(name) => self.known.deleted("pod", name)?,
-                    DeleteAction::Claim(name) => self.known.deleted("claim", name)?,
+                    DeleteAction::Pod(name) => self.known.deleted_pod(name)?,
+                    DeleteAction::Claim(name) => self.known.deleted_claim(name)?,
                     _ => {}
                 }
                 delete(action)

@@ -111,14 +111,19 @@ impl Known {
             .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))
     }
 
-    /// Whether a pod or claim that is to be deleted, or a class that is to go, is there by then.
-    pub(super) fn deleted(&self, what: &str, name: &str) -> Result<(), String> {
-        let (known, plural) = match what {
-            "pod" => (&self.pods, "pods"),
-            "claim" => (&self.claims, "claims"),
-            _ => (&self.classes, "classes"),
-        };
-        defined(what, name, known, plural, "create it before")
+    /// Whether a pod that is to be deleted is there by then.
+    pub(super) fn deleted_pod(&self, name: &str) -> Result<(), String> {
+        defined("pod", name, &self.pods, "pods", "create it before")
+    }
+
+    /// Whether a claim that is to be deleted is there by then.
+    pub(super) fn deleted_claim(&self, name: &str) -> Result<(), String> {
+        defined("claim", name, &self.claims, "claims", "create it before")
+    }
+
+    /// Whether a class that is to be deleted is there by then.
+    pub(super) fn deleted_class(&self, name: &str) -> Result<(), String> {
+        defined("class", name, &self.classes, "classes", "create it before")
     }
 
     fn claims(&self, claims: &BTreeMap<String, ClaimState>) -> Result<(), String> {
