@@ -25,7 +25,7 @@ use crate::study::{self, StudyArgs};
 use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, doctor, e2e, examples, inspect, manual, repro, watch};
+use crate::{Exit, conformance, doctor, e2e, examples, inspect, manual, repro, unknown_command, watch};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -99,10 +99,17 @@ enum Command {
 /// Parses the arguments of the process and does what they say.
 pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
-    let parsed = described().get_matches();
-    match Cli::from_arg_matches(&parsed) {
+    let parsed = described().try_get_matches();
+    match parsed.and_then(|parsed| Cli::from_arg_matches(&parsed)) {
         Ok(cli) => obey(cli.command),
-        Err(error) => error.format(&mut described()).exit(),
+        Err(told) => {
+            unknown_command::tell(&told, &Cli::command());
+            if told.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Passed
+            }
+        }
     }
 }
 

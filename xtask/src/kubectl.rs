@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::Exit;
 use crate::capture::SituationArgs;
 use crate::out::print;
+use crate::unknown_command;
 use crate::why::{self, Common, Subject, WhyArgs};
 
 /// The file name by which kubectl finds a plugin of that name.
@@ -68,10 +69,12 @@ pub(crate) fn run() -> Exit {
     let exit = match Plugin::try_parse() {
         Ok(Plugin { command }) => obey(command),
         Err(told) => {
-            let is_error = told.use_stderr();
-            // Nobody is left to read it if that fails.
-            let _ = told.print();
-            if is_error { Exit::Usage } else { Exit::Passed }
+            unknown_command::tell(&told, &Plugin::command());
+            if told.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Passed
+            }
         }
     };
     match exit {

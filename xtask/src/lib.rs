@@ -53,6 +53,7 @@ mod snapshot;
 mod study;
 mod summary;
 mod sweep;
+mod unknown_command;
 mod up;
 mod verdicts;
 mod watch;

@@ -149,6 +149,11 @@ fn arguments_that_mean_nothing_are_told_with_an_example() {
             "; name a file that `kubectl get ",
         ),
         (&["repro", "/dev/null"], "; name a case file"),
+        (
+            &["discover"],
+            "\nCommands: e2e, conformance, list, explain, why, ",
+        ),
+        (&["report", "html"], "\nCommands: merge, "),
         (&["e2e", "publisher/valeu"], "did you mean `publisher/value`?"),
         (
             &["e2e", "value/maximum"],
