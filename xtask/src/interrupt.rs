@@ -46,7 +46,7 @@ pub(crate) async fn interrupted_once_more() {
 
 async fn asked(before: u32) {
     if hear().wait_for(|times| *times > before).await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

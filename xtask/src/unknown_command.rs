@@ -3,6 +3,8 @@
 use clap::Command;
 use clap::error::{Error, ErrorKind};
 
+use crate::out::eprintln;
+
 /// Prints what the parser has to say of arguments; if a word of them is no command, the names of those that it could have been.
 pub(crate) fn tell(error: &Error, program: &Command) {
     // Nobody is left to read it if that fails.

@@ -97,16 +97,16 @@ fn track_tokens(txn: &mut Txn<'_>) {
 
 fn create_roles(txn: &mut Txn<'_>) {
     for role in rbac::default_roles() {
-        put(txn, [&CLUSTER_ROLE, &ROLE], role);
+        put(txn, [&CLUSTER_ROLE, &ROLE], &role);
     }
     for binding in rbac::default_bindings() {
-        put(txn, [&CLUSTER_ROLE_BINDING, &ROLE_BINDING], binding);
+        put(txn, [&CLUSTER_ROLE_BINDING, &ROLE_BINDING], &binding);
     }
     roles::settle(txn);
 }
 
 /// `kinds`: for the whole cluster, and in a namespace.
-fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: rbac::DefaultObject) {
+fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
     let kind = kinds[usize::from(made.namespace.is_some())];
     let mut object = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
