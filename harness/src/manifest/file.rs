@@ -15,6 +15,7 @@ use super::known::{KnownFailure, KnownFile};
 use super::objects::{ChangeFile, Objects, ObjectsFile};
 use super::template::Template;
 use super::{DriverUnderTest, Manifest, ManifestError};
+use crate::alike::did_you_mean;
 use crate::plan;
 use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, read};
 use crate::settings::of_role;
@@ -296,8 +297,9 @@ impl Reader<'_> {
         for (name, values) in &file.settings {
             if !known.contains(&name.as_str()) {
                 let message = format!(
-                    "`{name}` is no setting of the {}; settings: {}",
+                    "`{name}` is no setting of the {}{}; settings: {}",
                     role.as_str(),
+                    did_you_mean(name, known.iter().copied()),
                     known.join(", ")
                 );
                 return Err(self.error(values, message).into());

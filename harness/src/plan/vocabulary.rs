@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use fake_csi::{Code, Method, code_from_name, code_name};
 
+use crate::alike::did_you_mean;
+
 /// A CSI method.
 pub(super) fn method(text: &str) -> Result<(), String> {
     let unknown = |_| {
         let all: Vec<&str> = Method::all().map(Method::as_str).collect();
-        format!("`{text}` is no CSI method; methods: {}", all.join(", "))
+        let guess = did_you_mean(text, all.iter().copied());
+        format!("`{text}` is no CSI method{guess}; methods: {}", all.join(", "))
     };
     text.parse::<Method>().map(drop).map_err(unknown)
 }
@@ -17,7 +20,8 @@ pub(super) fn method(text: &str) -> Result<(), String> {
 pub(super) fn code(text: &str) -> Result<Code, String> {
     code_from_name(text).ok_or_else(|| {
         let all: Vec<&str> = (0..=16).map(|number| code_name(Code::from(number))).collect();
-        format!("`{text}` is no gRPC code; codes: {}", all.join(", "))
+        let guess = did_you_mean(text, all.iter().copied());
+        format!("`{text}` is no gRPC code{guess}; codes: {}", all.join(", "))
     })
 }
 

@@ -78,8 +78,9 @@ fn mistakes_in_a_case_are_told_with_what_is_meant() {
     }
     let (_, error) = ended(2, &["e2e", "--defect=publisher-ignores-maxima"]);
     assert!(
-        error
-            .contains("unknown defect `publisher-ignores-maxima`; did you mean `publisher-ignores-maximum`?"),
+        error.contains(
+            "unknown defect `publisher-ignores-maxima` (did you mean `publisher-ignores-maximum`?)"
+        ),
         "{error}"
     );
 }
@@ -100,7 +101,7 @@ fn slips_are_told_where_they_stand_with_what_may_be_meant() {
         ),
         (
             cluster("gates: {CSIStorageCapacty: true}"),
-            ":5:19: `CSIStorageCapacty` is no feature gate of the API server that a case can set; did you mean `CSIStorageCapacity`?",
+            ":5:19: `CSIStorageCapacty` is no feature gate of the API server that a case can set (did you mean `CSIStorageCapacity`?)",
         ),
         (
             cluster("orphanAfter: soon"),
