@@ -1,6 +1,8 @@
-//! The roles and bindings that a cluster is born with, as they stand in `defaults.yaml`.
+//! The roles and bindings that a cluster is born with, as they stand in `defaults.json`: those of Kubernetes 1.36 with its gates as they
+//! are by default.
 //!
-//! Owns what follows from their names: which role takes over the rules of another, and whom the role of a controller is for.
+//! Owns what follows from their names and does not stand there: `admin`, `edit` and `view` take over the rules of `system:aggregate-to-…`,
+//! and the role of each controller is for the service account of its name. JSON, since every start of a server reads it.
 
 use crate::kinds::RBAC_GROUP as GROUP;
 use serde::Deserialize;
@@ -9,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
-    serde_saphyr::from_str(include_str!("defaults.yaml")).expect("a test reads defaults.yaml")
+    serde_json::from_str(include_str!("defaults.json")).expect("a test reads defaults.json")
 });
 
 /// Stands before the name of the service account of a controller.
@@ -24,7 +26,9 @@ const AGGREGATED: [(&str, Option<&str>); 3] =
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Defaults {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
+    /// Those of a role of the same name: for whom.
     cluster_role_bindings: BTreeMap<String, Vec<Subject>>,
+    /// By namespace and name.
     roles: BTreeMap<String, BTreeMap<String, Vec<Rule>>>,
     role_bindings: BTreeMap<String, BTreeMap<String, Binding>>,
 }
