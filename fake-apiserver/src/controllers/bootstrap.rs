@@ -14,7 +14,6 @@ use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// The client that these writes are reported as.
 const CLIENT: &str = "system:apiserver";
@@ -23,18 +22,21 @@ const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-s
 
 /// Creates everything, as the server itself.
 pub(crate) fn create(store: &Store) {
-    let client: Arc<str> = CLIENT.into();
+    store.begin_with(&CLIENT.into(), create_all);
+}
+
+fn create_all(txn: &mut Txn<'_>) {
     for class in system_classes() {
-        create_class(&mut store.begin(&client), class);
+        create_class(txn, class);
     }
     for name in INITIAL {
-        create_namespace(&mut store.begin(&client), name);
+        create_namespace(txn, name);
     }
-    track_tokens(&mut store.begin(&client));
-    itself::create(&mut store.begin(&client));
-    flows::create(&mut store.begin(&client));
-    if store.options().authorization == Authorization::Rbac {
-        create_roles(&mut store.begin(&client));
+    track_tokens(txn);
+    itself::create(txn);
+    flows::create(txn);
+    if txn.options().authorization == Authorization::Rbac {
+        create_roles(txn);
     }
 }
 

@@ -187,6 +187,13 @@ impl History {
         self.shrink();
     }
 
+    /// All changes that are kept, oldest first, each with the number of its resource.
+    pub(super) fn into_changes(self) -> Vec<(usize, Arc<Logged>)> {
+        let logged =
+            |(revision, shelf): (u64, usize)| Some((shelf, self.logs[shelf].0.get(&revision)?.clone()));
+        self.order.into_iter().filter_map(logged).collect()
+    }
+
     /// Shrinks what the change has superseded that is no longer one of the newest.
     fn shrink(&self) {
         let Some(at) = self.order.len().checked_sub(WHOLE + 1) else {

@@ -5,6 +5,7 @@
 
 pub(crate) mod activity;
 mod admission;
+mod birth;
 mod clock;
 mod compaction;
 mod definitions;

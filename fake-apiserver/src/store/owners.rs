@@ -17,7 +17,7 @@ pub(crate) const ORPHAN: &str = "orphan";
 pub(super) type Spot = (usize, Arc<str>);
 
 /// Owners, dependents, and what is to be looked at.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Owners {
     /// Dependents by the uid of their owner.
     dependents: HashMap<String, BTreeSet<Spot>>,

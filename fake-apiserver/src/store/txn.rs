@@ -64,7 +64,11 @@ impl Drop for Sleepers {
 impl<'a> Txn<'a> {
     /// Takes the lock.
     pub(super) fn begin(store: &'a Store, client: &'a Arc<str>) -> Self {
-        let now = store.clock.now();
+        Self::begin_at(store, client, store.clock.now())
+    }
+
+    /// Takes the lock, at that time.
+    pub(super) fn begin_at(store: &'a Store, client: &'a Arc<str>, now: Arc<str>) -> Self {
         Self {
             store,
             state: store.state.lock(),
