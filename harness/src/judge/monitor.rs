@@ -294,7 +294,7 @@ impl<'p> Monitor<'p> {
             return;
         }
         let holds = match (&self.expect.predicate, view.oracle) {
-            (Predicate::Specification, Some(oracle)) => oracle.unsettled().is_empty(),
+            (Predicate::Specification, Some(oracle)) => oracle.is_settled(),
             (predicate, _) => predicate::is_true(view.plan, view.cluster, predicate),
         };
         match (&self.phase, holds) {

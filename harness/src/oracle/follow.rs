@@ -10,7 +10,7 @@ use capacity_types::Segment;
 
 use super::Oracle;
 use super::change::change;
-use super::storage::parsed;
+use super::storage::{GET_CAPACITY, parsed};
 use crate::journal::{CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, What};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
@@ -257,7 +257,7 @@ impl Oracle<'_> {
 
     /// The driver has answered a call.
     fn call(&mut self, call: &CallFact) -> Vec<Event> {
-        if call.method != "GetCapacity" {
+        if call.method != GET_CAPACITY {
             self.storage.called(call);
             let event = self.volume_event(call);
             return event.into_iter().chain(self.answers()).collect();

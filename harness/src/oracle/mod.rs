@@ -18,6 +18,7 @@ mod storage;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use capacity_spec::always::{Event, Monitor};
 use capacity_spec::objects::Wanted;
@@ -25,11 +26,11 @@ use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Subject, Violation, World, placement};
 use fake_apiserver::Effect as FaultEffect;
 
-use crate::journal::Fact;
+use crate::journal::{Fact, What};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 use programs::Programs;
-use storage::Storage;
+use storage::{GET_CAPACITY, Storage};
 
 pub(crate) use change::change;
 pub use demands::{Demands, demands};
@@ -52,6 +53,8 @@ pub(crate) struct Oracle<'p> {
     given_back: BTreeSet<NamespacedName>,
     /// Programs may act on what was long ago, as they are shown it.
     has_stale_reads: bool,
+    /// Whether nothing would be wrong, since the last fact that may have changed that.
+    is_settled: OnceLock<bool>,
 }
 
 impl<'p> Oracle<'p> {
@@ -76,13 +79,18 @@ impl<'p> Oracle<'p> {
             allowed: BTreeMap::new(),
             given_back: BTreeSet::new(),
             has_stale_reads: actions.any(|(action, _)| is_stale(action)),
+            is_settled: OnceLock::new(),
         }
     }
 
     /// Takes the next fact, and says what must not have happened.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
         let mut violations = Vec::new();
-        for event in self.events(fact) {
+        let events = self.events(fact);
+        if moves(&fact.what) || events.iter().any(|event| self.monitor.is_news(event)) {
+            self.is_settled = OnceLock::new();
+        }
+        for event in events {
             let placed = match &event {
                 Event::Placed { pod, node } => Some((pod.clone(), node.clone())),
                 _ => None,
@@ -99,9 +107,15 @@ impl<'p> Oracle<'p> {
 
     /// Everything is quiet: programs know all that has happened, and act on nothing older.
     pub(crate) fn settle(&mut self) {
+        self.is_settled = OnceLock::new();
         if !self.has_stale_reads {
             self.monitor.observe(Event::Quiet);
         }
+    }
+
+    /// Whether nothing would be wrong if everything were quiet now. Programs that ask and are told the same again and again make it no work.
+    pub(crate) fn is_settled(&self) -> bool {
+        *self.is_settled.get_or_init(|| self.unsettled().is_empty())
     }
 
     /// What would be wrong if everything were quiet now.
@@ -149,5 +163,14 @@ impl<'p> Oracle<'p> {
 
     fn world(&self) -> &World {
         self.monitor.world()
+    }
+}
+
+/// Whether a fact may change more than its events say: the objects that there are, the programs that run, what the driver has.
+fn moves(what: &What) -> bool {
+    match what {
+        What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,
+        What::Call(call) => call.method != GET_CAPACITY,
+        _ => false,
     }
 }

@@ -17,7 +17,7 @@ use crate::plan::{Action, Effect, Plan, Script};
 use crate::scenario::Role;
 
 /// The call whose answers are published. All others that a case speaks of are about volumes.
-const METHOD: &str = "GetCapacity";
+pub(super) const GET_CAPACITY: &str = "GetCapacity";
 
 /// Raw bytes that volumes leave of a pool.
 struct Free {
@@ -155,7 +155,7 @@ impl<'p> Storage<'p> {
 
 impl Backend for Storage<'_> {
     fn is_up(&self) -> bool {
-        !self.is_down && self.scripts.iter().all(|script| script.method == METHOD)
+        !self.is_down && self.scripts.iter().all(|script| script.method == GET_CAPACITY)
     }
 
     fn has_room(&self, segment: &Segment, parameters: &Parameters, wanted: i128) -> bool {
@@ -189,7 +189,7 @@ pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
 /// Whether a call of GetCapacity for a segment and parameters is one that a script means.
 fn is_about(script: &Script, segment: &Segment, parameters: &Parameters) -> bool {
     let mut wanted = script.parameters.iter();
-    script.method == METHOD
+    script.method == GET_CAPACITY
         && script.segment.as_ref().is_none_or(|of| contains(segment, of))
         && wanted.all(|(key, value)| parameters.get(key) == Some(value))
 }

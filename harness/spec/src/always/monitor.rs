@@ -93,6 +93,21 @@ impl Monitor {
         }
     }
 
+    /// Whether an event may change what would be wrong if everything were quiet after it.
+    pub fn is_news(&self, event: &Event) -> bool {
+        match event {
+            Event::Delivered { .. } => false,
+            Event::Asked {
+                driver,
+                segment,
+                parameters,
+                answer,
+                ..
+            } => answer.is_some_and(|figures| !self.told.has_lately(driver, parameters, segment, &figures)),
+            _ => true,
+        }
+    }
+
     /// From now on an object is to be as it is now, or gone, unless a program has a reason to change that.
     pub(super) fn accept(&mut self, key: NamespacedName, object: Option<CapacityObject>) {
         match object {

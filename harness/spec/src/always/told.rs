@@ -40,8 +40,23 @@ impl Told {
         parameters: &Parameters,
         segment: &Segment,
     ) -> Option<&Figures> {
-        let answers = self.0.get(driver)?.get(parameters)?.get(segment)?;
-        Some(&answers.largest)
+        Some(&self.answers(driver, parameters, segment)?.largest)
+    }
+
+    fn answers(&self, driver: &str, parameters: &Parameters, segment: &Segment) -> Option<&Answers> {
+        self.0.get(driver)?.get(parameters)?.get(segment)
+    }
+
+    /// Whether these figures were answered since everything was last quiet.
+    pub(super) fn has_lately(
+        &self,
+        driver: &str,
+        parameters: &Parameters,
+        segment: &Segment,
+        figures: &Figures,
+    ) -> bool {
+        let answers = self.answers(driver, parameters, segment);
+        answers.is_some_and(|answers| answers.lately.contains(figures))
     }
 
     /// Puts down what was told of a segment lately where drivers do not tell a figure now. The parameters may have been others, as a
