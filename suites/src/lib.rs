@@ -76,7 +76,7 @@ pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result
 
 /// The case of a text that was made here. What it shows was checked where it comes from.
 fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
-    resolve(&scenario::parse_one(source, text)?)
+    resolve(&scenario::parse_plain(source, text)?)
 }
 
 /// One case by its id; reads no other file.

@@ -62,7 +62,7 @@ pub use grant::GrantSpec;
 pub use load::{coverage, load_file, load_row, load_tree, load_tree_where};
 pub use metrics::{Amount, Amounts, Speaker};
 pub(crate) use parse::read;
-pub use parse::{parse, parse_one};
+pub use parse::{parse, parse_one, parse_plain};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
 pub use server::{ApplySpec, MergeSpec, ReleaseSpec, ReplaceSpec};
 pub use short::{FromShort, Short};

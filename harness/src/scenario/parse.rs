@@ -97,6 +97,11 @@ pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     }
 }
 
+/// Reads the case of a text that has neither a table nor axes, as programs write it.
+pub fn parse_plain(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    scenario(source, text.to_owned(), None)
+}
+
 /// What is wrong with a table that is written in another way than ours, where that is what is wrong.
 fn ill_formed(source: &str, text: &str) -> Option<ScenarioError> {
     #[derive(Deserialize)]
