@@ -29,7 +29,7 @@ use crate::{
     provision::Provisioner,
     queue::Queue,
     topology::{self, Registration, Topology},
-    watch::{Change, Gate, follow, follow_events},
+    watch::{Change, Gate, follow, follow_events, watching_client},
 };
 
 /// Why the publisher could not start, or had to end.
@@ -102,10 +102,12 @@ pub async fn run_with(
         health: Arc::clone(&health),
         metrics_path: options.http.metrics_path.clone(),
     };
+    let pace = options.pace();
     let start = Start {
         options,
+        watching: watching_client(&clients.main, pace),
         client: clients.main,
-        publishing: clients.publishing,
+        publishing: watching_client(&clients.publishing, pace),
         driver: clients.driver,
         metrics,
         health,
@@ -130,6 +132,8 @@ pub async fn run_with(
 struct Start {
     options: Options,
     client: Client,
+    /// For watches; everything else goes a shorter way.
+    watching: Client,
     publishing: Client,
     driver: Channel,
     metrics: Arc<Metrics>,
@@ -144,7 +148,7 @@ impl Start {
             let driver = self.options.cleaner.driver_name.as_deref().unwrap_or_default();
             let election = self.election(&format!("{driver}-cleaner"));
             let work = async {
-                let cleaned = cleaner::run(&self.options, &self.client, &self.publishing, &self.health);
+                let cleaned = cleaner::run(&self.options, &self.watching, &self.publishing, &self.health);
                 Ok(Box::pin(cleaned).await)
             };
             return while_leading(election.as_deref(), work).await;
@@ -231,9 +235,9 @@ impl Start {
             health: Arc::clone(&self.health),
             options,
         };
-        let mut tasks = parts.storage_watches(client);
+        let mut tasks = parts.storage_watches(&self.watching);
         if watches_nodes {
-            tasks.extend(parts.node_watches(client));
+            tasks.extend(parts.node_watches(&self.watching));
         }
         tasks.extend(parts.publishing());
         tasks.extend(parts.provisioning());

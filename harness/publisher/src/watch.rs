@@ -10,9 +10,12 @@ use std::{
     time::Duration,
 };
 
+use capacity_client::WatchPauses;
 use futures::{Stream, StreamExt};
+use hyper::Request;
 use kube::{
-    Api, Resource, ResourceExt,
+    Api, Client, Resource, ResourceExt,
+    client::Body,
     runtime::{
         WatchStreamExt,
         utils::Backoff,
@@ -21,6 +24,7 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
+use tower::service_fn;
 
 use crate::queue::Pace;
 
@@ -64,6 +68,23 @@ struct Followed<K, F> {
     /// Objects of the list under way.
     listing: BTreeSet<Name>,
     on_change: F,
+}
+
+/// The same client, which waits between watches that end at once.
+pub(crate) fn watching_client(client: &Client, pace: Pace) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let (client, pauses) = (
+        client.clone(),
+        Arc::new(WatchPauses::new(move |failures| pace.wait(failures))),
+    );
+    let service = service_fn(move |request: Request<Body>| {
+        let (client, pauses) = (client.clone(), Arc::clone(&pauses));
+        async move {
+            pauses.before(request.uri()).await;
+            client.send(request).await
+        }
+    });
+    Client::new(service, namespace)
 }
 
 /// Follows the objects of a kind without end, and calls `on_change` for each change in order.

@@ -14,8 +14,11 @@ use serde_json::Value;
 /// Crate → what it may use of ours. What is not listed uses nothing of ours.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("fake-csi", &["csi-proto"]),
-    ("capacity-publisher", &["capacity-types", "csi-proto"]),
-    ("capacity-scheduler", &["capacity-types"]),
+    (
+        "capacity-publisher",
+        &["capacity-client", "capacity-types", "csi-proto"],
+    ),
+    ("capacity-scheduler", &["capacity-client", "capacity-types"]),
     (
         "harness",
         &["capacity-spec", "capacity-types", "fake-apiserver", "fake-csi"],
@@ -27,7 +30,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // The references, compiled anew with mistakes, and the command line that runs them.
     (
         "mutants",
-        &["built-in-files", "capacity-types", "csi-proto", "suites", "xtask"],
+        &[
+            "built-in-files",
+            "capacity-client",
+            "capacity-types",
+            "csi-proto",
+            "suites",
+            "xtask",
+        ],
     ),
     ("suites", &["harness"]),
     ("example-cleaner", &["capacity-publisher"]),
@@ -67,6 +77,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
 
 const MEMBERS: &[&str] = &[
     "built-in-files",
+    "capacity-client",
     "capacity-publisher",
     "capacity-scheduler",
     "capacity-spec",

@@ -6,8 +6,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use capacity_client::WatchPauses;
 use futures::StreamExt;
+use hyper::Request;
 use kube::Client;
+use kube::client::Body;
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -27,7 +30,7 @@ use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::unschedulable::Helped;
 use super::watch;
-use super::watch_event::Update;
+use super::watch_event::{Update, wait};
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
 use crate::metrics::{AttemptResult, ExtensionPoint, Metrics};
 use crate::objects::Pod;
@@ -87,12 +90,16 @@ pub async fn run(
     }
 }
 
-/// The same client, with a bound on requests that await an answer.
+/// The same client, with a bound on requests that await an answer, and waits between watches that end at once.
 fn with_few_requests(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
-    let send = service_fn(move |request| {
-        let client = client.clone();
-        async move { client.send(request).await }
+    let pauses = Arc::new(WatchPauses::new(wait));
+    let send = service_fn(move |request: Request<Body>| {
+        let (client, pauses) = (client.clone(), pauses.clone());
+        async move {
+            pauses.before(request.uri()).await;
+            client.send(request).await
+        }
     });
     Client::new(ConcurrencyLimit::new(send, REQUESTS_AT_ONCE), namespace)
 }

@@ -63,10 +63,18 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) ->
     }
 }
 
-/// The waits before a failed watch is started again: they double up to a bound, and start over after a success.
+/// The wait before a failed watch is started again for the first time, and the longest: they double.
+const FIRST: Duration = Duration::from_millis(50);
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The wait after so many watches in a row that failed, counted from 1.
+pub(super) fn wait(failures: u32) -> Duration {
+    let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST.saturating_mul(factor).min(LONGEST)
+}
+
+/// These waits, one after the other; they start over after a success.
 pub(super) fn waits() -> ExponentialBackoff {
-    const FIRST: Duration = Duration::from_millis(50);
-    const LONGEST: Duration = Duration::from_secs(5);
     let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
     doubling.with_min_delay(FIRST).with_max_delay(LONGEST).into()
 }

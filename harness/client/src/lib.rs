@@ -1,0 +1,162 @@
+//! Waits between watches that end at once.
+//!
+//! kube's watchers wait after an error, but begin a watch that has ended in order at once again: where a server or a proxy ends each of
+//! them, that is hundreds in a second. client-go takes a watch that lived for less than a second for a failed one. Knows no resource, and
+//! nothing of what is watched for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use hyper::Uri;
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+/// A watch that ends sooner counts as failed.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// How long to wait after so many failures in a row, counted from 1.
+type Wait = Box<dyn Fn(u32) -> Duration + Send + Sync>;
+
+/// The watches of one client, each with its last beginning.
+pub struct WatchPauses {
+    wait: Wait,
+    last: Mutex<HashMap<String, Last>>,
+}
+
+#[derive(Clone, Copy)]
+struct Last {
+    began: Instant,
+    /// How many in a row were short, up to it.
+    failures: u32,
+}
+
+impl WatchPauses {
+    /// `wait`: how long to wait after so many short watches in a row, counted from 1.
+    pub fn new(wait: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {
+        WatchPauses {
+            wait: Box::new(wait),
+            last: Mutex::default(),
+        }
+    }
+
+    /// Waits before a request is sent for that, if it begins a watch whose predecessor was short.
+    pub async fn before(&self, uri: &Uri) {
+        let Some(watched) = watched(uri) else {
+            return;
+        };
+        let now = Instant::now();
+        let begins = self.begins(watched, now);
+        if begins > now {
+            sleep_until(begins).await;
+        }
+    }
+
+    /// When a watch may begin that is asked for now.
+    fn begins(&self, watched: String, now: Instant) -> Instant {
+        let mut last = self.last.lock();
+        let before = last.get(&watched);
+        let failures = match before {
+            Some(before) if now < before.began + SHORT => before.failures.saturating_add(1),
+            _ => 0,
+        };
+        let began = match failures {
+            0 => now,
+            failures => now + (self.wait)(failures),
+        };
+        last.insert(watched, Last { began, failures });
+        began
+    }
+}
+
+impl fmt::Debug for WatchPauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchPauses").finish_non_exhaustive()
+    }
+}
+
+/// What a request watches, wherever it goes on; none: it is no watch.
+fn watched(uri: &Uri) -> Option<String> {
+    let parameters = uri.query()?.split('&');
+    let is_watch = |parameter: &str| matches!(parameter, "watch=true" | "watch=1");
+    if !parameters.clone().any(is_watch) {
+        return None;
+    }
+    let mut watched = uri.path().to_owned();
+    for parameter in parameters.filter(|parameter| !parameter.starts_with("resourceVersion=")) {
+        watched.push('&');
+        watched.push_str(parameter);
+    }
+    Some(watched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When watches begin that are asked for at these times, in milliseconds.
+    fn begun(pauses: &WatchPauses, uri: &str, asked: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let start = Instant::now();
+        let watched = watched(&uri.parse().expect("a URI")).expect("a watch");
+        let begins = |ms| {
+            let at = pauses.begins(watched.clone(), start + Duration::from_millis(ms));
+            u64::try_from(at.duration_since(start).as_millis()).expect("soon")
+        };
+        asked.into_iter().map(begins).collect()
+    }
+
+    fn doubling() -> WatchPauses {
+        WatchPauses::new(|failures| Duration::from_millis(50 << failures.min(4)))
+    }
+
+    #[test]
+    fn waits_grow_while_watches_are_short_and_start_over_after_a_long_one() {
+        let asked = [0, 10, 120, 330, 2_000, 2_010];
+        let begun = begun(&doubling(), "/api/v1/nodes?watch=true&resourceVersion=5", asked);
+        assert_eq!(begun, [0, 110, 320, 730, 2_000, 2_110]);
+    }
+
+    #[test]
+    fn a_wait_that_is_longer_than_a_short_watch_does_not_end_the_row() {
+        let begun = begun(&doubling(), "/api/v1/nodes?watch=1", [0, 0, 100, 300, 700, 1_500]);
+        assert_eq!(begun, [0, 100, 300, 700, 1_500, 2_300]);
+    }
+
+    #[test]
+    fn watches_of_other_things_do_not_count() {
+        let pauses = doubling();
+        let at = |uri: &str| begun(&pauses, uri, [0])[0];
+        assert_eq!(at("/api/v1/nodes?watch=true&resourceVersion=1"), 0);
+        assert_eq!(
+            at("/api/v1/nodes?watch=true&labelSelector=a&resourceVersion=1"),
+            0
+        );
+        assert_eq!(at("/api/v1/pods?watch=true&resourceVersion=1"), 0);
+        assert_eq!(at("/api/v1/pods?resourceVersion=2&watch=true"), 100);
+    }
+
+    #[test]
+    fn other_requests_are_no_watches() {
+        for uri in [
+            "/api/v1/nodes",
+            "/api/v1/nodes?limit=500",
+            "/api/v1/nodes?watch=false",
+        ] {
+            assert_eq!(watched(&uri.parse().expect("a URI")), None, "{uri}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_second_of_two_short_watches_waits_and_other_requests_do_not() {
+        let pauses = doubling();
+        let waited = async |uri: &str| {
+            let start = Instant::now();
+            pauses.before(&uri.parse().expect("a URI")).await;
+            start.elapsed().as_millis()
+        };
+        assert_eq!(waited("/api/v1/nodes?watch=true").await, 0);
+        assert_eq!(waited("/api/v1/nodes").await, 0);
+        let second = waited("/api/v1/nodes?watch=true").await;
+        assert!((100..102).contains(&second), "{second} ms");
+    }
+}
