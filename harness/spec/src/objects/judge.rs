@@ -1,7 +1,7 @@
 //! The objects that are there, against what must and may be.
 //!
-//! The world holds the objects as they were before the publishers did anything; what they made of them is handed in. Whoever edits
-//! objects by hand meanwhile edits the world too, and so moves what "before" is.
+//! What the objects were before the publishers did anything is handed in, and what they made of them. Whoever edits objects by hand
+//! meanwhile moves what "before" is.
 
 use std::collections::BTreeSet;
 
@@ -15,31 +15,38 @@ use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, O
 
 /// Compares the objects that are there once nothing is in flight with what there must be. `world.objects`: as they were before.
 pub fn judge(world: &World, stored: &Objects) -> Vec<Violation> {
+    judge_since(&world.objects, world, stored)
+}
+
+/// The same, where `all` are the objects as they were before, whatever the world has.
+pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec<Violation> {
     let mut violations = Vec::new();
     if world.api.version().is_none() {
         // Nobody can see an object, so nothing can be demanded of one.
         return violations;
     }
     let ownership = Ownership::of(world);
-    let (before, now) = (ownership.divide(&world.objects), ownership.divide(stored));
+    let (before, now) = (ownership.divide(all), ownership.divide(stored));
     for (instance, publisher) in &world.publishers {
         let before = before.get(&Some(instance)).cloned().unwrap_or_default();
         let now = now.get(&Some(instance)).cloned().unwrap_or_default();
         if publisher.publishes {
-            Judge::new(world, instance, publisher, &before).judge(&now, &mut violations);
+            Judge::new((world, all), instance, publisher, &before).judge(&now, &mut violations);
         } else {
-            switched_off(world, stored, &before, &now, &mut violations);
+            switched_off((world, all), stored, &before, &now, &mut violations);
         }
     }
     let before = before.get(&None).cloned().unwrap_or_default();
     let now = now.get(&None).cloned().unwrap_or_default();
-    others(world, stored, &before, &now, &mut violations);
+    others((world, all), stored, &before, &now, &mut violations);
     violations
 }
 
 /// What one publisher has made of its objects.
 struct Judge<'w> {
     world: &'w World,
+    /// All objects as they were before.
+    all: &'w Objects,
     instance: &'w Instance,
     publisher: &'w Publisher,
     wanted: Wanted<'w>,
@@ -48,7 +55,12 @@ struct Judge<'w> {
 }
 
 impl<'w> Judge<'w> {
-    fn new(world: &'w World, instance: &'w Instance, publisher: &'w Publisher, own: &[Stored<'w>]) -> Self {
+    fn new(
+        (world, all): (&'w World, &'w Objects),
+        instance: &'w Instance,
+        publisher: &'w Publisher,
+        own: &[Stored<'w>],
+    ) -> Self {
         let mut before: Pairs<'_, Vec<_>> = Pairs::new();
         for (_, object) in own {
             if let Some(segment) = object.segment() {
@@ -57,6 +69,7 @@ impl<'w> Judge<'w> {
         }
         Self {
             world,
+            all,
             instance,
             publisher,
             wanted: Wanted::of(world, instance, publisher),
@@ -68,7 +81,7 @@ impl<'w> Judge<'w> {
         let mut found: Pairs<'_, Vec<Stored<'_>>> = Pairs::new();
         // A driver that does not advertise GET_CAPACITY gives its publisher nothing to do, not even to tidy up.
         let is_idle = |key: &NamespacedName, object: &CapacityObject| {
-            self.wanted.is_mute() && self.world.objects.get(key) == Some(object)
+            self.wanted.is_mute() && self.all.get(key) == Some(object)
         };
         for (key, object) in objects.iter().filter(|(key, object)| !is_idle(key, object)) {
             let segment = object.segment();
@@ -170,7 +183,7 @@ impl<'w> Judge<'w> {
         object: &CapacityObject,
         demand: Option<&Demand>,
     ) -> Option<Violation> {
-        let before = self.world.objects.get(key);
+        let before = self.all.get(key);
         let is_as_before = before.is_some_and(|before| before.owners == object.owners);
         // A publisher that has nothing to say of the figure need not write the object.
         let is_untold = demand.is_some_and(|demand| demand.question() == Some(Question::KeepOrWithdraw));
@@ -223,7 +236,7 @@ fn allowed(demand: &Demand) -> String {
 
 /// A publisher that does not publish neither writes nor removes what an earlier life of it has written.
 fn switched_off(
-    world: &World,
+    (world, all): (&World, &Objects),
     stored: &Objects,
     before: &[Stored<'_>],
     now: &[Stored<'_>],
@@ -236,7 +249,7 @@ fn switched_off(
         }
     }
     for (key, _) in now {
-        if !world.objects.contains_key(*key) {
+        if !all.contains_key(*key) {
             violations.push(on_object(rules::SWITCHED_OFF, key, "it was created".to_owned()));
         }
     }
@@ -244,7 +257,7 @@ fn switched_off(
 
 /// What belongs to no publisher that runs: it stays, unless a cleaner or the loss of its owners removes it.
 fn others(
-    world: &World,
+    (world, all): (&World, &Objects),
     stored: &Objects,
     before: &[Stored<'_>],
     now: &[Stored<'_>],
@@ -265,7 +278,7 @@ fn others(
         }
     }
     for (key, object) in now {
-        if !world.objects.contains_key(*key) {
+        if !all.contains_key(*key) {
             let detail = format!(
                 "it is new, and no publisher knows it by its labels {:?}",
                 object.labels

@@ -16,5 +16,6 @@ mod settled;
 mod wanted;
 
 pub use judge::judge;
+pub(crate) use judge::judge_since;
 pub use settled::settled;
 pub use wanted::{Demand, Demanded, Wanted};

@@ -106,6 +106,13 @@ impl Driver {
             .unwrap_or(&self.otherwise)
     }
 
+    /// Whether it answers every question with figures that make sense.
+    pub(crate) fn tells_all(&self) -> bool {
+        let answers = self.answers.values().flat_map(BTreeMap::values);
+        let is_sound = |answer: &Answer| matches!(answer, Answer::Figures(figures) if figures.is_sound());
+        answers.chain([&self.otherwise]).all(is_sound)
+    }
+
     /// Forgets what it answered before it did not answer any more.
     pub(crate) fn forget(&mut self) {
         let answers = self.answers.values_mut().flat_map(BTreeMap::values_mut);
