@@ -185,8 +185,10 @@ impl Walk<'_> {
             self.get_stuck(LeftOut::Stopped);
             return None;
         }
-        let world = &self.cluster.world;
-        let segment = node.and_then(|node| world.segment(&class.provisioner, node));
+        let segment = match node {
+            Some(node) => self.cluster.world.segment(&class.provisioner, node),
+            None => self.allowed_segment(class),
+        };
         let bytes = i64::try_from(claim.request?.bytes(Arithmetic::Exact)).ok()?;
         let parameters = class.driver_parameters();
         match self.plugin.create(name, bytes, segment, parameters).await {
@@ -196,6 +198,15 @@ impl Walk<'_> {
                 None
             }
         }
+    }
+
+    /// Where a volume has to be made for which no node is chosen, if its class says so.
+    fn allowed_segment(&self, class: &StorageClass) -> Option<Segment> {
+        let world = &self.cluster.world;
+        let nodes = world.nodes.keys();
+        let mut segments = nodes.filter_map(|node| world.segment(&class.provisioner, node));
+        let is_said = !class.allowed_topologies.is_empty();
+        segments.find(|segment| is_said && class.allows(segment))
     }
 
     pub(crate) async fn bind_immediate_claims(&mut self) {
