@@ -2,14 +2,14 @@
 //!
 //! Whoever waits to be alone keeps nobody from starting, so that a run does not come to a stop for it.
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 /// The turns of all cases of a process.
 #[derive(Debug)]
 pub struct Turns {
     state: watch::Sender<State>,
-    /// Cases at the same time, at the most.
-    jobs: usize,
+    /// One for each case at the same time, so that few of those that wait wake when a turn ends.
+    seats: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -20,30 +20,44 @@ struct State {
 
 /// A turn; it ends when this is dropped.
 #[derive(Debug)]
-pub struct Turn<'t>(&'t Turns);
+pub struct Turn<'t> {
+    turns: &'t Turns,
+    /// Of one beside others.
+    _seat: Option<SemaphorePermit<'t>>,
+}
 
 impl Turns {
     /// So many at the same time, and at least one.
     pub fn of(jobs: usize) -> Self {
         Turns {
             state: watch::Sender::default(),
-            jobs: jobs.max(1),
+            seats: Semaphore::new(jobs.max(1)),
         }
     }
 
     /// A turn beside others, as soon as none is alone and there are not too many.
     pub async fn together(&self) -> Turn<'_> {
-        let is_free = |state: &State| !state.is_alone && state.together < self.jobs;
-        self.when(is_free, |state| state.together += 1).await
+        // The semaphore is never closed.
+        let seat = self.seats.acquire().await.ok();
+        self.when(|state| !state.is_alone, |state| state.together += 1)
+            .await;
+        Turn {
+            turns: self,
+            _seat: seat,
+        }
     }
 
     /// A turn alone, as soon as there is no other.
     pub async fn alone(&self) -> Turn<'_> {
         let is_free = |state: &State| !state.is_alone && state.together == 0;
-        self.when(is_free, |state| state.is_alone = true).await
+        self.when(is_free, |state| state.is_alone = true).await;
+        Turn {
+            turns: self,
+            _seat: None,
+        }
     }
 
-    async fn when(&self, is_free: impl Fn(&State) -> bool, take: impl Fn(&mut State)) -> Turn<'_> {
+    async fn when(&self, is_free: impl Fn(&State) -> bool, take: impl Fn(&mut State)) {
         let mut state = self.state.subscribe();
         loop {
             let taken = self.state.send_if_modified(|state| {
@@ -54,7 +68,7 @@ impl Turns {
                 is_free
             });
             if taken {
-                return Turn(self);
+                return;
             }
             // The sender lives in self, so the wait can't fail.
             let _ = state.changed().await;
@@ -65,7 +79,7 @@ impl Turns {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // Nobody runs beside one that is alone.
-        self.0.state.send_modify(|state| match state.is_alone {
+        self.turns.state.send_modify(|state| match state.is_alone {
             true => state.is_alone = false,
             false => state.together -= 1,
         });
