@@ -4,7 +4,8 @@
 //! exit code still gives the result. Any other error ends the command, and in order: everything is cleaned up.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -58,6 +59,26 @@ pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
     }
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
+}
+
+/// A line of progress each minute, where standard error is no terminal and shows no bar: whoever reads a log of hours wants to know.
+pub(crate) struct Minutes(Option<Instant>);
+
+impl Minutes {
+    /// The first line comes after a minute.
+    pub(crate) fn begin() -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        Minutes((!is_terminal).then(Instant::now))
+    }
+
+    /// Writes a line, if a minute has passed since the last one.
+    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
+        const MINUTE: Duration = Duration::from_secs(60);
+        if let Some(last) = self.0.as_mut().filter(|last| last.elapsed() >= MINUTE) {
+            *last = Instant::now();
+            eprintln!("{}", line());
+        }
+    }
 }
 
 /// Words of a command in one line, as a shell takes them.

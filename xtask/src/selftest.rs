@@ -227,9 +227,11 @@ fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
 async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let (began, started) = (Instant::now(), now());
     let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
+    let mut minutes = out::Minutes::begin();
     let mut made: Vec<Trial> = Vec::new();
     let each = |trial: &Trial| {
         bar.inc(1);
+        minutes.tell(|| format!("{} of {} runs", bar.position(), selftest.size()));
         made.push(trial.clone());
     };
     let whole = tokio::select! {

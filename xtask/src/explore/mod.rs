@@ -20,7 +20,7 @@ use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
 use crate::manifest::{self, manifest};
-use crate::out::eprintln;
+use crate::out::{Minutes, eprintln};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::{Exit, e2e, mutants, parts, places, preflight};
@@ -198,7 +198,12 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     eprintln!("exploring from seed {}", explorer.seed);
     let bar = show::progress();
     let mut exploration = Exploration::default();
-    let mut tell = |exploration: &Exploration| bar.set_message(show::line(exploration, began.elapsed()));
+    let mut minutes = Minutes::begin();
+    let mut tell = |exploration: &Exploration| {
+        let line = || show::line(exploration, began.elapsed());
+        bar.set_message(line());
+        minutes.tell(line);
+    };
     let is_interrupted = tokio::select! {
         () = explorer.explore(until, &mut exploration, &mut tell) => false,
         () = interrupted() => true,
