@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -89,10 +90,8 @@ pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), E
     let mut other = Command::new(cargo);
     other
         .args(["run", "--quiet", "--package", PACKAGE, "--manifest-path"])
-        .arg(checkout.join("Cargo.toml"));
-    if !cfg!(debug_assertions) {
-        other.arg("--release");
-    }
+        .arg(checkout.join("Cargo.toml"))
+        .args(["--profile", &profile()]);
     for name in std::env::vars_os().map(|(name, _)| name) {
         if is_of_a_package(&name) {
             other.env_remove(name);
@@ -106,6 +105,23 @@ pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), E
     let error = other.arg("--").args(std::env::args_os().skip(1)).exec();
     eprintln!("error: the program with the mutants does not start: {error}; is cargo in PATH?");
     Err(Exit::Environment)
+}
+
+/// The profile with which this program was built, so that the other one is as fast: cargo puts programs into a folder of that name.
+fn profile() -> String {
+    let built_in = |program: PathBuf| {
+        let folder = program.parent()?;
+        // Cargo marks its target folders; an installed program is in none.
+        folder.parent()?.join("CACHEDIR.TAG").exists().then_some(())?;
+        folder.file_name()?.to_str().map(str::to_owned)
+    };
+    let folder = std::env::current_exe().ok().and_then(built_in);
+    match folder.as_deref() {
+        Some("debug") => "dev".to_owned(),
+        Some(profile) => profile.to_owned(),
+        None if cfg!(debug_assertions) => "dev".to_owned(),
+        None => "release".to_owned(),
+    }
 }
 
 /// Whether cargo tells a program with that variable which package it belongs to. Some build scripts run again when it changes, and with
