@@ -31,7 +31,7 @@ impl Turns {
     pub fn of(jobs: usize) -> Self {
         Turns {
             state: watch::Sender::default(),
-            seats: Semaphore::new(jobs.max(1)),
+            seats: Semaphore::new(jobs.clamp(1, Semaphore::MAX_PERMITS)),
         }
     }
 
@@ -91,6 +91,14 @@ mod tests {
     use futures::FutureExt as _;
 
     use super::*;
+
+    #[tokio::test]
+    async fn there_may_be_no_bound() {
+        let turns = Turns::of(usize::MAX);
+        let taken = [turns.together().await, turns.together().await];
+        assert!(turns.alone().now_or_never().is_none(), "two are running");
+        drop(taken);
+    }
 
     #[tokio::test]
     async fn one_that_is_alone_waits_for_all_others_and_keeps_them_waiting() {

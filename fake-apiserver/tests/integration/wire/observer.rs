@@ -1,7 +1,7 @@
 //! What an observer is told, and when the server is quiet.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
-use fake_apiserver::{Event, Observer, ResourceRef, ServerOptions};
+use fake_apiserver::{ApiServer, Authorization, Event, Observer, ResourceRef, ServerOptions};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::sync::Arc;
@@ -213,4 +213,52 @@ async fn the_server_is_quiet_when_all_watches_have_everything() {
     assert_eq!(read, 100);
     wire.server.quiet().await;
     assert_eq!(recorder.about("tester learns ADDED configmaps").len(), 100);
+}
+
+#[test]
+fn servers_with_seeds_start_with_the_same_objects_and_share_nothing_that_comes_later() {
+    let begin = |seed| {
+        let recorder = Arc::new(Recorder::default());
+        let options = ServerOptions {
+            seed: Some(seed),
+            authorization: Authorization::Rbac,
+            ..ServerOptions::default()
+        };
+        let server = ApiServer::new(options, Some(recorder.clone()));
+        (server, recorder)
+    };
+    let ((one, told_one), (other, told_other)) = (begin(1), begin(2));
+    let born = told_one.about("commits ADDED");
+    assert_eq!(born, told_other.about("commits ADDED"));
+    assert!(born.len() > 100, "{} commits", born.len());
+    assert_eq!(one.revision(), other.revision());
+    let uid = |server: &ApiServer, resource: &str, name: &str| {
+        let found = server
+            .client("tester")
+            .get(&ResourceRef::core(resource).name(name));
+        found.map(|object| object["metadata"]["uid"].clone())
+    };
+    let role = |server: &ApiServer| {
+        let at = ResourceRef::new("rbac.authorization.k8s.io", "clusterroles").name("admin");
+        server
+            .client("tester")
+            .get(&at)
+            .expect("it is there from the start")
+    };
+    assert_eq!(
+        uid(&one, "namespaces", "default"),
+        uid(&other, "namespaces", "default")
+    );
+    assert_eq!(role(&one)["rules"], role(&other)["rules"]);
+    let namespace = || json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}});
+    one.client("tester").create(namespace()).expect("it is new");
+    assert_eq!(
+        uid(&other, "namespaces", "mine").map_err(|status| status.code),
+        Err(404)
+    );
+    other
+        .client("tester")
+        .create(namespace())
+        .expect("it is new there");
+    assert_ne!(uid(&one, "namespaces", "mine"), uid(&other, "namespaces", "mine"));
 }
