@@ -4,6 +4,7 @@
 //! ```text
 //! follow    a fact → what happens in the world of the specification
 //! storage   what the driver has to answer          programs, owners   how publishers, cleaner and scheduler are set
+//! heard     what the scheduler has heard of
 //! demands   what the specification demands, as rows and places of explicit expectations
 //! ```
 //!
@@ -12,6 +13,7 @@
 mod change;
 mod demands;
 mod follow;
+mod heard;
 mod owners;
 mod programs;
 mod storage;
@@ -29,6 +31,7 @@ use fake_apiserver::Effect as FaultEffect;
 use crate::journal::{Fact, What};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
+use heard::Heard;
 use programs::Programs;
 use storage::{GET_CAPACITY, Storage};
 
@@ -41,6 +44,7 @@ pub(crate) struct Oracle<'p> {
     monitor: Monitor,
     storage: Storage<'p>,
     programs: Programs<'p>,
+    heard: Heard,
     /// The step that runs, and its first action that is not done yet.
     next: (usize, usize),
     /// Whether the harness itself is calling the driver.
@@ -73,6 +77,7 @@ impl<'p> Oracle<'p> {
             monitor: Monitor::new(world),
             storage: Storage::of(plan),
             programs,
+            heard: Heard::default(),
             next: (0, 0),
             is_asking: false,
             is_blind: false,
@@ -85,6 +90,7 @@ impl<'p> Oracle<'p> {
 
     /// Takes the next fact, and says what must not have happened.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
+        self.heard.observe(fact);
         let mut violations = Vec::new();
         let events = self.events(fact);
         if moves(&fact.what) || events.iter().any(|event| self.monitor.is_news(event)) {
@@ -105,10 +111,11 @@ impl<'p> Oracle<'p> {
         violations
     }
 
-    /// Everything is quiet: programs know all that has happened, and act on nothing older.
+    /// Everything is quiet: programs know all that has happened, and act on nothing older. Where a watch is held or begins again, that is
+    /// not so yet.
     pub(crate) fn settle(&mut self) {
         self.is_settled = OnceLock::new();
-        if !self.has_stale_reads {
+        if !self.has_stale_reads && !self.heard.is_behind() {
             self.monitor.observe(Event::Quiet);
         }
     }
