@@ -1,6 +1,7 @@
 //! Runs cases, with progress on standard error and results on standard output, and writes the reports.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
 use suites::report::{CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord};
-use suites::{CaseResult, Ended, Session, Turns};
+use suites::{CaseResult, Ended, Session, Turns, quoted};
 
 use crate::accept::Accept;
 use crate::args::{RunArgs, SelectArgs};
@@ -220,7 +221,9 @@ async fn run_all(
     }
     let has_ended = |id: &String| report.cases.iter().any(|case| case.id == *id);
     report.unfinished = ids.into_iter().filter(|id| !has_ended(id)).collect();
-    let why = cut.as_ref().map(|cut| cut.reason(&report));
+    let why = cut
+        .as_ref()
+        .map(|cut| cut.reason(&report, args.output.as_deref()));
     report.limits.extend(why);
     report.settle();
     summarize(&report, args.verbose);
@@ -258,14 +261,16 @@ fn record(result: &CaseResult) -> CaseRecord {
 }
 
 impl Cut {
-    /// Why the report is partial; printed as well, with what to do.
-    fn reason(&self, report: &Report) -> String {
+    /// Why the report is partial; printed as well, with what to do. `output`: the folder of the report, where one is named.
+    fn reason(&self, report: &Report, output: Option<&Path>) -> String {
         let (ended, all) = (report.cases.len(), report.cases.len() + report.unfinished.len());
         let open = report.unfinished.len();
         match self {
             Cut::Interrupted => {
+                let named = output.map(|folder| format!(" {}", quoted(&folder.display().to_string())));
                 eprintln!(
-                    "interrupted: {open} of {all} cases have no verdict; `{program} rerun` runs them",
+                    "interrupted: {open} of {all} cases have no verdict; `{program} rerun{}` runs them",
+                    named.unwrap_or_default(),
                     program = program()
                 );
                 format!("interrupted after {ended} of {all} cases")
