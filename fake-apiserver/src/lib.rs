@@ -90,7 +90,8 @@ pub use machinery::quantity;
 pub use machinery::status::{Details, Status};
 pub use observe::{Change, Event, Observer, ResourcePath, RuleId, Verb, WatchEnd};
 pub use perturb::{
-    Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, Rules, WatchFate,
+    Applied, Asked, Blow, Chance, Effect, Fate, Match, PERTURBED, Perturbation, Rule, RuleError, Rules,
+    WatchFate,
 };
 pub use protobuf::json_of_protobuf;
 pub use server::{ApiServer, Kubeconfig, Running, SnapshotError};

@@ -1,9 +1,10 @@
 //! Which object or collection a local request is for.
 
 use crate::config::release::{Profile, Release};
-use crate::kinds::{Api, Catalogue, Part};
+use crate::kinds::{Api, Catalogue, Kind, Part};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
+use crate::schema::conform;
 use crate::verbs::call::Target;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -45,6 +46,16 @@ impl ResourceRef {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"));
         kind.map(|kind| kind.plural)
+    }
+
+    /// The fields of a part of a built-in object that its type does not have, by their paths. The error says which value has a form that
+    /// the field cannot have.
+    pub fn unknown_fields(resource: &str, part: &Value) -> Result<Vec<String>, String> {
+        let kind = Catalogue::built_in().find_plural(resource);
+        let Some(of) = kind.and_then(Kind::object_type) else {
+            return Ok(Vec::new());
+        };
+        conform(of, &mut part.clone()).map_err(|error| error.to_string())
     }
 
     /// Where an object is, by its `apiVersion`, `kind` and `metadata`. None: no such kind is known, in any release.

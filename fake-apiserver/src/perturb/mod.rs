@@ -6,6 +6,7 @@
 mod refusal;
 mod rule;
 
+pub use refusal::PERTURBED;
 pub use rule::{Chance, Effect, Match, Rule, RuleError};
 
 use crate::machinery::status::Status;

@@ -35,6 +35,9 @@ const REFUSALS: [(u16, &str, &str); 6] = [
     ),
 ];
 
+/// Why a request is forbidden that only a perturbation forbids; ends the message of the refusal.
+pub const PERTURBED: &str = "this request was perturbed";
+
 pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&ResourcePath>) -> Status {
     let subject = GroupResource {
         group: path.map_or("", |path| &path.group),
@@ -42,7 +45,7 @@ pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&Resourc
     };
     let name = path.and_then(|path| path.name.as_deref()).unwrap_or_default();
     let mut status = match code {
-        403 => Status::forbidden(subject, name, "this request was perturbed"),
+        403 => Status::forbidden(subject, name, PERTURBED),
         409 => Status::conflict(
             subject,
             name,

@@ -31,7 +31,10 @@ impl api::Observer for ApiObserver {
                 revision,
                 ..
             } => {
-                let injected = reason.as_deref() == Some(INJECTED);
+                let injected = reason.as_deref() == Some(INJECTED)
+                    || message
+                        .as_deref()
+                        .is_some_and(|text| text.ends_with(api::PERTURBED));
                 self.0.put(What::Request(RequestFact {
                     injected,
                     ..request(client, verb, resource, (code, message, revision))

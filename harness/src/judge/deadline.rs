@@ -26,8 +26,8 @@ const BACK_OFF: Duration = Duration::from_secs(10);
 const HOPS: u32 = 4;
 
 /// However short the refresh: a publisher without a GetCapacity call for this long, and for [`MISSED`] refreshes, counts as one that
-/// makes none.
-const UNASKED: Duration = Duration::from_secs(1);
+/// makes none. Longer than the second for which publishers wait at most after a failure, as their manifests set it.
+const UNASKED: Duration = Duration::from_millis(1_200);
 const MISSED: u32 = 10;
 
 /// Refreshes for which systems are waited for that have nothing to do, as far as the specification knows.
@@ -111,7 +111,7 @@ impl Pace {
             let limit = self.limit(expect, BoundKind::Undecided) + late;
             waits.push((moved + limit, Wait::Undecided(limit)));
         }
-        let trouble = scene.trouble_us.map(Duration::from_micros);
+        let trouble = scene.troubles.last_us().map(Duration::from_micros);
         // A call that is not answered may hold up a program with few threads until it gives the call up.
         let hung = self.late_answers.then_some(from);
         if let Some(trouble) = trouble.max(hung) {
@@ -122,6 +122,7 @@ impl Pace {
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
         match last {
             Some((at, wait)) if at <= from + longest => (at, wait),
+            Some((_, Wait::Retry(_))) => (from + longest, Wait::Retry(longest)),
             _ => (from + longest, Wait::Longest(longest)),
         }
     }

@@ -18,6 +18,7 @@ mod specification;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod troubles;
 mod verdict;
 
 use std::time::Duration;

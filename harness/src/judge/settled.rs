@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::troubles::Troubles;
 use crate::cluster_state::{ClusterState, Rounds};
 use crate::journal::{Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{Place, Plan, Predicate};
@@ -41,8 +42,8 @@ pub(super) struct Scene {
     pub(super) asked_us: u64,
     /// Journal time of the last fact that shows that something moves.
     pub(super) moved_us: u64,
-    /// Journal time of the last error that a system has met, and after which it may wait before it tries again.
-    pub(super) trouble_us: Option<u64>,
+    /// Errors after which systems may wait before they try again.
+    pub(super) troubles: Troubles,
     /// How long the harness was late so far, in sum.
     pub(super) late: Duration,
 }
@@ -63,9 +64,7 @@ impl Scene {
         if fact.what.is_motion() || matches!(fact.what, What::Request(_)) {
             self.moved_us = fact.at_us;
         }
-        if is_trouble(&fact.what) {
-            self.trouble_us = Some(fact.at_us);
-        }
+        self.troubles.apply(&fact.what, fact.at_us);
         match &fact.what {
             What::Process(process) => {
                 match process.event {
@@ -165,17 +164,6 @@ impl News {
             }
             _ => true,
         }
-    }
-}
-
-/// Whether a system has met an error for which it is not to blame.
-fn is_trouble(what: &What) -> bool {
-    match what {
-        What::Fault(_) => true,
-        What::Call(call) => !call.is_answered(),
-        What::Request(request) => request.code == 429 || request.code >= 500,
-        What::Extender(question) => question.error.is_some(),
-        _ => false,
     }
 }
 

@@ -136,6 +136,7 @@ impl Scope<'_> {
     ) -> Result<Vec<(Action, String)>, String> {
         let change = |(text, spec): (&String, &Option<Short<PoolSpec>>)| {
             let segment = self.segments.parse(text)?;
+            self.places.segment(&segment, &self.segments)?;
             let (plan, note) = match spec {
                 Some(spec) => (
                     Some(backend::storage(spec)?),

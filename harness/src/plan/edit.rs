@@ -227,9 +227,14 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
                 vec!["driver up on n3", "create nodes n3", "create csinodes n3"],
             ),
             (
-                "[n1, {name: n2, labels: {zone: a}}]",
-                "[n1]",
-                vec!["delete csinodes n2", "delete nodes n2", "driver down on n2"],
+                "[n1, {name: n2, labels: {zone: a}}]\n  classes: [fast]\n  backend: {n1: 1Gi, n2: 2Gi}",
+                "[n1]\n  classes: [fast]\n  backend: {n1: 1Gi}",
+                vec![
+                    "storage of n2 is gone",
+                    "delete csinodes n2",
+                    "delete nodes n2",
+                    "driver down on n2",
+                ],
             ),
         ] {
             assert_eq!(words(from, to).0, expected, "{from} -> {to}");

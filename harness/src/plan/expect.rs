@@ -376,6 +376,12 @@ fn count(spec: &CountSpec, driver: OfDriver<'_>) -> Result<Predicate, String> {
     if spec.min == 0 && spec.max.is_none() {
         return Err("`count` needs `min` or `max`; without them it can't fail".to_owned());
     }
+    if let Some(max) = spec.max.filter(|max| *max < spec.min) {
+        let min = spec.min;
+        return Err(format!(
+            "`min` {min} is above `max` {max}, so it could not hold; swap or correct them"
+        ));
+    }
     if let Some(rate) = spec.per_refresh {
         if spec.max.is_none() {
             return Err("`perRefresh` adds to `max`; give that as well".to_owned());

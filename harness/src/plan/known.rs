@@ -2,19 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::ephemeral_claim_name;
+use capacity_types::{SIDECAR_PREFIX, ephemeral_claim_name};
+use fake_apiserver::Verb;
 use serde_json::Value;
 
-use super::{Action, Predicate, WORKLOADS};
-use crate::scenario::{ActionSpec, ClaimSpec, ClaimState, ClassAction, Scenario};
+use super::{Action, Pattern, PatternKind, Predicate, WORKLOADS};
+use crate::scenario::{ActionSpec, ClaimSpec, ClaimState, ClassAction, ClassSpec, Scenario};
 
 /// Names of objects in the namespace of workloads, as far as expectations speak of them, and of classes.
 #[derive(Default)]
 pub(super) struct Known {
     pods: BTreeSet<String>,
+    /// Of every namespace.
+    all_pods: BTreeSet<String>,
     claims: BTreeSet<String>,
     /// Of every step: a claim may wait for its class.
     classes: BTreeSet<String>,
+    /// Values of the parameters of classes, by key, of every step.
+    parameters: BTreeMap<String, BTreeSet<String>>,
+    /// What the faults do that there were by then, as the journal says it.
+    faults: Vec<String>,
 }
 
 impl Known {
@@ -22,9 +29,7 @@ impl Known {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let cluster = &scenario.file.cluster;
         let mut known = Known::default();
-        known
-            .classes
-            .extend(cluster.classes.iter().map(|class| class.name.clone()));
+        cluster.classes.iter().for_each(|class| known.class(class));
         known.classes.extend(cluster.missing_classes.iter().cloned());
         cluster
             .objects
@@ -37,16 +42,31 @@ impl Known {
 
     fn class_action(&mut self, action: &ActionSpec) {
         match action {
-            ActionSpec::Class(ClassAction::Create(spec)) => drop(self.classes.insert(spec.name.clone())),
+            ActionSpec::Class(ClassAction::Create(spec)) => self.class(spec),
             ActionSpec::Object(object) => self.class_object(object),
             ActionSpec::Attempt(inner) => self.class_action(inner),
             _ => {}
         }
     }
 
+    fn class(&mut self, spec: &ClassSpec) {
+        self.classes.insert(spec.name.clone());
+        self.parameters(spec.parameters.clone());
+    }
+
     fn class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
+            let parameters = object["parameters"].as_object().into_iter().flatten();
+            let texts = parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+            self.parameters(texts);
+        }
+    }
+
+    /// Takes in parameters of a class.
+    pub(super) fn parameters(&mut self, parameters: impl IntoIterator<Item = (String, String)>) {
+        for (key, value) in parameters {
+            self.parameters.entry(key).or_default().insert(value);
         }
     }
 
@@ -54,6 +74,7 @@ impl Known {
     pub(super) fn action(&mut self, action: &Action) {
         match action {
             Action::Create(object) => self.object(object),
+            Action::Fault { rule, .. } => self.faults.push(rule.effect.to_string()),
             Action::Attempt(inner) => self.action(inner),
             _ => {}
         }
@@ -61,6 +82,9 @@ impl Known {
 
     /// Takes in an object.
     pub(super) fn object(&mut self, object: &Value) {
+        if object["kind"] == "Pod" {
+            self.all_pods.extend(name_of(object));
+        }
         if object["metadata"]["namespace"] != WORKLOADS {
             return;
         }
@@ -108,7 +132,78 @@ impl Known {
             _ => Vec::new(),
         };
         pods.into_iter()
-            .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))
+            .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))?;
+        let mut patterns = predicate.patterns().into_iter();
+        patterns.try_for_each(|pattern| {
+            self.named(pattern)?;
+            match &pattern.kind {
+                PatternKind::Fault(text) => self.fault(text),
+                PatternKind::Call(call) => call
+                    .parameters
+                    .iter()
+                    .flatten()
+                    .try_for_each(|it| self.parameter(it)),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Whether there can be the pod or the class that a fact is about. Other objects get names that no case gives.
+    fn named(&self, pattern: &Pattern) -> Result<(), String> {
+        let Some(name) = &pattern.name else {
+            return Ok(());
+        };
+        let resource = match &pattern.kind {
+            PatternKind::Write(_, resource)
+            | PatternKind::Delivery(_, resource)
+            | PatternKind::Request { resource, .. } => resource.split('/').next().unwrap_or(resource),
+            PatternKind::Extender { .. } => "pods",
+            _ => return Ok(()),
+        };
+        match resource {
+            "pods" => defined("pod", name, &self.all_pods, "pods", "create it by then"),
+            "storageclasses" => defined("class", name, &self.classes, "classes", "create it"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a fault can have that in its text: what it does, and to what, as in `status 503: create pods`.
+    fn fault(&self, text: &str) -> Result<(), String> {
+        let (effect, _) = text.split_once(": ").unwrap_or((text, ""));
+        let mut words = text.split(' ');
+        let is_request = words
+            .next()
+            .is_some_and(|word| Verb::ALL.iter().any(|verb| verb.as_str() == word));
+        if is_request && !self.faults.is_empty() || self.faults.iter().any(|known| known.contains(effect)) {
+            return Ok(());
+        }
+        let faults = match self.faults.as_slice() {
+            [] => "none".to_owned(),
+            faults => faults.join(", "),
+        };
+        Err(format!(
+            "no fault by then says “{effect}”; write part of `<what it does>: <verb> <resource>`; faults: {faults}"
+        ))
+    }
+
+    /// Whether a class has the parameter, or a publisher adds it.
+    fn parameter(&self, (key, value): (&String, &String)) -> Result<(), String> {
+        let values = self.parameters.get(key);
+        if key.starts_with(SIDECAR_PREFIX) || values.is_some_and(|values| values.contains(value)) {
+            return Ok(());
+        }
+        let known: Vec<String> = match values {
+            Some(values) => values.iter().map(|value| format!("{key}={value}")).collect(),
+            None => self.parameters.keys().cloned().collect(),
+        };
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
+        Err(format!(
+            "no class has the parameter {key}={value}; correct it, or give it to a class; parameters: {known}"
+        ))
     }
 
     /// Whether a pod that is to be deleted is there by then.

@@ -17,6 +17,7 @@ mod metrics;
 mod modelled;
 pub(crate) mod objects;
 mod pattern;
+mod pattern_keys;
 mod places;
 mod reserve;
 mod resolve;

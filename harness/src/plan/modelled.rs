@@ -179,7 +179,11 @@ mod tests {
                 none.clone(),
                 "`bugCompatible`",
             ),
-            (json!({"backend": devices}), none.clone(), "`devices`"),
+            (
+                json!({"nodes": ["n1"], "backend": devices}),
+                none.clone(),
+                "`devices`",
+            ),
             (
                 json!({"nodes": ["n1"]}),
                 json!([{"backend": devices}]),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::vocabulary;
+use super::{pattern_keys, vocabulary};
 use crate::scenario::{PatternSpec, Role, Size};
 use crate::segment::Segments;
 
@@ -58,6 +58,20 @@ pub enum PatternKind {
     },
 }
 
+impl PatternKind {
+    /// Whether it is about objects that are called like nodes.
+    pub(super) fn is_of_nodes(&self) -> bool {
+        match self {
+            PatternKind::Write(_, resource)
+            | PatternKind::Delivery(_, resource)
+            | PatternKind::Request { resource, .. } => {
+                matches!(resource.split('/').next(), Some("nodes" | "csinodes"))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A kind of CSI call. What is not set does not matter.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallPattern {
@@ -98,21 +112,43 @@ pub(super) fn pattern(spec: &PatternSpec, driver: OfDriver<'_>) -> Result<Patter
     if spec.after.is_some() {
         return Err("`after` belongs to `never`; remove it here".to_owned());
     }
-    let given = (
-        &spec.write,
-        &spec.request,
-        &spec.call,
-        &spec.fault,
-        &spec.delivery,
-        &spec.extender,
-        &spec.log,
-    );
-    let kind = match given {
-        (Some(text), None, None, None, None, None, None) => {
-            let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
+    let kinds = [
+        ("write", &spec.write),
+        ("request", &spec.request),
+        ("call", &spec.call),
+        ("fault", &spec.fault),
+        ("delivery", &spec.delivery),
+        ("extender", &spec.extender),
+        ("log", &spec.log),
+    ];
+    let mut given = kinds
+        .iter()
+        .filter_map(|(name, text)| Some((*name, text.as_deref()?)));
+    let (Some((name, text)), None) = (given.next(), given.next()) else {
+        let one_of = kinds.map(|(name, _)| format!("`{name}`")).join(", ");
+        return Err(format!("a fact is exactly one of {one_of}"));
+    };
+    let kind = kind(spec, name, text, driver)?;
+    pattern_keys::check(spec, name)?;
+    Ok(Pattern {
+        kind,
+        having: spec.having.clone(),
+        name: spec.name.clone(),
+        node: spec.node.clone(),
+        by: spec.by,
+        harness: spec.harness,
+    })
+}
+
+/// What kind of fact it is, by the key that names it and what stands there.
+fn kind(spec: &PatternSpec, name: &str, text: &str, driver: OfDriver<'_>) -> Result<PatternKind, String> {
+    const COMMITTED: &[&str] = &["create", "update", "delete"];
+    Ok(match name {
+        "write" => {
+            let (verb, resource) = verb_and_resource(text, COMMITTED)?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None, None, None, None, None) => {
+        "request" => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
             PatternKind::Request {
@@ -122,31 +158,14 @@ pub(super) fn pattern(spec: &PatternSpec, driver: OfDriver<'_>) -> Result<Patter
                 version: spec.version.clone(),
             }
         }
-        (None, None, Some(method), None, None, None, None) => {
-            PatternKind::Call(Box::new(call(spec, method, driver)?))
-        }
-        (None, None, None, Some(text), None, None, None) => PatternKind::Fault(text.clone()),
-        (None, None, None, None, Some(text), None, None) => {
-            let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
+        "delivery" => {
+            let (verb, resource) = verb_and_resource(text, COMMITTED)?;
             PatternKind::Delivery(verb, resource)
         }
-        (None, None, None, None, None, Some(verb), None) => extender(verb, spec.code.as_deref())?,
-        (None, None, None, None, None, None, Some(text)) => PatternKind::Log(text.clone()),
-        _ => {
-            let one_of = "`write`, `request`, `call`, `fault`, `delivery`, `extender`, `log`";
-            return Err(format!("a fact is exactly one of {one_of}"));
-        }
-    };
-    if !spec.having.is_null() && !matches!(kind, PatternKind::Write(..)) {
-        return Err("`having` belongs to `write`; remove it here".to_owned());
-    }
-    Ok(Pattern {
-        kind,
-        having: spec.having.clone(),
-        name: spec.name.clone(),
-        node: spec.node.clone(),
-        by: spec.by,
-        harness: spec.harness,
+        "call" => PatternKind::Call(Box::new(call(spec, text, driver)?)),
+        "extender" => extender(text, spec.code.as_deref())?,
+        "fault" => PatternKind::Fault(text.to_owned()),
+        _ => PatternKind::Log(text.to_owned()),
     })
 }
 

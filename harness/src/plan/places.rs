@@ -17,7 +17,7 @@ use crate::segment::Segments;
 /// What there may be in the cluster of a case, in whatever step it comes.
 #[derive(Default)]
 pub(super) struct Places {
-    /// Values of node labels by key.
+    /// Values of node labels by key, of whatever node at whatever time.
     values: BTreeMap<String, BTreeSet<String>>,
     /// Resources that a CustomResourceDefinition of the case defines.
     custom: BTreeSet<String>,
@@ -32,10 +32,14 @@ impl Places {
         }
         let cluster = &scenario.file.cluster;
         // Rows of one file share their pools, whatever nodes each has.
-        let pools = cluster.backend.keys();
-        pools
+        let stored = cluster.capacity_objects.iter();
+        let stored = stored.filter_map(|object| object.segment.as_ref());
+        cluster
+            .backend
+            .keys()
+            .chain(stored)
             .filter_map(|text| segments.parse(text).ok())
-            .for_each(|pool| places.labels(pool));
+            .for_each(|segment| places.labels(segment));
         cluster.objects.iter().for_each(|object| places.object(object));
         for step in &scenario.file.steps {
             step.value
@@ -87,7 +91,7 @@ impl Places {
         ))
     }
 
-    /// A segment that the backend names from the start, or whose values some node has at some time.
+    /// A segment that the backend or an object names from the start, or whose values some node has at some time.
     pub(super) fn segment(&self, segment: &Segment, segments: &Segments) -> Result<(), String> {
         let has = |key: &String, value: &String| self.values.get(key).is_some_and(|it| it.contains(value));
         let Some((key, _)) = segment.iter().find(|(key, value)| !has(key, value)) else {
@@ -98,7 +102,7 @@ impl Places {
             None => "none".to_owned(),
         };
         Err(format!(
-            "there is no segment `{}`: no node is ever there, and the backend does not name it; values of `{key}`: {values}",
+            "there is no segment `{}`: no node is ever there, and neither backend nor object names it from the start; values of `{key}`: {values}",
             segments.format(segment)
         ))
     }
@@ -110,19 +114,32 @@ impl Places {
         nodes: &BTreeMap<String, BTreeMap<String, String>>,
         segments: &Segments,
     ) -> Result<(), String> {
-        if let Predicate::Objects(list) = predicate {
-            list.iter().try_for_each(|it| self.resource(&it.resource))?;
+        match predicate {
+            Predicate::Objects(list) => list.iter().try_for_each(|it| {
+                self.resource(&it.resource)?;
+                fields(&it.resource, "having", &it.having)?;
+                fields(&it.resource, "fields", &it.fields)
+            })?,
+            Predicate::Capacities(rows) => rows
+                .keys()
+                .try_for_each(|(_, text)| self.segment(&segments.parse(text)?, segments))?,
+            _ => {}
         }
         for pattern in predicate.patterns() {
-            self.kind(&pattern.kind, segments)?;
-            if let Some(node) = pattern.node.as_ref().filter(|node| !nodes.contains_key(*node)) {
+            self.kind(&pattern.kind, &pattern.having, segments)?;
+            let named = pattern.name.as_ref().filter(|_| pattern.kind.is_of_nodes());
+            let mut named = pattern.node.iter().chain(named);
+            if let Some(node) = named.find(|node| !nodes.contains_key(*node)) {
                 return Err(format!("node `{node}` is not defined; nodes: {}", names(nodes)));
             }
         }
         Ok(())
     }
 
-    fn kind(&self, kind: &PatternKind, segments: &Segments) -> Result<(), String> {
+    fn kind(&self, kind: &PatternKind, having: &Value, segments: &Segments) -> Result<(), String> {
+        if let PatternKind::Write(_, resource) = kind {
+            fields(resource, "having", having)?;
+        }
         match kind {
             PatternKind::Write(_, resource)
             | PatternKind::Delivery(_, resource)
@@ -145,5 +162,37 @@ impl Places {
             Action::Attempt(inner) => self.check_action(inner),
             _ => Ok(()),
         }
+    }
+}
+
+/// Whether objects of the resource can have what an expectation looks for; anything may be absent (`null`).
+fn fields(resource: &str, key: &str, part: &Value) -> Result<(), String> {
+    if part.is_null() {
+        return Ok(());
+    }
+    if !part.is_object() {
+        return Err(format!(
+            "`{key}` is a map of fields, such as {{storageClassName: fast}}, not {part}"
+        ));
+    }
+    let unknown = ResourceRef::unknown_fields(resource, &without_nulls(part));
+    let unknown = unknown.map_err(|error| format!("`{key}` can never match: {error}"))?;
+    match unknown.first() {
+        Some(path) => Err(format!(
+            "`{key}`: {resource} have no field `{path}`; correct it, or write `null` for its absence"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.clone(), without_nulls(value)))
+            .collect(),
+        Value::Array(list) => list.iter().map(without_nulls).collect(),
+        other => other.clone(),
     }
 }

@@ -53,6 +53,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let segments = Segments::with_values(keys, values);
     let mut scope = Scope {
         cluster,
+        roles: roles.clone(),
         places: Places::of(scenario, &segments),
         segments,
         classes: BTreeMap::new(),
@@ -69,6 +70,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         is_unregistered: false,
         release: cluster.release,
     };
+    scope.known.parameters(scope.needed_parameters.clone());
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let mut objects = scope.initial_objects().map_err(whole)?;
     objects.extend(grants::objects(&cluster.grants));
@@ -234,10 +236,37 @@ impl Scope<'_> {
         let pool = |(text, spec): (&String, &Spanned<Short<PoolSpec>>)| {
             let segment = self.segments.parse(text);
             segment
-                .and_then(|segment| Ok((segment, backend::storage(&spec.value)?)))
+                .and_then(|segment| {
+                    self.is_misplaced(&segment)?;
+                    Ok((segment, backend::storage(&spec.value)?))
+                })
                 .map_err(|message| scenario.error(spec.defined, message))
         };
         self.cluster.backend.iter().map(pool).collect()
+    }
+
+    /// Rows of one file share their pools, so one may be where no node is; but hardly where a node lacks its own.
+    fn is_misplaced(&self, pool: &Segment) -> Result<(), String> {
+        let is_at = |labels: &BTreeMap<String, String>, place: &Segment| {
+            place.iter().all(|(key, value)| labels.get(key) == Some(value))
+        };
+        if self.nodes.values().any(|labels| is_at(labels, pool)) {
+            return Ok(());
+        }
+        let pools = self.cluster.backend.keys();
+        let pools: Vec<Segment> = pools.filter_map(|text| self.segments.parse(text).ok()).collect();
+        let mut nodes = self.nodes.iter();
+        let without = nodes.find(|(_, labels)| {
+            let is_labelled = self.segments.of_node(labels).is_some();
+            is_labelled && !pools.iter().any(|pool| is_at(labels, pool))
+        });
+        match without {
+            Some((node, _)) => Err(format!(
+                "no node is in segment `{}`, and node `{node}` has no storage; correct the segment",
+                self.segments.format(pool)
+            )),
+            None => Ok(()),
+        }
     }
 
     fn driver_nodes(&self) -> Vec<(String, Segment)> {
@@ -359,6 +388,50 @@ mod tests {
                 json!({"objects": [{"resource": "podz", "count": 0}], "why": "w"}),
                 "`podz` is no resource",
             ),
+            (
+                json!({"capacities": {"fast": {"n7": "nothing"}}, "why": "w"}),
+                "there is no segment `n7`",
+            ),
+            (
+                json!({"never": {"call": "CreateVolume", "parameters": {"tier": "gold"}}, "why": "w"}),
+                "no class has the parameter tier=gold",
+            ),
+            (
+                json!({"never": {"fault": "statsu 503"}, "why": "w"}),
+                "no fault by then says “statsu 503”",
+            ),
+            (
+                json!({"never": {"write": "update pods", "name": "ap"}, "why": "w"}),
+                "pod `ap` is not defined",
+            ),
+            (
+                json!({"never": {"write": "update nodes", "name": "n7"}, "why": "w"}),
+                "node `n7` is not defined",
+            ),
+            (
+                json!({"never": {"write": "update pods", "by": "cleaner"}, "why": "w"}),
+                "no cleaner runs in the case",
+            ),
+            (
+                json!({"never": {"write": "update pods", "having": {"spec": {"nodename": "n1"}}}, "why": "w"}),
+                "pods have no field `spec.nodename`",
+            ),
+            (
+                json!({"objects": [{"resource": "pods", "fields": {"spec": "n1"}}], "why": "w"}),
+                "`fields` can never match",
+            ),
+            (
+                json!({"objects": [{"resource": "pods", "having": "n1"}], "why": "w"}),
+                "`having` is a map of fields",
+            ),
+            (
+                json!({"count": {"of": {"write": "update pods"}, "min": 3, "max": 2}, "why": "w"}),
+                "`min` 3 is above `max` 2",
+            ),
+            (
+                json!({"never": {"log": "x", "parameters": {"tier": "gold"}}, "why": "w"}),
+                "`parameters` belongs to `call`",
+            ),
             (json!({"served": {}, "why": "w"}), "`served` names no resource"),
             (
                 json!({"served": {"Pods": ["v1"]}, "why": "w"}),
@@ -379,6 +452,7 @@ mod tests {
                 "class `slow` is not defined",
             ),
             (json!({"delete": {"pod": "other"}}), "pod `other` is not defined"),
+            (json!({"backend": {"n7": "1Gi"}}), "there is no segment `n7`"),
             (
                 json!({"delete": {"claim": "other"}}),
                 "claim `other` is not defined",
@@ -399,6 +473,30 @@ mod tests {
             let steps = json!([{"id": "a", "do": [action], "expect": [{"capacities": {}, "why": "w"}]}]);
             let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
             assert!(error.contains(words), "{action}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_pool_where_no_node_is_and_a_node_without_one_are_a_mistake_in_the_segment() {
+        let resolved = |backend: Value| {
+            let cluster = json!({"nodes": ["n1", "n2"], "classes": ["fast"], "backend": backend});
+            resolved(
+                "a/b/c",
+                &cluster,
+                &expects(&json!({"capacities": {}, "why": "w"})),
+            )
+        };
+        let error = resolved(json!({"n1": "5Gi", "n3": "5Gi"})).expect_err("n2 is meant");
+        assert!(
+            error.contains("no node is in segment `n3`, and node `n2` has no storage"),
+            "{error}"
+        );
+        for backend in [
+            json!({"n1": "5Gi"}),
+            json!({"n1": "5Gi", "n2": "5Gi", "n3": "5Gi"}),
+            json!({"*": "5Gi"}),
+        ] {
+            resolved(backend).expect("it makes sense");
         }
     }
 

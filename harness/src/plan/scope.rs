@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::known::Known;
 use super::objects;
 use super::places::Places;
-use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec};
+use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, Role};
 use crate::segment::Segments;
 
 /// In relations: the object that is published for the class and the segment of the answer.
@@ -17,6 +17,8 @@ pub(crate) const PUBLISHED: &str = "published";
 /// What is known by the step that is being resolved.
 pub(super) struct Scope<'s> {
     pub(super) cluster: &'s ClusterSpec,
+    /// The roles that run.
+    pub(super) roles: Vec<Role>,
     pub(super) segments: Segments,
     /// Parameters of every class seen so far.
     pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,

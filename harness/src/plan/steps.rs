@@ -4,7 +4,7 @@ use super::pattern::OfDriver;
 use super::scope::Scope;
 use super::vocabulary::names;
 use super::{Action, Expect, GroupResource, Place, Predicate, Step, csi_call, expect};
-use crate::scenario::{ActionSpec, ExpectSpecs, Scenario, ScenarioError, Spanned, StepSpec};
+use crate::scenario::{ActionSpec, ExpectSpecs, Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
     /// Resolves a step. `polls`: whether a publisher refreshes by itself.
@@ -68,6 +68,9 @@ impl Scope<'_> {
     /// Names in expectations must be defined by then: a typing error must not pass as "absent".
     fn check(&self, expect: Expect, actions: &[(Action, String)]) -> Result<Expect, String> {
         self.known.check(&expect.predicate)?;
+        let patterns = expect.predicate.patterns();
+        let mut by = patterns.iter().filter_map(|pattern| pattern.by);
+        by.try_for_each(|role| self.runs(role))?;
         self.places
             .check(&expect.predicate, &self.nodes, &self.segments)?;
         match &expect.predicate {
@@ -110,6 +113,21 @@ impl Scope<'_> {
             _ => {}
         }
         Ok(expect)
+    }
+
+    fn runs(&self, role: Role) -> Result<(), String> {
+        match self.roles.contains(&role) {
+            true => Ok(()),
+            false => Err(format!(
+                "no {role} runs in the case; add it to `roles`, or correct `by`; roles: {}",
+                self.roles
+                    .iter()
+                    .map(|role| role.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                role = role.as_str()
+            )),
+        }
     }
 }
 

@@ -1,0 +1,257 @@
+//! Which keys of a fact go with which kind of it. A key that does not fit would be ignored, or could never match: a `never` that has one
+//! would always hold. Does not look at what the keys say.
+
+use fake_csi::Method;
+
+use crate::scenario::{PatternSpec, Role};
+
+/// A key of a fact, and the facts that have what it speaks of.
+struct Key {
+    name: &'static str,
+    is_set: fn(&PatternSpec) -> bool,
+    /// Kinds of facts, by the key that names each.
+    kinds: &'static [&'static str],
+    /// Of calls: the methods that have it; empty: every method.
+    methods: &'static [Method],
+}
+
+const CALL: &[&str] = &["call"];
+
+/// Calls about one volume.
+const OF_VOLUMES: &[Method] = &[
+    Method::CreateVolume,
+    Method::DeleteVolume,
+    Method::ValidateVolumeCapabilities,
+    Method::ControllerExpandVolume,
+    Method::ControllerModifyVolume,
+    Method::NodePublishVolume,
+    Method::NodeUnpublishVolume,
+];
+
+/// Calls about a place and what is stored there.
+const OF_STORAGE: &[Method] = &[
+    Method::GetCapacity,
+    Method::CreateVolume,
+    Method::DeleteVolume,
+    Method::ControllerExpandVolume,
+    Method::ControllerModifyVolume,
+    Method::NodePublishVolume,
+    Method::NodeUnpublishVolume,
+];
+
+/// `by` and `node` go with every kind.
+const KEYS: [Key; 14] = [
+    Key {
+        name: "name",
+        is_set: |it| it.name.is_some(),
+        kinds: &["write", "request", "delivery", "call", "extender"],
+        methods: OF_VOLUMES,
+    },
+    Key {
+        name: "having",
+        is_set: |it| !it.having.is_null(),
+        kinds: &["write"],
+        methods: &[],
+    },
+    Key {
+        name: "code",
+        is_set: |it| it.code.is_some(),
+        kinds: &["request", "call", "extender"],
+        methods: &[],
+    },
+    Key {
+        name: "harness",
+        is_set: |it| it.harness,
+        kinds: &["write", "request"],
+        methods: &[],
+    },
+    Key {
+        name: "version",
+        is_set: |it| it.version.is_some(),
+        kinds: &["request"],
+        methods: &[],
+    },
+    Key {
+        name: "segment",
+        is_set: |it| it.segment.is_some(),
+        kinds: CALL,
+        methods: OF_STORAGE,
+    },
+    Key {
+        name: "parameters",
+        is_set: |it| it.parameters.is_some(),
+        kinds: CALL,
+        methods: OF_STORAGE,
+    },
+    Key {
+        name: "secrets",
+        is_set: |it| it.secrets.is_some(),
+        kinds: CALL,
+        methods: &[
+            Method::CreateVolume,
+            Method::DeleteVolume,
+            Method::ControllerModifyVolume,
+        ],
+    },
+    Key {
+        name: "capabilities",
+        is_set: |it| it.capabilities.is_some(),
+        kinds: CALL,
+        methods: &[
+            Method::GetCapacity,
+            Method::CreateVolume,
+            Method::ValidateVolumeCapabilities,
+        ],
+    },
+    Key {
+        name: "minimum",
+        is_set: |it| it.minimum.is_some(),
+        kinds: CALL,
+        methods: &[Method::GetCapacity],
+    },
+    Key {
+        name: "required",
+        is_set: |it| it.required.is_some(),
+        kinds: CALL,
+        methods: &[Method::CreateVolume, Method::ControllerExpandVolume],
+    },
+    Key {
+        name: "mutable",
+        is_set: |it| it.mutable.is_some(),
+        kinds: CALL,
+        methods: &[Method::CreateVolume, Method::ControllerModifyVolume],
+    },
+    Key {
+        name: "copy",
+        is_set: |it| it.copy.is_some(),
+        kinds: CALL,
+        methods: &[Method::CreateVolume],
+    },
+    Key {
+        name: "placed",
+        is_set: |it| it.placed.is_some(),
+        kinds: CALL,
+        methods: &[Method::CreateVolume, Method::ControllerExpandVolume],
+    },
+];
+
+/// Whether all keys of a fact go with its kind, which is the key that names it.
+pub(super) fn check(spec: &PatternSpec, kind: &str) -> Result<(), String> {
+    KEYS.iter().filter(|key| (key.is_set)(spec)).try_for_each(|key| {
+        let name = key.name;
+        if !key.kinds.contains(&kind) {
+            let kinds = listed(key.kinds.iter().map(|kind| format!("`{kind}`")));
+            return Err(format!(
+                "`{name}` belongs to {kinds}, and this is a `{kind}`; remove it"
+            ));
+        }
+        of_method(key, spec.call.as_deref())
+    })?;
+    of_client(spec, kind)
+}
+
+/// Whether calls of the method have what a key speaks of.
+fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
+    // A word that is no method is an error elsewhere; `*` means those that have it.
+    let method = method.and_then(|text| text.parse::<Method>().ok());
+    match method {
+        Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(
+            "`{}` belongs to calls of {}, and this is one of {}; remove it",
+            key.name,
+            listed(key.methods.iter().map(|method| method.as_str().to_owned())),
+            method.as_str()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the client that is named can be the one of such a fact.
+fn of_client(spec: &PatternSpec, kind: &str) -> Result<(), String> {
+    if spec.harness && (spec.by.is_some() || spec.node.is_some()) {
+        return Err("`harness` says who it is; remove `by` and `node`".to_owned());
+    }
+    let only = match kind {
+        "call" => Role::Publisher,
+        "extender" => Role::Scheduler,
+        _ => return Ok(()),
+    };
+    match spec.by.filter(|by| *by != only) {
+        Some(by) => Err(format!(
+            "no {} makes such a call, only a {} does; remove `by`",
+            by.as_str(),
+            only.as_str()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// `a, b and c`.
+fn listed(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn error(spec: Value, kind: &str) -> Option<String> {
+        let spec: PatternSpec = serde_json::from_value(spec).expect("a fact");
+        check(&spec, kind).err()
+    }
+
+    #[test]
+    fn a_key_that_no_such_fact_has_is_named_with_the_facts_that_have_it() {
+        for (spec, kind, words) in [
+            (
+                json!({"write": "update pods", "parameters": {}}),
+                "write",
+                "`parameters` belongs to `call`, and this is a `write`",
+            ),
+            (
+                json!({"log": "x", "name": "n"}),
+                "log",
+                "`name` belongs to `write`, `request`, `delivery`, `call` and `extender`",
+            ),
+            (
+                json!({"call": "CreateVolume", "minimum": "1Gi"}),
+                "call",
+                "`minimum` belongs to calls of GetCapacity, and this is one of CreateVolume",
+            ),
+            (
+                json!({"call": "GetCapacity", "name": "v"}),
+                "call",
+                "`name` belongs to calls of CreateVolume,",
+            ),
+            (
+                json!({"call": "*", "by": "scheduler"}),
+                "call",
+                "only a publisher does",
+            ),
+            (
+                json!({"extender": "filter", "by": "cleaner"}),
+                "extender",
+                "only a scheduler does",
+            ),
+            (
+                json!({"write": "update pods", "harness": true, "by": "scheduler"}),
+                "write",
+                "remove `by` and `node`",
+            ),
+        ] {
+            let error = error(spec, kind).expect("it does not fit");
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_method_has_what_is_asked_of_any() {
+        let spec = json!({"call": "*", "minimum": "1Gi", "name": "v", "required": "1Gi", "by": "publisher"});
+        assert_eq!(error(spec, "call"), None);
+    }
+}
