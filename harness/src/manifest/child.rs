@@ -1,6 +1,6 @@
 //! A program under test as a child process: started without a shell, watched, stopped by SIGTERM and then SIGKILL.
 //!
-//! It stays in our process group, so that an interrupt at the terminal reaches it as well.
+//! It leads a process group of its own, and what it has started ends with it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::future::select_all;
-use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
@@ -19,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::pod_folder;
+use super::process_group::ProcessGroup;
 use super::template::Template;
 use crate::journal::LastWords;
 use crate::process_log::{ProcessLog, copy};
@@ -114,7 +114,7 @@ pub(super) async fn run(
     };
     // The last one first: it may need those beside it until it has ended.
     for running in children.iter_mut().rev() {
-        end(&mut running.child, program.grace).await?;
+        running.group.end(&mut running.child, program.grace).await?;
     }
     for running in children {
         drained(running.copies).await;
@@ -133,6 +133,7 @@ pub(super) async fn run(
 /// A process, and what copies its output.
 struct Running {
     child: Child,
+    group: ProcessGroup,
     copies: [Option<JoinHandle<()>>; 2],
 }
 
@@ -146,7 +147,11 @@ impl Running {
             out.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
             err.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
         ];
-        Ok(Running { child, copies })
+        Ok(Running {
+            group: ProcessGroup::of(&child),
+            child,
+            copies,
+        })
     }
 
     /// Waits until it takes connections, has ended, or is too slow: then the program that needs it says so.
@@ -171,22 +176,6 @@ async fn drained(copies: [Option<JoinHandle<()>>; 2]) {
         // A process that inherited the pipe may keep it open for ever.
         let _ = tokio::time::timeout(Duration::from_secs(1), copy).await;
     }
-}
-
-/// Asks a program to end, and ends it when it does not.
-async fn end(child: &mut Child, grace: Duration) -> std::io::Result<()> {
-    if child.try_wait()?.is_some() {
-        return Ok(());
-    }
-    let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    if let Some(pid) = pid {
-        // It may have ended a moment ago, and was not waited for yet: the number is still its own.
-        kill_process(pid, Signal::TERM).ok();
-    }
-    if tokio::time::timeout(grace, child.wait()).await.is_err() {
-        child.kill().await?;
-    }
-    Ok(())
 }
 
 /// A port of this machine that nothing listens at, and that no one is given who asks for any port: the program takes it only later.
@@ -237,6 +226,7 @@ impl Program {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .kill_on_drop(true);
         for name in HIDDEN {
             command.env_remove(name);

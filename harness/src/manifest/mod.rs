@@ -7,6 +7,7 @@ mod file;
 mod known;
 mod objects;
 mod pod_folder;
+mod process_group;
 mod template;
 
 use std::path::PathBuf;

@@ -271,6 +271,31 @@ fn a_program_that_is_not_there_is_the_environments_fault() {
     }
 }
 
+/// Whether a process runs; one that nobody has waited for yet does not.
+fn is_running(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+#[test]
+fn what_a_wrapper_has_started_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    // The second hears no request to end.
+    let wrapper = format!(
+        "sleep 1000 & echo $! >> {pids}; (trap '' TERM; sleep 1001) & echo $! >> {pids}; wait",
+        pids = pids.display()
+    );
+    let manifest = Manifest::program(&format!("[sh, -c, \"{wrapper}\"]"));
+    let (code, out, _) = manifest.run(&[CASE]);
+    assert_eq!(code, 1, "{out}");
+    let pids = std::fs::read_to_string(pids).unwrap();
+    assert!(pids.lines().count() >= 2, "{pids}");
+    let left: Vec<&str> = pids.lines().filter(|pid| is_running(pid)).collect();
+    assert!(left.is_empty(), "{left:?} of {pids}");
+}
+
 #[test]
 fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
     let plans = suites::plans(&suites::case_files()).unwrap();

@@ -1,0 +1,52 @@
+//! A process with all that it starts: a wrapper that does not become the program with `exec` would leave it running.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::Child;
+use tokio::time::Instant;
+
+/// Pause between two looks at a group: nothing tells when the last of it has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// The group that a process leads. What is left of it is killed when this goes out of scope.
+pub(super) struct ProcessGroup(Option<Pid>);
+
+impl ProcessGroup {
+    /// Of a process that was started as the first of a group.
+    pub(super) fn of(leader: &Child) -> Self {
+        ProcessGroup(leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
+    }
+
+    /// Asks all of it to end, and kills after `grace` what has not.
+    pub(super) async fn end(&mut self, leader: &mut Child, grace: Duration) -> std::io::Result<()> {
+        let due = Instant::now() + grace;
+        self.signal(Signal::TERM);
+        // The leader is waited for, as it would keep the group alive otherwise when it has ended.
+        let left = tokio::time::timeout_at(due, leader.wait()).await;
+        while left.is_ok() && self.is_alive() && Instant::now() < due {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        self.signal(Signal::KILL);
+        leader.wait().await?;
+        self.0 = None;
+        Ok(())
+    }
+
+    fn is_alive(&self) -> bool {
+        self.0.is_some_and(|group| test_kill_process_group(group).is_ok())
+    }
+
+    /// It may have ended a moment ago: then there is nobody to hear it.
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.0 {
+            kill_process_group(group, signal).ok();
+        }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
