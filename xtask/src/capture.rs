@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use capacity_scheduler::Options;
 use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::inventory::Inventory;
-use capacity_scheduler::objects::ObjectKey;
+use capacity_scheduler::objects::{ObjectKey, PodVolume};
 use capacity_scheduler::rules::Rules;
 use clap::Args;
 use suites::harness::capture::{CaptureError, CaptureOptions, capture};
@@ -15,7 +15,7 @@ use suites::harness::invocation::program;
 
 use crate::Exit;
 use crate::out::{eprintln, print};
-use crate::reach::{BoxError, ReachArgs};
+use crate::reach::{self, BoxError, ReachArgs};
 use crate::runtime::runtime;
 use crate::snapshot::Snapshot;
 use suites::quoted;
@@ -25,9 +25,12 @@ use suites::quoted;
 pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) what: SituationArgs,
-    /// Write the scenario into that file; else to standard output
+    /// Write the scenario into that file, which must not exist yet; else to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 /// What is captured.
@@ -72,6 +75,13 @@ fn pod(text: &str) -> Result<PodName, String> {
 
 /// Captures.
 pub(crate) fn run(args: &CaptureArgs) -> Exit {
+    if let Some(file) = args.output.as_ref().filter(|file| !args.force && file.exists()) {
+        eprintln!(
+            "error: {} exists; name another file, or write over it with --force",
+            file.display()
+        );
+        return Exit::Usage;
+    }
     let text = match args.what.text() {
         Ok(text) => text,
         Err(exit) => return exit,
@@ -111,7 +121,7 @@ impl SituationArgs {
             .and_then(|snapshot| self.scenario(&snapshot))
             .map_err(|error| {
                 eprintln!("error: {error}");
-                Exit::Usage
+                reach::exit_of(&error)
             })
     }
 
@@ -143,16 +153,25 @@ impl SituationArgs {
     }
 }
 
-/// Whether there is a node for a pod.
+/// Whether there is a node for a pod, once volumes are made that wait for no consumer.
 fn has_node(inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;
     };
+    let snapshot = &inventory.snapshot;
+    let waits_for_pod = |volume: &PodVolume| {
+        let claim = snapshot.claims.stored(&volume.claim);
+        let class = claim
+            .filter(|claim| claim.volume.is_none())
+            .and_then(|claim| snapshot.class(&claim.class));
+        class.is_none_or(|class| class.delayed)
+    };
+    let mut pod = (**pod).clone();
+    pod.volumes.retain(waits_for_pod);
     let detail = Detail {
         node: None,
         objects: 0,
     };
     // What can't even be explained, such as a claim that is missing, is no place for a pod.
-    explain::pod(&inventory.snapshot, rules, pod, &detail)
-        .is_ok_and(|told| told.nodes.iter().any(|node| node.fits))
+    explain::pod(snapshot, rules, &pod, &detail).is_ok_and(|told| told.nodes.iter().any(|node| node.fits))
 }

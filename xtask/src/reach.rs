@@ -1,13 +1,17 @@
 //! Which cluster is meant, in kubectl's words, and a client for it.
 
+use std::error::Error;
 use std::path::PathBuf;
 
+use capacity_scheduler::inventory::InventoryError;
 use clap::Args;
 use kube::Client;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
+use crate::Exit;
+
 /// An error of any kind.
-pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A cluster. Without any of these it is the one that kubectl would use.
 #[derive(Args)]
@@ -48,6 +52,14 @@ impl ReachArgs {
             None => kube::Config::infer().await.map_err(|error| nowhere(&error))?,
         };
         Ok(Client::try_from(config)?)
+    }
+}
+
+/// How a command ends that met this: a cluster that does not answer, or refuses, is no mistake of the command line.
+pub(crate) fn exit_of(error: &BoxError) -> Exit {
+    match error.downcast_ref() {
+        Some(InventoryError::List { .. }) => Exit::Environment,
+        _ => Exit::Usage,
     }
 }
 

@@ -230,8 +230,10 @@ fn tell(case: &SweptCase, output: Option<&Path>) -> Exit {
             Exit::Failed
         }
         Swept::Cells(cells) if cells.is_empty() => {
-            eprintln!("error: {id} has no such cell");
-            Exit::Nothing
+            eprintln!(
+                "error: {id} has no such cell; `sweep {id}` names those that fail, as POINT-NUMBER-FAULT"
+            );
+            Exit::Usage
         }
         Swept::Cells(cells) => {
             show(id, cells, case.seconds);

@@ -23,7 +23,7 @@ use crate::Exit;
 use crate::built_in::built_in;
 use crate::health::{self, Known, last_objects};
 use crate::out::{eprintln, println};
-use crate::reach::{BoxError, ReachArgs};
+use crate::reach::{self, BoxError, ReachArgs};
 use crate::snapshot::Snapshot;
 
 /// Arguments of `why`.
@@ -147,7 +147,7 @@ pub(crate) fn run_why(what: &Subject) -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             eprintln!("error: {error}");
-            Exit::Usage
+            reach::exit_of(&error)
         }
     }
 }

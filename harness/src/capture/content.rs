@@ -7,11 +7,21 @@ use serde_json::{Map, Value, json};
 
 use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
+use super::pod::is_for_another;
 use super::reduce;
 use super::situation::{Situation, name_of, namespace_of};
 
-/// The place of a pod that no node takes.
-pub(super) const NOWHERE: &str = "none";
+/// What a pod is expected to come to.
+pub(super) enum Fate {
+    /// It is on that node.
+    On(String),
+    /// It goes to some node.
+    Placed,
+    /// The scheduler refuses it.
+    Refused,
+    /// No scheduler that runs tries it.
+    Untried,
+}
 
 /// All that the file says.
 pub(super) struct Content {
@@ -24,8 +34,8 @@ pub(super) struct Content {
     /// What a publisher has to make of the storage; null: none runs.
     pub(super) published: Value,
     pub(super) objects: Vec<Value>,
-    /// Pods, each with the place that is expected, and why.
-    pub(super) places: Vec<(String, (String, &'static str))>,
+    /// Pods, each with what is expected of it, and why.
+    pub(super) fates: Vec<(String, (Fate, &'static str))>,
 }
 
 impl Content {
@@ -109,11 +119,11 @@ impl Found {
         let volumes = situation.volumes.iter();
         objects.extend(volumes.map(|it| reduce::volume(it, claims, &self.needed, driver, names)));
         objects.extend(situation.claims.iter().map(|claim| reduce::claim(claim, names)));
-        let mut places = Vec::new();
+        let mut fates = Vec::new();
         for pod in &situation.pods {
             objects.push(super::pod::pod(pod, &situation.claims, names));
             let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
-            places.push((name, place(pod, fits, names)));
+            fates.push((name, fate(pod, situation.waits_for_volume(pod), fits, names)));
         }
         let driver = self.driver(situation);
         let of_publisher = || (backend(&capacities), published(&capacities));
@@ -130,7 +140,7 @@ impl Found {
             answers,
             published,
             objects,
-            places,
+            fates,
         }
     }
 
@@ -185,22 +195,43 @@ fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     most.map(|(keys, _)| keys.clone()).unwrap_or_default()
 }
 
-/// What a pod is expected to come to, and why.
-fn place(pod: &Value, fits: &dyn Fn(&str, &str) -> bool, names: &mut Names) -> (String, &'static str) {
-    if let Some(node) = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
-        return (names.of(Kind::Node, node), "it was there when it was captured");
+/// What a pod is expected to come to, and why. `waits_for_volume`: whether it could not be scheduled before a volume was made, which
+/// happens at once in a scenario.
+fn fate(
+    pod: &Value,
+    waits_for_volume: bool,
+    fits: &dyn Fn(&str, &str) -> bool,
+    names: &mut Names,
+) -> (Fate, &'static str) {
+    let spec = &pod["spec"];
+    if let Some(node) = spec["nodeName"].as_str().filter(|node| !node.is_empty()) {
+        let node = names.of(Kind::Node, node);
+        return (Fate::On(node), "it was there when it was captured");
+    }
+    if spec["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty())
+    {
+        return (Fate::Untried, "it has scheduling gates, so no scheduler tries it");
+    }
+    if is_for_another(pod) {
+        return (
+            Fate::Untried,
+            "it is for another scheduler, which does not run here",
+        );
     }
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
     let refused = |condition: &Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
-    if conditions.into_iter().any(refused) {
-        return (NOWHERE.to_owned(), "it was refused when it was captured");
+    if conditions.into_iter().any(refused) && !waits_for_volume {
+        return (Fate::Refused, "it was refused when it was captured");
     }
-    match fits(namespace_of(pod), name_of(pod)) {
-        true => ("any".to_owned(), "no scheduler had tried it, and a node fits it"),
-        false => (
-            NOWHERE.to_owned(),
-            "no scheduler had tried it, and no node fits it",
+    match (fits(namespace_of(pod), name_of(pod)), waits_for_volume) {
+        (true, false) => (Fate::Placed, "no scheduler had tried it, and a node fits it"),
+        (true, true) => (
+            Fate::Placed,
+            "volumes of immediate classes are made at once here, and a node fits it then",
         ),
+        (false, _) => (Fate::Refused, "no scheduler had tried it, and no node fits it"),
     }
 }
 

@@ -54,6 +54,9 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
         let gates = (0..gates.len()).map(|number| json!({"name": format!("example.com/gate-{number}")}));
         spec.insert("schedulingGates".to_owned(), gates.collect());
     }
+    if is_for_another(pod) {
+        spec.insert("schedulerName".to_owned(), "another-scheduler".into());
+    }
     if let Some(node) = source["nodeName"].as_str().filter(|node| !node.is_empty()) {
         spec.insert("nodeName".to_owned(), names.text(node).into());
     }
@@ -61,6 +64,12 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": WORKLOADS}, "spec": spec,
     })
+}
+
+/// Whether a pod names a scheduler other than the one that pods are for which name none.
+pub(super) fn is_for_another(pod: &Value) -> bool {
+    let name = pod["spec"]["schedulerName"].as_str();
+    !matches!(name, None | Some("" | "default-scheduler"))
 }
 
 /// Whether it is one of the two that the API server gives to every pod.

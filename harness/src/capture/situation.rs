@@ -102,6 +102,28 @@ impl<'a> Situation<'a> {
     }
 }
 
+impl Situation<'_> {
+    /// Whether a pod has a claim without a volume, of a class whose volumes are made before pods are scheduled.
+    pub(super) fn waits_for_volume(&self, pod: &Value) -> bool {
+        let names = claims_of(pod);
+        let is_own = |claim: &&&Value| {
+            namespace_of(claim) == namespace_of(pod) && names.iter().any(|name| name == name_of(claim))
+        };
+        let is_immediate = |claim: &&Value| {
+            let class = class_of(claim).and_then(|name| self.classes.get(name));
+            class.is_some_and(|class| class["volumeBindingMode"] != "WaitForFirstConsumer")
+        };
+        let mut own = self.claims.iter().filter(is_own);
+        own.any(|claim| {
+            claim["spec"]["volumeName"]
+                .as_str()
+                .unwrap_or_default()
+                .is_empty()
+                && is_immediate(claim)
+        })
+    }
+}
+
 /// All objects, as they are.
 struct Cluster<'a>(&'a [Value]);
 

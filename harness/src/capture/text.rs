@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::content::{Content, NOWHERE};
+use super::content::{Content, Fate};
 use super::flow::{flow, scalar};
 use super::options::CaptureOptions;
 use crate::invocation::program;
 
 /// How long a pod must stay without a node: time enough for every event that could still place it.
-const REFUSED_FOR: &str = "1s";
+const UNPLACED_FOR: &str = "1s";
 /// How long the published objects must stay as they are.
 const PUBLISHED_FOR: &str = "2 refreshes";
 
@@ -27,7 +27,7 @@ impl Content {
         let mut out = format!(
             "# Captured from a cluster. It runs with `{program} repro FILE`, and `{program} up FILE` serves it to kubectl.\n{HEAD}"
         );
-        let subject = match self.places.as_slice() {
+        let subject = match self.fates.as_slice() {
             [(pod, _)] => pod.clone(),
             _ => self.driver["name"].as_str().unwrap_or_default().to_owned(),
         };
@@ -70,15 +70,24 @@ impl Content {
 
     fn expectations(&self, out: &mut String) {
         out.push_str("    expect:\n");
-        for (pod, (place, why)) in &self.places {
-            let _ = writeln!(out, "      - placement: {{{}: {}}}", scalar(pod), scalar(place));
-            // A pod that is refused now may be placed a moment later; one that is placed stays where it is.
-            if place == NOWHERE {
-                let _ = writeln!(out, "        stays: {REFUSED_FOR}");
+        for (pod, (fate, why)) in &self.fates {
+            let pod = scalar(pod);
+            let expected = match fate {
+                Fate::On(node) => format!("placement: {{{pod}: {}}}", scalar(node)),
+                Fate::Placed => format!("placement: {{{pod}: any}}"),
+                Fate::Refused => format!("placement: {{{pod}: none}}"),
+                Fate::Untried => format!(
+                    "objects: [{{resource: pods, name: {pod}, fields: {{spec: {{nodeName: null}}}}}}]"
+                ),
+            };
+            let _ = writeln!(out, "      - {expected}");
+            // A pod that has no node now may be placed a moment later; one that is placed stays where it is.
+            if let Fate::Refused | Fate::Untried = fate {
+                let _ = writeln!(out, "        stays: {UNPLACED_FOR}");
             }
             let _ = writeln!(out, "        why: {}", scalar(why));
         }
-        if self.places.is_empty() {
+        if self.fates.is_empty() {
             let expected = match self.published.is_null() {
                 true => format!(
                     "objects: [{{resource: csistoragecapacities, count: {}}}]",

@@ -78,6 +78,7 @@ fn a_dump_becomes_a_file_that_runs_and_says_the_same() {
             "payments/ledger-0",
             "-o",
             &file,
+            "--force",
         ];
         args.extend(scrub);
         let (_, error) = ended(0, &args);
@@ -310,5 +311,68 @@ fn a_dump_that_lacks_objects_is_told_of() {
     assert!(
         error.contains("not a Kubernetes object: `kind` is missing"),
         "{error}"
+    );
+}
+
+/// A node with room, a class of each binding mode, and a pod of each kind that no scheduler places as it is.
+const UNTRIED: &str = r#"
+kind: List
+apiVersion: v1
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {d.example.com/node: n1}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "9"}}}
+- {apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: d.example.com, nodeID: n1, topologyKeys: [d.example.com/node]}]}}
+- {apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: d.example.com}, spec: {storageCapacity: true}}
+- {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: now}, provisioner: d.example.com, volumeBindingMode: Immediate}
+- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: default}, spec: {storageClassName: now, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+- {apiVersion: v1, kind: Pod, metadata: {name: immediate, namespace: default}, spec: {containers: [], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}, status: {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: gated, namespace: default}, spec: {schedulingGates: [{name: corp.example/quota}], containers: [], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}, status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: others, namespace: default}, spec: {schedulerName: corp-scheduler, containers: [], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}
+"#;
+
+#[test]
+fn pods_that_no_scheduler_tries_yet_are_captured_as_they_are() {
+    let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
+    for (pod, told, expected) in [
+        (
+            "immediate",
+            "volumeBindingMode is Immediate, so d.example.com makes its volume",
+            "placement: {immediate: any}",
+        ),
+        (
+            "gated",
+            "has scheduling gates: no scheduler tries it",
+            "fields: {spec: {nodeName: null}}",
+        ),
+        (
+            "others",
+            "is for the scheduler corp-scheduler",
+            "fields: {spec: {nodeName: null}}",
+        ),
+    ] {
+        let (out, _) = ended(0, &["why", "pod", pod, "--file", &dump]);
+        assert!(out.contains(told), "{out}");
+        let case = folder.path(&format!("{pod}.yaml"));
+        ended(0, &["capture", "--file", &dump, "--pod", pod, "--output", &case]);
+        let text = std::fs::read_to_string(&case).unwrap();
+        assert!(text.contains(expected) && !text.contains("corp"), "{text}");
+        ended(0, &["repro", "--simulate=1", &case]);
+    }
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over_by_chance() {
+    let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
+    let case = folder.path("case.yaml");
+    std::fs::write(&case, "mine").unwrap();
+    let args = ["capture", "--file", &dump, "--pod", "gated", "--output", &case];
+    let (_, error) = ended(2, &args);
+    assert!(error.contains("write over it with --force"), "{error}");
+    assert_eq!(std::fs::read_to_string(&case).unwrap(), "mine");
+    let forced: Vec<&str> = args.into_iter().chain(["--force"]).collect();
+    ended(0, &forced);
+    assert!(
+        std::fs::read_to_string(&case)
+            .unwrap()
+            .contains("id: captured/gated")
     );
 }

@@ -46,8 +46,8 @@ fn a_mistake_that_only_a_fault_shows_is_found_and_kept_and_run_alone() {
 }
 
 #[test]
-fn what_is_no_cell_is_nothing_to_do_and_what_the_specification_does_not_know_is_left_out() {
-    let (_, said) = ended(4, &["sweep", CASE, "--cell=publisher-flies-1-cut"]);
+fn what_is_no_cell_is_wrong_use_and_what_the_specification_does_not_know_is_left_out() {
+    let (_, said) = ended(2, &["sweep", CASE, "--cell=publisher-flies-1-cut"]);
     assert!(said.contains("has no such cell"), "{said}");
     let (said, _) = ended(0, &["sweep", "scheduler/extender/bind"]);
     assert!(

@@ -152,6 +152,35 @@ fn without_a_cluster_it_says_how_one_is_named() {
 }
 
 #[test]
+fn a_cluster_that_does_not_answer_is_no_mistake_of_the_command() {
+    // Nothing listens at a port that was just given back.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config");
+    let text = format!(
+        "{{current-context: a, clusters: [{{name: a, cluster: {{server: \"http://127.0.0.1:{port}\"}}}}], \
+         contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a, user: {{}}}}]}}"
+    );
+    std::fs::write(&file, text).unwrap();
+    for args in [&["why", "pod", "p"][..], &["capture"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+        let output = command
+            .args(args)
+            .arg("--kubeconfig")
+            .arg(&file)
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        assert!(error.contains("/api/v1/nodes"), "{error}");
+    }
+}
+
+#[test]
 fn a_running_cluster_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");

@@ -24,6 +24,7 @@ use crate::filter::{BindConflict, Refusal};
 use crate::lint::{self, Finding};
 use crate::message::{self, Preemption};
 use crate::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
+use crate::options::Options;
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::store::Collection;
@@ -140,9 +141,9 @@ pub fn pod(
     detail: &Detail,
 ) -> Result<Explanation, ExplainError> {
     let subject = format!("pod {}", pod.key);
-    if let Some(node) = &pod.node {
+    if let Some(verdict) = untried(pod) {
         return Ok(Explanation {
-            verdict: format!("is on node {node} already, and stays there whatever changes"),
+            verdict,
             subject,
             claims: Vec::new(),
             nodes: Vec::new(),
@@ -150,6 +151,24 @@ pub fn pod(
         });
     }
     explain(snapshot, rules, pod, subject, detail)
+}
+
+/// Why this scheduler does not try a pod at all.
+fn untried(pod: &Pod) -> Option<String> {
+    let ours = Options::default().scheduler_name;
+    match &pod.node {
+        Some(node) => Some(format!(
+            "is on node {node} already, and stays there whatever changes"
+        )),
+        None if pod.gated => {
+            Some("has scheduling gates: no scheduler tries it until spec.schedulingGates is empty".to_owned())
+        }
+        None if pod.scheduler_name != ours => Some(format!(
+            "is for the scheduler {}, which spec.schedulerName names: {ours} does not try it",
+            pod.scheduler_name
+        )),
+        None => None,
+    }
 }
 
 /// Explains a claim of that class and size that does not exist.
@@ -226,7 +245,12 @@ fn explain(
                 hopeful: 0,
             };
             let verdict = message::unready(rules.form, snapshot.nodes.len(), &reason.to_string(), preemption);
-            return Ok(explanation(verdict, Vec::new(), Vec::new(), Vec::new()));
+            return Ok(explanation(
+                verdict,
+                unready_views(snapshot, rules, pod),
+                Vec::new(),
+                Vec::new(),
+            ));
         }
     };
     let classes = claims.selected.iter().chain(&claims.open);
@@ -300,15 +324,39 @@ fn verdict(rules: &Rules, pod: &Pod, feasible: &[Feasible], refused: &[Refused])
     }
 }
 
-fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
-    let view = |claim: &Claim, state: String| ClaimView {
+fn claim_view(rules: &Rules, claim: &Claim, state: String) -> ClaimView {
+    ClaimView {
         claim: claim.key.to_string(),
         class: claim.class.clone(),
         request: claim
             .request
             .map(|request| format_bytes(request.bytes(rules.arithmetic))),
         state,
+    }
+}
+
+/// The claims of a pod that waits for some of them before any node is looked at.
+fn unready_views(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Vec<ClaimView> {
+    let claims = pod
+        .volumes
+        .iter()
+        .filter_map(|volume| snapshot.claims.stored(&volume.claim));
+    let state = |claim: &Claim| match (&claim.volume, snapshot.class(&claim.class)) {
+        (Some(volume), _) => format!("bound to {volume}"),
+        (None, None) => format!("not bound; there is no StorageClass {}", claim.class),
+        (None, Some(class)) if class.delayed => "waits for its first consumer".to_owned(),
+        (None, Some(class)) => format!(
+            "not bound; volumeBindingMode is Immediate, so {} makes its volume before any pod is scheduled",
+            class.provisioner
+        ),
     };
+    claims
+        .map(|claim| claim_view(rules, claim, state(claim)))
+        .collect()
+}
+
+fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
+    let view = |claim: &Claim, state: String| claim_view(rules, claim, state);
     let bound = claims.bound.iter().map(|claim| {
         let volume = claim.volume.as_deref().unwrap_or_default();
         view(
