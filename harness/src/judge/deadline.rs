@@ -94,7 +94,7 @@ impl Pace {
     pub(super) fn within(self, expect: &Expect, acted: &Acted, view: View<'_>) -> (Duration, Wait) {
         let scene: &Scene = view.scene;
         let from = Duration::from_micros(acted.at_us);
-        let moved = Duration::from_micros(scene.moved_us).max(from);
+        let moved = Duration::from_micros(scene.moved_us.max(scene.troubles.late_us())).max(from);
         let called = Duration::from_micros(scene.asked_us).max(from);
         let late = scene.late.saturating_sub(acted.late) * HOPS;
         let said = self.said(expect);

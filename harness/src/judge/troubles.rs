@@ -1,5 +1,5 @@
-//! Errors that systems have met and not got over yet: after one, a system may wait for long before it tries again. Does not know for how
-//! long.
+//! Errors that systems have met and not got over yet: after one, a system may wait for long before it tries again, and does not say for
+//! how long. What a fault only makes late comes when that says.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,6 +10,8 @@ use crate::journal::{CallFact, FaultFact, RequestFact, What};
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
     open: HashMap<Attempt, u64>,
+    /// Journal time at which the last of what is late comes.
+    late_us: u64,
 }
 
 /// What was tried, and by whom.
@@ -17,42 +19,70 @@ pub(super) struct Troubles {
 enum Attempt {
     /// A request, as a fault names it: verb, resource and name.
     Request { client: Option<Arc<str>>, what: String },
-    /// A CSI call: where, method, and what it was about.
-    Call(Option<String>, String, String),
+    /// A CSI call about a volume: method and name.
+    Call(String, String),
     /// A question to an extender: verb and pod.
     Question(String, String),
-    /// A request that may have been carried out, or whose object has no name yet: what goes well later may be another one.
+    /// One that may have been carried out, or that nothing tells from others: what goes well later may be another one.
     Lasting,
+}
+
+/// How an attempt has ended.
+enum Ending {
+    Done,
+    /// For what it says: that is no trouble, and does not end any.
+    Refused,
+    Failed,
 }
 
 impl Troubles {
     /// Takes one fact in.
     pub(super) fn apply(&mut self, what: &What, at_us: u64) {
         match what {
-            What::Fault(fault) => {
-                if let Some(attempt) = of_fault(fault) {
-                    self.open.insert(attempt, at_us);
-                }
-            }
+            What::Fault(fault) => match of_fault(fault) {
+                Stopped::For(microseconds) => self.late_us = self.late_us.max(at_us + microseconds),
+                Stopped::Wholly(attempt) => drop(self.open.insert(attempt, at_us)),
+            },
             What::Request(request) => {
-                let has_failed = request.code == 429 || request.code >= 500;
-                self.note(of_request(request), has_failed || request.injected, at_us);
+                let ending = match request.code {
+                    429 | 500.. => Ending::Failed,
+                    400.. => Ending::Refused,
+                    _ => Ending::Done,
+                };
+                self.note(of_request(request), ending, at_us);
             }
-            What::Call(call) => self.note(of_call(call), !call.is_answered(), at_us),
+            What::Call(call) => {
+                let ending = if call.is_answered() {
+                    Ending::Done
+                } else {
+                    Ending::Failed
+                };
+                self.note(of_call(call), ending, at_us);
+            }
             What::Extender(question) => {
                 let attempt = Attempt::Question(question.verb.clone(), question.pod.clone());
-                self.note(attempt, question.error.is_some(), at_us);
+                let ending = if question.error.is_none() {
+                    Ending::Done
+                } else {
+                    Ending::Failed
+                };
+                self.note(attempt, ending, at_us);
             }
             _ => {}
         }
     }
 
-    fn note(&mut self, attempt: Attempt, has_failed: bool, at_us: u64) {
-        match (has_failed, &attempt) {
-            (true, _) => drop(self.open.insert(attempt, at_us)),
-            (false, Attempt::Lasting) => {}
-            (false, _) => drop(self.open.remove(&attempt)),
+    fn note(&mut self, attempt: Attempt, ending: Ending, at_us: u64) {
+        match (ending, &attempt) {
+            (Ending::Failed, _) => drop(self.open.insert(attempt, at_us)),
+            (Ending::Done, Attempt::Lasting) | (Ending::Refused, _) => {}
+            (Ending::Done, _) => drop(self.open.remove(&attempt)),
         }
+    }
+
+    /// Journal time until which something is late.
+    pub(super) fn late_us(&self) -> u64 {
+        self.late_us
     }
 
     /// Journal time of the last one.
@@ -61,19 +91,34 @@ impl Troubles {
     }
 }
 
-/// The attempt that a fault has stopped; none: it has only made something late.
-fn of_fault(fault: &FaultFact) -> Option<Attempt> {
-    let (effect, what) = fault.what.split_once(": ")?;
-    let is_delay = effect.starts_with("delayed by ") || effect.starts_with("watch held");
-    let is_known = effect.starts_with("status ") || effect.starts_with("disconnected");
-    match is_delay {
-        true => None,
-        false if !is_known || what.starts_with("create ") => Some(Attempt::Lasting),
-        false => Some(Attempt::Request {
+/// What a fault has done to an attempt.
+enum Stopped {
+    /// It takes so many microseconds more.
+    For(u64),
+    /// It has to be made again.
+    Wholly(Attempt),
+}
+
+fn of_fault(fault: &FaultFact) -> Stopped {
+    let (effect, what) = fault.what.split_once(": ").unwrap_or((&fault.what, ""));
+    let late = ["delayed by ", "watch held for "].into_iter().find_map(|words| {
+        effect
+            .strip_prefix(words)?
+            .strip_suffix("ms")?
+            .parse::<u64>()
+            .ok()
+    });
+    if let Some(milliseconds) = late {
+        return Stopped::For(milliseconds.saturating_mul(1_000));
+    }
+    let is_undone = effect.starts_with("status ") || effect.starts_with("disconnected");
+    Stopped::Wholly(match is_undone && !what.starts_with("create ") {
+        true => Attempt::Request {
             client: fault.client.clone(),
             what: what.to_owned(),
-        }),
-    }
+        },
+        false => Attempt::Lasting,
+    })
 }
 
 fn of_request(request: &RequestFact) -> Attempt {
@@ -87,10 +132,10 @@ fn of_request(request: &RequestFact) -> Attempt {
     }
 }
 
+/// Classes with the same parameters ask the same of GetCapacity.
 fn of_call(call: &CallFact) -> Attempt {
-    let about = match &call.volume {
-        Some(volume) => volume.clone(),
-        None => format!("{:?} {:?}", call.segment, call.parameters),
-    };
-    Attempt::Call(call.node.clone(), call.method.clone(), about)
+    match &call.volume {
+        Some(volume) => Attempt::Call(call.method.clone(), volume.clone()),
+        None => Attempt::Lasting,
+    }
 }

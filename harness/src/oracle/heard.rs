@@ -1,4 +1,4 @@
-//! What the scheduler has heard of: it may act on what was, as long as its watches have not told it what is.
+//! What programs have heard of: they may act on what was, as long as their watches have not told them what is.
 //!
 //! Knows revisions alone, and nothing of the objects.
 
@@ -9,7 +9,7 @@ use crate::journal::{Fact, What};
 use crate::scenario::Role;
 
 /// The kinds whose changes decide where pods may go.
-const DECISIVE: [&str; 5] = [
+const OF_SCHEDULERS: [&str; 5] = [
     "csidrivers",
     "csinodes",
     "csistoragecapacities",
@@ -17,56 +17,75 @@ const DECISIVE: [&str; 5] = [
     "storageclasses",
 ];
 
-/// The kinds that the scheduler follows, each with the revision that it knows, and the last one that there is.
-#[derive(Debug, Default)]
-pub(super) struct Heard(BTreeMap<Arc<str>, Known>);
+/// The kinds whose changes decide what is published. A publisher need not follow objects that are not its own, ...
+const OF_PUBLISHERS: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
+/// ... nor, on a node, other nodes.
+const OF_PUBLISHERS_ON_NODES: [&str; 1] = ["storageclasses"];
 
+/// Revisions by kind.
+type Revisions = BTreeMap<Arc<str>, u64>;
+
+/// The kinds that programs follow, each with the revision that they know, and the last one that there is.
 #[derive(Debug, Default)]
-struct Known {
-    /// None: it has not listed them since it began.
-    heard: Option<u64>,
-    written: u64,
+pub(super) struct Heard {
+    written: Revisions,
+    /// By client. A kind that it has not listed since it began is none that it follows.
+    heard: BTreeMap<Arc<str>, Revisions>,
 }
 
 impl Heard {
     /// Takes a fact in.
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
-            What::Commit(commit) => self.of(&commit.resource, |known| known.written = commit.revision),
-            What::Delivery(delivery) if is_scheduler(&delivery.client) => {
-                self.of(&delivery.resource, |known| {
-                    known.heard = known.heard.max(Some(delivery.revision));
-                });
+            What::Commit(commit) if OF_SCHEDULERS.contains(&&*commit.resource) => {
+                set(&mut self.written, &commit.resource, commit.revision);
             }
-            What::Request(request) if request.verb == "list" && is_scheduler(&request.client) => {
-                if let Some(revision) = request.revision.filter(|_| request.code == 200) {
-                    self.of(&request.resource, |known| known.heard = Some(revision));
+            What::Delivery(delivery) => {
+                self.tell(&delivery.client, &delivery.resource, delivery.revision);
+            }
+            What::Request(request) if request.verb == "list" && request.code == 200 => {
+                if let Some(revision) = request.revision {
+                    self.tell(&request.client, &request.resource, revision);
                 }
             }
-            What::Process(process) if process.role == Role::Scheduler => {
-                self.0.values_mut().for_each(|known| known.heard = None);
-            }
+            What::Process(process) => drop(self.heard.remove(&process.client)),
             _ => {}
         }
     }
 
-    /// Whether a change is on its way to it. What it does not follow is none of its business.
+    /// Whether a change is on its way to a program that follows its kind.
     pub(super) fn is_behind(&self) -> bool {
-        let mut followed = self.0.values();
-        followed.any(|known| known.heard.is_some_and(|heard| heard < known.written))
+        let is_behind = |(kind, heard): (&Arc<str>, &u64)| {
+            let written = self.written.get(kind);
+            written.is_some_and(|written| heard < written)
+        };
+        self.heard.values().flatten().any(is_behind)
     }
 
-    fn of(&mut self, resource: &str, change: impl FnOnce(&mut Known)) {
-        if !DECISIVE.contains(&resource) {
+    fn tell(&mut self, client: &Arc<str>, kind: &str, revision: u64) {
+        if !decisive(client).contains(&kind) {
             return;
         }
-        match self.0.get_mut(resource) {
-            Some(known) => change(known),
-            None => change(self.0.entry(resource.into()).or_default()),
+        match self.heard.get_mut(client) {
+            Some(heard) => set(heard, kind, revision),
+            None => set(self.heard.entry(client.clone()).or_default(), kind, revision),
         }
     }
 }
 
-fn is_scheduler(client: &str) -> bool {
-    Role::of_client(client) == Some(Role::Scheduler)
+/// Revisions only grow, but a list may be from the past.
+fn set(revisions: &mut Revisions, kind: &str, revision: u64) {
+    match revisions.get_mut(kind) {
+        Some(known) => *known = revision.max(*known),
+        None => drop(revisions.insert(kind.into(), revision)),
+    }
+}
+
+fn decisive(client: &str) -> &'static [&'static str] {
+    match Role::of_client(client) {
+        Some(Role::Scheduler) => &OF_SCHEDULERS,
+        Some(Role::Publisher) if client.contains('@') => &OF_PUBLISHERS_ON_NODES,
+        Some(Role::Publisher) => &OF_PUBLISHERS,
+        _ => &[],
+    }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! follow    a fact → what happens in the world of the specification
 //! storage   what the driver has to answer          programs, owners   how publishers, cleaner and scheduler are set
-//! heard     what the scheduler has heard of
+//! heard     what programs have heard of
 //! demands   what the specification demands, as rows and places of explicit expectations
 //! ```
 //!

@@ -200,7 +200,8 @@ impl Monitor {
         }
     }
 
-    /// Whether an object is right, and the only one for its class and segment, whatever the publisher may have seen.
+    /// Whether an object is right, and the only one for its class and segment, whatever the publisher may have seen. One that says its
+    /// segment in other words than labels may be replaced.
     fn is_needless(
         &self,
         instance: &Instance,
@@ -208,7 +209,7 @@ impl Monitor {
         key: &NamespacedName,
         object: &CapacityObject,
     ) -> bool {
-        let Some(segment) = object.segment() else {
+        let Some(segment) = object.segment().filter(|_| object.is_in_labels) else {
             return false;
         };
         let is_twin = |(other, it): (&NamespacedName, &CapacityObject)| {

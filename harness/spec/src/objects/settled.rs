@@ -105,6 +105,7 @@ impl Publishing<'_> {
             owners: self.publisher.owner.clone().into_iter().collect(),
             class: demanded.class.to_owned(),
             topology: NodeTopology::new(Some(LabelSelector::compile(demanded.segment, []))),
+            is_in_labels: true,
             capacity: None,
             maximum: None,
         }

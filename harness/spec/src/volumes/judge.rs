@@ -17,7 +17,9 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     let mut violations = Vec::new();
     for (key, claim) in &world.claims {
         if let Some(open) = Open::of(world, claim) {
-            violations.extend(open.missing(key, backend));
+            // There is one under the same name elsewhere, which the driver has denied.
+            let is_denied = ledger.is_denied(claim);
+            violations.extend(open.missing(key, backend).filter(|_| !is_denied));
             violations.extend(open.kept_node(key, ledger));
         }
     }
@@ -136,7 +138,7 @@ fn left(world: &World, ledger: &Ledger) -> Vec<Violation> {
 }
 
 fn is_left(world: &World, name: &str, made: &Made) -> bool {
-    if !world.publishers.contains_key(&made.by) {
+    if !world.publishers.contains_key(&made.by) || made.is_denied {
         return false;
     }
     let is_claimed = |uid: &str| world.claims.values().any(|claim| claim.uid == uid);

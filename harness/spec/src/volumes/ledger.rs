@@ -53,6 +53,9 @@ pub(super) struct Made {
     pub(super) by: Instance,
     /// Whether that program has run since.
     pub(super) is_known: bool,
+    /// Whether the driver has answered RESOURCE_EXHAUSTED since, as if there were none: a caller believes it, and asks for another one
+    /// elsewhere in vain.
+    pub(super) is_denied: bool,
 }
 
 /// What is known of a volume's name.
@@ -75,12 +78,17 @@ impl Ledger {
     /// Takes in that a volume was asked for.
     pub fn created(&mut self, creation: Creation) {
         let entry = self.entries.entry(creation.name.clone()).or_default();
-        if let Ending::Made { id, .. } = &creation.ending {
-            entry.made = Some(Made {
-                id: id.clone(),
-                by: creation.by.clone(),
-                is_known: true,
-            });
+        match (&creation.ending, &mut entry.made) {
+            (Ending::Made { id, .. }, made) => {
+                *made = Some(Made {
+                    id: id.clone(),
+                    by: creation.by.clone(),
+                    is_known: true,
+                    is_denied: false,
+                });
+            }
+            (Ending::Exhausted, Some(made)) => made.is_denied = true,
+            _ => {}
         }
         entry.last = Some(creation);
     }
@@ -142,6 +150,12 @@ impl Ledger {
             last.is_some_and(|last| last.ending == Ending::Exhausted)
         };
         !self.given_back.contains(&claim.uid) && own.any(|(_, entry)| is_exhausted(entry))
+    }
+
+    /// Whether the driver has denied a volume that it has for a claim.
+    pub(super) fn is_denied(&self, claim: &Claim) -> bool {
+        let mut own = self.entries.iter().filter(|(name, _)| is_for(name, claim));
+        own.any(|(_, entry)| entry.made.as_ref().is_some_and(|made| made.is_denied))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {

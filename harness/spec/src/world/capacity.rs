@@ -25,6 +25,8 @@ pub struct CapacityObject {
     pub class: String,
     /// `nodeTopology`: the nodes that reach the storage.
     pub topology: NodeTopology,
+    /// Whether `nodeTopology` has labels alone, and no expressions: a publisher may replace an object that says the same in other words.
+    pub is_in_labels: bool,
     /// `capacity`.
     pub capacity: Option<Quantity>,
     /// `maximumVolumeSize`.
@@ -115,6 +117,10 @@ impl From<CapacityJson> for (NamespacedName, CapacityObject) {
             labels: json.metadata.labels.unwrap_or_default(),
             owners: json.metadata.owner_references.unwrap_or_default(),
             class: json.storage_class_name,
+            is_in_labels: json
+                .node_topology
+                .as_ref()
+                .is_none_or(LabelSelectorJson::is_in_labels),
             topology: NodeTopology::new(json.node_topology.map(|selector| selector.compile())),
             capacity: json.capacity,
             maximum: json.maximum_volume_size,

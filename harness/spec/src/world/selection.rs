@@ -33,6 +33,10 @@ impl ExpressionJson {
 }
 
 impl LabelSelectorJson {
+    pub(super) fn is_in_labels(&self) -> bool {
+        self.match_expressions.as_ref().is_none_or(Vec::is_empty)
+    }
+
     pub(super) fn compile(&self) -> Result<LabelSelector, RequirementError> {
         let labels = self.match_labels.iter().flatten();
         let expressions = self.match_expressions.iter().flatten();

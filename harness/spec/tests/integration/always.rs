@@ -303,6 +303,13 @@ fn one_of_two_may_be_deleted_and_no_publisher_deletes_anything_because_it_ends()
     let stopped = Event::Changed(Change::Publisher(central(), None));
     let history = [stopped, wrote(&n1, None)];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::NEEDLESS_DELETE]);
+    let in_other_words = CapacityObject {
+        is_in_labels: false,
+        ..object("n1", "10Gi")
+    };
+    let mut spelled = world.clone();
+    spelled.objects.insert(n1.clone(), in_other_words);
+    assert_eq!(judge(spelled, [wrote(&n1, None)]), [], "it may be replaced");
     world.objects.insert(key("twin"), object("n1", "10Gi"));
     assert_eq!(judge(world, [wrote(&n1, None), Event::Quiet]), []);
 }

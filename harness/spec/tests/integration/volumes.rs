@@ -396,3 +396,28 @@ fn while_it_is_open_whether_there_is_a_volume_it_is_asked_for_in_the_same_place(
         );
     }
 }
+
+#[test]
+fn a_volume_that_the_driver_has_denied_is_nobodys_fault() {
+    let lost = Ending::Made {
+        id: "v-1".to_owned(),
+        segment: at("n1"),
+        is_told: false,
+    };
+    let moved = |node| set_claim(Some(claim(node)));
+    let story = |denied: Ending| {
+        [
+            Event::Created(creation("n1", lost.clone())),
+            Event::Created(creation("n1", denied)),
+            moved(None),
+            moved(Some("n2")),
+            Event::Created(creation("n2", Ending::Refused)),
+        ]
+    };
+    assert_eq!(
+        broken(claimed(Some("n1")), story(Ending::Exhausted), Some(9)),
+        NOTHING
+    );
+    let refused = broken(claimed(Some("n1")), story(Ending::Refused), Some(9));
+    assert!(refused.contains(&rules::NOT_PROVISIONED), "{refused:?}");
+}

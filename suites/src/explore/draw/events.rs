@@ -79,6 +79,12 @@ impl Draw {
     pub(super) fn segment(&mut self) -> String {
         objects::segment(&mut self.dice, self.state.nodes.values(), &self.world)
     }
+
+    /// A segment in which a node is.
+    fn place(&mut self) -> Option<String> {
+        let segments = places::segments(self.state.nodes.values(), &self.world.driver);
+        self.dice.any(segments)
+    }
 }
 
 fn node_joins(draw: &mut Draw) -> Option<Event> {
@@ -116,13 +122,13 @@ fn class_goes(draw: &mut Draw) -> Option<Event> {
 }
 
 fn storage_changes(draw: &mut Draw) -> Option<Event> {
-    let segment = draw.segment();
+    let segment = draw.place()?;
     let pool = storage::pool(&mut draw.dice);
     Some(Event::Backend([(segment, Some(pool))].into()))
 }
 
 fn storage_goes(draw: &mut Draw) -> Option<Event> {
-    Some(Event::Backend([(draw.segment(), None)].into()))
+    Some(Event::Backend([(draw.place()?, None)].into()))
 }
 
 fn flag_flips(draw: &mut Draw) -> Option<Event> {
