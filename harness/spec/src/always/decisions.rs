@@ -58,6 +58,10 @@ impl Monitor {
     }
 
     pub(super) fn filtered(&self, extender: &str, pod: &NamespacedName, nodes: &[String]) -> Vec<Violation> {
+        // The question may have been under way when the pod was deleted.
+        if !self.world.pods.contains_key(pod) {
+            return Vec::new();
+        }
         let is_concerned = |world: &World| {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
             extenders.all(|it| !it.is_unconcerned)

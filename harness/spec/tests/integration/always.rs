@@ -604,3 +604,18 @@ fn a_publisher_is_told_when_an_object_stops_being_its_own() {
         assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
     }
 }
+
+#[test]
+fn a_question_about_a_pod_that_is_gone_was_under_way() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["11Gi"]);
+    let gone = Event::Changed(Change::Pod(pod.clone(), None));
+    let asked = Event::Filtered {
+        extender: "e".to_owned(),
+        pod,
+        nodes: vec!["n1".to_owned()],
+    };
+    let history = [gone, asked.clone()];
+    assert_eq!(judge(world.clone(), history), []);
+    assert_eq!(broken(&judge(world, [asked])), [rules::NEEDLESSLY_FILTERED]);
+}
