@@ -75,6 +75,11 @@ impl Segments {
             if self.is_named_by_node() {
                 return Ok(self.usual(text));
             }
+            if self.keys.is_empty() {
+                return Err(format!(
+                    "`{text}` is no segment of a driver without topology keys; write `*` for all nodes"
+                ));
+            }
             return Err(format!(
                 "`{text}` needs its keys: write key=value,… with {}",
                 self.keys.join(", ")
@@ -151,6 +156,8 @@ mod tests {
             assert_eq!(segments.format(&segments.parse(text).unwrap()), text);
         }
         assert!(two.parse("n1").unwrap_err().contains("needs its keys"));
+        let none = Segments::new(Vec::new());
+        assert!(none.parse("n1").unwrap_err().contains("write `*` for all nodes"));
     }
 
     #[test]

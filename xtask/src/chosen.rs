@@ -15,8 +15,7 @@ use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::keep::Keep;
 use crate::runner::options;
-use crate::up::KUBECONFIG;
-use crate::{Exit, e2e, manifest, mutants, out, places};
+use crate::{Exit, e2e, manifest, mutants, out};
 
 /// Arguments of `repro`.
 #[derive(Args)]
@@ -38,14 +37,9 @@ pub(crate) struct ReproArgs {
     /// Leave the cluster up after the verdict, until Ctrl-C
     #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver", "simulate"])]
     pub(crate) keep: bool,
-    /// With --keep: where to write the kubeconfig
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value_os_t = places::of(KUBECONFIG),
-        requires = "keep"
-    )]
-    pub(crate) kubeconfig: PathBuf,
+    /// With --keep: where to write the kubeconfig, which stays there; else it goes into a place of its own until the end
+    #[arg(long, value_name = "FILE", requires = "keep")]
+    pub(crate) kubeconfig: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     #[command(flatten)]

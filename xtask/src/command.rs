@@ -25,7 +25,9 @@ use crate::study::{self, StudyArgs};
 use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, doctor, e2e, examples, inspect, manual, repro, unknown_command, watch};
+use crate::{
+    Exit, conformance, doctor, e2e, examples, inspect, manual, repro, typed, unknown_command, watch,
+};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -99,7 +101,7 @@ enum Command {
 /// Parses the arguments of the process and does what they say.
 pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
-    let parsed = described().try_get_matches();
+    let parsed = described().try_get_matches_from(typed::in_order(std::env::args_os()));
     match parsed.and_then(|parsed| Cli::from_arg_matches(&parsed)) {
         Ok(cli) => obey(cli.command),
         Err(told) => {

@@ -57,18 +57,16 @@ impl Keep {
     }
 
     fn unnamed() -> Result<Self, String> {
-        for folder in run_folders() {
-            if let Some(lock) = locked(&folder)? {
-                return Ok(Keep {
-                    folder,
-                    is_output: false,
-                    _lock: lock.0,
-                });
-            }
+        match first_free("runs")? {
+            Some((folder, lock)) => Ok(Keep {
+                folder,
+                is_output: false,
+                _lock: lock.0,
+            }),
+            None => Err(format!(
+                "{AT_ONCE} runs go on here already; wait for one, or keep this one elsewhere with --output FOLDER"
+            )),
         }
-        Err(format!(
-            "{AT_ONCE} runs go on here already; wait for one, or keep this one elsewhere with --output FOLDER"
-        ))
     }
 
     /// Where the runs of cases go.
@@ -90,12 +88,13 @@ impl Keep {
 
 /// The record of the last run without `--output`.
 pub(crate) fn last_record() -> Option<PathBuf> {
-    let records = run_folders().map(|folder| folder.join(RECORD));
+    let records = folders("runs").map(|folder| folder.join(RECORD));
     let written = |path: &PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).ok();
     records.filter(|path| path.is_file()).max_by_key(written)
 }
 
-struct Lock(Option<File>);
+/// That nobody else has a folder, as long as this is not dropped.
+pub(crate) struct Lock(Option<File>);
 
 /// Locks a folder, which is made if it is not there; none: somebody else has it.
 fn locked(folder: &Path) -> Result<Option<Lock>, String> {
@@ -110,10 +109,19 @@ fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     }
 }
 
-/// Each run takes the first of these folders that is free.
-fn run_folders() -> impl Iterator<Item = PathBuf> {
-    (1..=AT_ONCE).map(|number| match number {
-        1 => places::of("runs"),
-        number => places::of(&format!("runs-{number}")),
+/// The first place of that name, or with a number behind it, that nobody else has; none: all are taken.
+pub(crate) fn first_free(name: &str) -> Result<Option<(PathBuf, Lock)>, String> {
+    for folder in folders(name) {
+        if let Some(lock) = locked(&folder)? {
+            return Ok(Some((folder, lock)));
+        }
+    }
+    Ok(None)
+}
+
+fn folders(name: &str) -> impl Iterator<Item = PathBuf> {
+    (1..=AT_ONCE).map(move |number| match number {
+        1 => places::of(name),
+        number => places::of(&format!("{name}-{number}")),
     })
 }

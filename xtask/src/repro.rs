@@ -15,13 +15,14 @@ use crate::args::default_jobs;
 use crate::chosen::{Chosen, ReproArgs};
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
+use crate::kubeconfig_file::KubeconfigFile;
 use crate::out::{eprintln, println};
 use crate::runner::{Cases, Run, run_cases};
 use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
 use crate::summary::announce;
 use crate::verdicts::exit_of_verdicts;
-use crate::{Exit, places, preflight, side_by_side};
+use crate::{Exit, preflight, side_by_side};
 
 /// Runs what is meant.
 pub(crate) fn run(args: &ReproArgs) -> Exit {
@@ -90,7 +91,7 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         return Err(Exit::Usage);
     };
     preflight::temporary_files()?;
-    places::prepare(&args.kubeconfig)?;
+    let kubeconfig = KubeconfigFile::of(args.kubeconfig.as_deref())?;
     let (runtime, keep) = (runtime()?, Keep::claim(None)?);
     let session = Arc::new(chosen.session(args, keep.cases(), false));
     let scope = serve::scope(Some(&plan));
@@ -102,7 +103,7 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         announce(&result, true);
         let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
         let Some(cluster) = cluster else { return Ok(exit) };
-        match serve_until_stopped(&args.kubeconfig, scope, cluster).await {
+        match serve_until_stopped(&kubeconfig.path, scope, cluster).await {
             Ok(()) => Ok(exit),
             Err(Refusal(exit, why)) => {
                 eprintln!("error: {why}");

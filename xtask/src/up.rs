@@ -3,7 +3,7 @@
 //! Thin: reads what was typed and starts what is meant. Listening and telling is `serve`'s.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -13,15 +13,13 @@ use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
 use suites::harness::{LiveCluster, StartError};
 
+use crate::Exit;
 use crate::built_in::built_in;
 use crate::follow::Followed;
+use crate::kubeconfig_file::KubeconfigFile;
 use crate::out::eprintln;
 use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
-use crate::{Exit, places};
-
-/// Where the kubeconfig goes among the places.
-pub(crate) const KUBECONFIG: &str = "up/kubeconfig";
 
 /// Arguments of `up`.
 #[derive(Args)]
@@ -43,9 +41,9 @@ pub(crate) struct UpArgs {
     /// Further tokens: a file with lines of token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Where to write the kubeconfig
-    #[arg(long, value_name = "FILE", default_value_os_t = places::of(KUBECONFIG))]
-    kubeconfig: PathBuf,
+    /// Where to write the kubeconfig, which stays there; else it goes into a place of its own until the end
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
     /// Serve without TLS, to everyone as administrator: clients send no token then
     #[arg(long)]
     plain_http: bool,
@@ -57,12 +55,13 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    if let Err(exit) = places::prepare(&args.kubeconfig) {
-        return exit;
-    }
+    let kubeconfig = match KubeconfigFile::of(args.kubeconfig.as_deref()) {
+        Ok(file) => file,
+        Err(exit) => return exit,
+    };
     let checked = check(args).and_then(|tokens| Ok((tokens, plan(args)?)));
     let served = checked.and_then(|(tokens, plan)| {
-        let served = serve(args, tokens.as_deref(), plan.as_ref());
+        let served = serve(args, &kubeconfig.path, tokens.as_deref(), plan.as_ref());
         runtime.block_on(served)
     });
     match served {
@@ -169,7 +168,12 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
     Ok((api, Some(standing)))
 }
 
-async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Result<(), Refusal> {
+async fn serve(
+    args: &UpArgs,
+    kubeconfig: &Path,
+    tokens: Option<&str>,
+    plan: Option<&Plan>,
+) -> Result<(), Refusal> {
     let (server, mut standing) = start(args, plan).await?;
     if let (Some(text), Some(file)) = (tokens, &args.token_file) {
         let wrong = |error| Refusal(Exit::Usage, format!("{}: {error}", file.display()));
@@ -177,7 +181,7 @@ async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Resu
     }
     let place = Place {
         listen: args.listen,
-        kubeconfig: &args.kubeconfig,
+        kubeconfig,
         plain_http: args.plain_http,
         scope: serve::scope(plan),
     };

@@ -139,7 +139,7 @@ fn placement(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
         Place::Refused => node.is_none() && refusal.is_some(),
         Place::On(_) | Place::Anywhere => node.as_ref().is_some_and(|node| want.allows(node)),
     };
-    let state = match (holds, node.is_some()) {
+    let state = match (holds, node.is_some() || refusal.is_some()) {
         (true, _) => RowState::Same,
         (false, true) => RowState::Differs,
         (false, false) => RowState::Missing,

@@ -7,7 +7,7 @@ use fake_csi::{Code, code_name};
 use super::scope::Scope;
 use super::vocabulary::names;
 use super::{Action, Effect, Script, vocabulary};
-use crate::scenario::{CutSpec, ScriptSpec};
+use crate::scenario::{CutSpec, ScriptSpec, Size};
 
 impl Scope<'_> {
     pub(super) fn script(&mut self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
@@ -95,6 +95,13 @@ fn format_when(spec: &ScriptSpec) -> String {
     skip + &times
 }
 
+/// A figure as CSI has it.
+fn figure(size: &Size) -> Result<i64, String> {
+    let out_of_range =
+        |_| format!("`{size}` is none of the 64 bits that CSI has for it; write one such as 30Gi");
+    size.bytes().try_into().map_err(out_of_range)
+}
+
 fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
     let code = |name: &String| match vocabulary::code(name)? {
         Code::Ok => Err("`OK` is no error; leave `code` out, or choose another".to_owned()),
@@ -108,10 +115,10 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
             CutSpec::Before => Ok(Effect::Disconnect),
             CutSpec::After => Ok(Effect::LoseAnswer),
         }),
-        spec.available.map(|available| {
+        spec.available.as_ref().map(|available| {
             Ok(Effect::Answer {
-                available,
-                maximum: spec.maximum,
+                available: figure(available)?,
+                maximum: spec.maximum.as_ref().map(figure).transpose()?,
                 minimum: None,
             })
         }),

@@ -272,8 +272,8 @@ pub struct ScriptSpec {
     pub hang: bool,
     /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
     pub cut: Option<CutSpec>,
-    /// Answer GetCapacity with that available_capacity, in bytes.
-    pub available: Option<i64>,
+    /// Answer GetCapacity with that available_capacity, such as 30Gi or a number of bytes; it may be negative.
+    pub available: Option<Size>,
     /// … and that maximum_volume_size.
-    pub maximum: Option<i64>,
+    pub maximum: Option<Size>,
 }

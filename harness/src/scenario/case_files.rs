@@ -95,10 +95,19 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
             let path = entry.map_err(unreadable)?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "yaml") {
-                files.push(path);
-            } else {
-                return Err(ScenarioError::whole(&path, "is no case; cases end in .yaml"));
+                continue;
+            }
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("yaml") => files.push(path),
+                // It would be lost in silence.
+                Some("yml") => {
+                    return Err(ScenarioError::whole(
+                        &path,
+                        "is not read as a case; cases end in .yaml",
+                    ));
+                }
+                // A page about the cases, or what an editor leaves.
+                _ => {}
             }
         }
     }

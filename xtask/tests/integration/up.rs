@@ -41,6 +41,31 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
     Client::try_from(config).unwrap()
 }
 
+/// The kubeconfig that `up` names.
+fn named(up: &Serving) -> PathBuf {
+    let mut lines = up.said.iter().filter_map(|line| line.strip_prefix("kubeconfig"));
+    PathBuf::from(lines.next().unwrap().trim())
+}
+
+#[test]
+fn clusters_that_are_served_at_once_have_a_kubeconfig_each_until_their_end() {
+    let (one, other) = (Serving::start(&["up"]), Serving::start(&["up"]));
+    let (first, second) = (named(&one), named(&other));
+    assert_ne!(first, second);
+    let server = |path: &Path| {
+        Kubeconfig::read_from(path).unwrap().clusters[0]
+            .cluster
+            .clone()
+            .unwrap()
+            .server
+    };
+    assert_ne!(server(&first), server(&second));
+    assert_eq!(one.end("-TERM").code(), Some(0));
+    assert!(!first.exists() && second.exists());
+    assert_eq!(other.end("-TERM").code(), Some(0));
+    assert!(!second.exists());
+}
+
 #[test]
 fn it_serves_whoever_has_the_kubeconfig_until_it_is_told_to_stop() {
     let folder = tempfile::tempdir().unwrap();

@@ -192,6 +192,7 @@ fn new(
             segment,
             [],
         ))),
+        is_in_labels: true,
         capacity: None,
         maximum: None,
     };
