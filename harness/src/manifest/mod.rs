@@ -22,6 +22,8 @@ use child::Program;
 use objects::Objects;
 
 pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
+/// Names in braces that texts of a manifest may use, with what they stand for.
+pub use template::NAMES as PLACEHOLDERS;
 
 /// Programs under test, and what is known about them.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Names that every text may use, with what they stand for.
-pub(super) const NAMES: [(&str, &str); 14] = [
+pub const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
     (

@@ -12,7 +12,7 @@ const BEGIN: &str = "<!-- keys: begin -->\n";
 const END: &str = "<!-- keys: end -->\n";
 
 /// What is listed, in the order of the page: heading, file, type.
-const TYPES: [(&str, &str, &str); 31] = [
+const TYPES: [(&str, &str, &str); 37] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
     ("A node", "cluster", "NodeSpec"),
@@ -40,6 +40,11 @@ const TYPES: [(&str, &str, &str); 31] = [
     ("`ask`", "csi_call", "CsiCallSpec"),
     ("`fault`", "fault", "FaultSpec"),
     ("`release`, as an action", "server", "ReleaseSpec"),
+    ("`merge`", "server", "MergeSpec"),
+    ("`replace`", "server", "ReplaceSpec"),
+    ("`apply`", "server", "ApplySpec"),
+    ("`reserve`", "reserve", "ReserveSpec"),
+    ("A claim of `reserve`", "reserve", "ReservedClaimSpec"),
     ("An expectation", "expect", "ExpectSpec"),
     ("A row of `capacities`", "expect", "RowSpec"),
     ("An entry of `objects`", "expect", "ObjectSpec"),
@@ -48,6 +53,7 @@ const TYPES: [(&str, &str, &str); 31] = [
         "expect",
         "PatternSpec",
     ),
+    ("`count`", "expect", "CountSpec"),
 ];
 
 fn page() -> PathBuf {
@@ -72,14 +78,23 @@ fn camel(name: &str) -> String {
     out
 }
 
-/// Fields of a struct, or variants of an enum, each with its documentation, read off the source.
-fn keys(source: &str, name: &str) -> Vec<(String, String)> {
-    let starts = [format!("pub struct {name} {{"), format!("pub enum {name} {{")];
+/// A field of a struct, or a variant of an enum, read off the source.
+struct Key {
+    name: String,
+    doc: String,
+    /// A field that has to be there.
+    is_required: bool,
+}
+
+fn keys(source: &str, name: &str) -> Vec<Key> {
+    let is_struct = source.contains(&starts(name)[0]);
+    let starts = starts(name);
     let mut lines = source
         .lines()
         .skip_while(|line| !starts.contains(&(*line).to_owned()))
         .skip(1);
-    let (mut found, mut doc, mut renamed, mut hidden) = (Vec::new(), String::new(), None, false);
+    let (mut found, mut doc, mut renamed) = (Vec::new(), String::new(), None);
+    let (mut hidden, mut has_default) = (false, false);
     for line in lines.by_ref().take_while(|line| *line != "}") {
         // Fields of variants belong to their variant.
         let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else {
@@ -89,6 +104,7 @@ fn keys(source: &str, name: &str) -> Vec<(String, String)> {
             doc = format!("{doc} {text}").trim().to_owned();
         } else if let Some(attribute) = line.strip_prefix("#[serde(") {
             hidden |= attribute.starts_with("skip");
+            has_default |= attribute.contains("default");
             let given = attribute
                 .split_once("rename = \"")
                 .and_then(|(_, rest)| rest.split_once('"'));
@@ -99,13 +115,22 @@ fn keys(source: &str, name: &str) -> Vec<(String, String)> {
                 .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                 .unwrap_or(name.len());
             let key = renamed.take().unwrap_or_else(|| camel(&name[..end]));
+            let may_be_absent = std::mem::take(&mut has_default) || name.contains(": Option<");
             if !std::mem::take(&mut hidden) {
-                found.push((key, std::mem::take(&mut doc)));
+                found.push(Key {
+                    name: key,
+                    doc: std::mem::take(&mut doc),
+                    is_required: is_struct && !may_be_absent,
+                });
             }
             doc.clear();
         }
     }
     found
+}
+
+fn starts(name: &str) -> [String; 2] {
+    [format!("pub struct {name} {{"), format!("pub enum {name} {{")]
 }
 
 fn section() -> String {
@@ -116,10 +141,16 @@ fn section() -> String {
         let keys = keys(&source, name);
         assert!(!keys.is_empty(), "{file}.rs has no keys of {name}");
         out.push_str(&format!("\n### {heading}\n\n| key | meaning |\n|---|---|\n"));
-        for (key, doc) in keys {
+        for Key {
+            name: key,
+            doc,
+            is_required,
+        } in keys
+        {
             assert!(!doc.is_empty(), "{name}.{key} has no documentation");
+            let mark = if is_required { " **required**" } else { "" };
             out.push_str(&format!(
-                "| `{key}` | {} |\n",
+                "| `{key}`{mark} | {} |\n",
                 doc.replace('|', "\\|").replace("[`", "`").replace("`]", "`")
             ));
         }
@@ -147,7 +178,7 @@ fn the_keys_are_those_of_the_code() {
 fn every_expectation_is_explained() {
     let text = std::fs::read_to_string(page()).unwrap();
     let source = include_str!("../../../harness/src/scenario/expect.rs");
-    for (key, _) in keys(source, "ExpectSpec") {
+    for Key { name: key, .. } in keys(source, "ExpectSpec") {
         let is_explained = text.contains(&format!("| `{key}: ")) || text.contains(&format!("| `{key}` |"));
         assert!(is_explained || key == "why", "`{key}` is not explained");
     }

@@ -12,6 +12,7 @@ mod edges;
 mod evidence;
 mod explore;
 mod known;
+mod manifest_page;
 mod publisher;
 mod recorded_worlds;
 mod recordings;
