@@ -87,7 +87,10 @@ struct Key {
 }
 
 fn keys(source: &str, name: &str) -> Vec<Key> {
-    let is_struct = source.contains(&starts(name)[0]);
+    // Where all of a struct has a default, so has each field.
+    let before = source.split_once(&starts(name)[0]).map(|(before, _)| before);
+    let attributes = before.and_then(|before| before.rsplit("\n\n").next());
+    let is_struct = attributes.is_some_and(|attributes| !attributes.contains("default"));
     let starts = starts(name);
     let mut lines = source
         .lines()
