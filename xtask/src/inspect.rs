@@ -139,6 +139,7 @@ fn explanation(plan: &Plan) -> String {
         plan.source
     );
     text.push_str(&format!("  level {:?}, runs {}\n", plan.level, roles).to_lowercase());
+    text.push_str(&format!("  cluster: {}\n", cluster(plan)));
     for requirement in Catalogue::load().of(plan) {
         text.push_str(&format!(
             "  must: {} ({}, {})\n",
@@ -164,6 +165,38 @@ fn explanation(plan: &Plan) -> String {
         }
     }
     text.trim_end().to_owned()
+}
+
+/// What there is before the programs start, in one line; `--yaml` has all of it.
+fn cluster(plan: &Plan) -> String {
+    let named = |kind: &str| -> Vec<&str> {
+        let of_kind = plan.objects.iter().filter(|object| object["kind"] == kind);
+        of_kind
+            .filter_map(|object| object["metadata"]["name"].as_str())
+            .collect()
+    };
+    let listed =
+        |what: &str, names: Vec<&str>| (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")));
+    let pools: Vec<String> = plan
+        .driver
+        .pools
+        .iter()
+        .map(|(segment, _)| plan.segments.format(segment))
+        .collect();
+    let parts = [
+        listed("nodes", named("Node")),
+        listed("classes", named("StorageClass")),
+        listed("storage at", pools.iter().map(String::as_str).collect()),
+        listed("capacity objects", named("CSIStorageCapacity")),
+        plan.is_distributed()
+            .then(|| "a publisher on each node".to_owned()),
+        (!plan.has_usual_release()).then(|| format!("release {} at the start", plan.release)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => "empty".to_owned(),
+        false => parts.join("; "),
+    }
 }
 
 /// Judges a stored run again.

@@ -107,7 +107,19 @@ impl Scope<'_> {
         } else {
             ""
         };
-        let note = format!("fault: {} is {}{then}", spec.api, rule.effect);
+        let of = [
+            spec.name.as_ref().map(|name| format!(" {name}")),
+            spec.by.map(|role| format!(" by the {}", role.as_str())),
+        ];
+        let of: String = of.into_iter().flatten().collect();
+        let how_often = [
+            (spec.skip > 0).then(|| format!(", after {} more", spec.skip)),
+            spec.times.map(|times| format!(", {times}×")),
+            spec.chance
+                .map(|chance| format!(", with probability {}", chance.probability)),
+        ];
+        let how_often: String = how_often.into_iter().flatten().collect();
+        let note = format!("fault: {}{of}: {}{how_often}{then}", spec.api, rule.effect);
         Ok(vec![(Action::Fault { id, rule, kills }, note)])
     }
 
