@@ -1,5 +1,6 @@
 //! What holding the cases against the defects came to, as data: every form of it is made of this record.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::manifest::Words;
@@ -168,6 +169,10 @@ pub struct CaseBite {
 impl SelftestReport {
     /// The record of all runs.
     pub fn new(scope: &Scope, trials: &[Trial], command: Vec<String>) -> Self {
+        let trials = &*match scope.sut {
+            None => Cow::Borrowed(trials),
+            Some(_) => Cow::Owned(without_proof(trials)),
+        };
         let unreached = count(trials, |trial| trial.found == Found::Unreached);
         let mut report = SelftestReport {
             format: FORMAT,
@@ -260,6 +265,26 @@ impl DefectBite {
 
 fn count(trials: &[Trial], is_meant: impl Fn(&Trial) -> bool) -> usize {
     trials.iter().filter(|trial| is_meant(trial)).count()
+}
+
+/// The same runs, of which none counts as having caught a defect in a case that the programs under test fail without one.
+fn without_proof(trials: &[Trial]) -> Vec<Trial> {
+    let ill = trials
+        .iter()
+        .filter(|trial| trial.defect.is_none() && trial.found != Found::Passed);
+    let ill: BTreeSet<&str> = ill.map(|trial| trial.case.as_str()).collect();
+    let seen = |trial: &Trial| {
+        let has_failed = trial.defect.is_some() && trial.found == Found::Failed;
+        match has_failed && ill.contains(trial.case.as_str()) {
+            true => Trial {
+                found: Found::Undecided,
+                link: format!("the case does not pass without the defect either: {}", trial.link),
+                ..trial.clone()
+            },
+            false => trial.clone(),
+        }
+    };
+    trials.iter().map(seen).collect()
 }
 
 fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {

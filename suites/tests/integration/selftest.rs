@@ -138,3 +138,34 @@ fn what_was_interrupted_tells_of_the_defects_that_met_all_their_cases() {
     let (part, told) = selftest.finished(open);
     assert!(part.defects.is_empty() && told.is_empty());
 }
+
+#[test]
+fn a_program_that_fails_anyway_catches_nothing() {
+    let [exactly, more, _] = CASES;
+    let healthy = |case: &str, found| Trial {
+        defect: None,
+        ..trial("", case, found)
+    };
+    let caught_by = |of_first: Found, sut: Option<&str>| {
+        let trials = [
+            trial("scheduler-a", exactly, Found::Failed),
+            trial("scheduler-a", more, Found::Passed),
+            healthy(exactly, of_first),
+            healthy(more, Found::Passed),
+        ];
+        let selftest = Selftest {
+            sut: sut.map(str::to_owned),
+            ..selftest(Reach::Named)
+        };
+        SelftestReport::new(&selftest.scope(), &trials, Vec::new()).defects[0]
+            .caught_by
+            .clone()
+    };
+    assert_eq!(caught_by(Found::Passed, Some("sut.yaml")), [exactly]);
+    assert!(caught_by(Found::Failed, Some("sut.yaml")).is_empty());
+    assert_eq!(
+        caught_by(Found::Failed, None),
+        [exactly],
+        "a reference that fails is a problem of its own"
+    );
+}
