@@ -199,7 +199,13 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let bar = show::progress();
     let mut exploration = Exploration::default();
     let mut minutes = Minutes::begin();
+    let mut told = 0;
     let mut tell = |exploration: &Exploration| {
+        // Whoever waits for hours wants to know at once.
+        for finding in &exploration.findings[told..] {
+            bar.suspend(|| eprintln!("found: {} (seed {})", finding.signature, finding.seed));
+        }
+        told = exploration.findings.len();
         let line = || show::line(exploration, began.elapsed());
         bar.set_message(line());
         minutes.tell(line);

@@ -65,7 +65,13 @@ impl<'w> Open<'w> {
                 let publisher = self.world.publishers.get(&Instance { driver, node });
                 publisher.is_some_and(|publisher| publisher.is_for(&segment))
             };
-            let takes = || self.node().is_some() || self.is_told(&segment);
+            // One on a node that has taken a claim is its only one, also when the node is gone.
+            let is_taken = self
+                .claim
+                .selected_node
+                .as_deref()
+                .is_some_and(|taken| taken != name);
+            let takes = || !is_taken && (self.node().is_some() || self.is_told(&segment));
             let is_made = self.is_allowed(&segment) && (makes(None) || makes(Some(name)) && takes());
             is_made.then_some(segment)
         };

@@ -421,3 +421,15 @@ fn a_volume_that_the_driver_has_denied_is_nobodys_fault() {
     let refused = broken(claimed(Some("n1")), story(Ending::Refused), Some(9));
     assert!(refused.contains(&rules::NOT_PROVISIONED), "{refused:?}");
 }
+
+#[test]
+fn an_immediate_claim_that_a_program_on_a_node_has_taken_is_no_other_ones() {
+    let taken_by = |node: &str| {
+        let mut world = distributed(immediate(), &["n2"]);
+        world.claims.insert(claim_key(), claim(Some(node)));
+        answer(&mut world, "n2", Answer::available(10 * GI));
+        quiet(world, Some(9))
+    };
+    assert_eq!(taken_by("n1"), NOTHING);
+    assert_eq!(taken_by("n2"), [rules::NOT_PROVISIONED]);
+}
