@@ -27,7 +27,12 @@ impl Monitor {
             subject: Subject::Volume(creation.name.clone()),
             detail,
         });
+        let by = creation.by.clone();
         self.ledger.created(creation);
+        if !self.world.publishers.contains_key(&by) {
+            // The call was under way when its program ended, and nobody has heard the answer.
+            self.ledger.restarted(&by);
+        }
         violation.into_iter().collect()
     }
 

@@ -237,6 +237,12 @@ fn a_node_may_be_kept_until_storage_is_known_to_be_exhausted_there() {
         NOTHING,
         "whoever heard of it is gone"
     );
+    let killed = [Event::Changed(Change::Publisher(central(), None)), exhausted()];
+    assert_eq!(
+        broken(world(), killed, Some(0)),
+        NOTHING,
+        "nobody was there any more to hear of it"
+    );
     let mut everywhere = world();
     let csi_node = everywhere.csi_nodes.get_mut("n1").unwrap();
     csi_node.drivers.get_mut(DRIVER).unwrap().topology_keys.clear();
