@@ -60,8 +60,11 @@ impl Said {
     /// What went wrong, and where the chain of causes ends.
     pub fn one_line(&self) -> String {
         let verdict = self.verdict.lines().next().unwrap_or_default();
+        // What it had said follows, of which one line says why.
+        let reason = self.of_end().filter(|_| verdict.ends_with(':'));
+        let verdict = reason.map_or_else(|| verdict.to_owned(), |reason| format!("{verdict} {reason}"));
         match self.link.as_str() {
-            "" => verdict.to_owned(),
+            "" => verdict,
             _ => format!("{verdict}; first missing: {}", self.deciding()),
         }
     }
@@ -191,6 +194,11 @@ mod tests {
             ("one\nno socket", "no socket"),
         ] {
             let said = said(lines);
+            let line = said.one_line();
+            assert!(
+                line.contains(": exit status: 2; its last lines: ") && !line.contains('\n'),
+                "{line}"
+            );
             assert_eq!(said.lasting(), lasting);
             assert_eq!(said.in_short(), lasting);
             assert!(said.has(&Words::parse(lasting).unwrap()));
