@@ -351,6 +351,10 @@ mod tests {
                 "write `none` for a pod that the scheduler refuses",
             ),
             (json!({"placement": {"other": "n1"}, "why": "w"}), "`other`"),
+            (
+                json!({"placement": {"app": "none"}, "always": true, "why": "w"}),
+                "by then no scheduler has decided about pod `app`",
+            ),
             (json!({"claims": {"other": "bound"}, "why": "w"}), "`other`"),
             (
                 json!({"answers": {"figures": {"code": "OK"}}, "why": "w"}),

@@ -93,6 +93,13 @@ impl Scope<'_> {
                         ));
                     }
                 }
+                let created = |pod: &&String| actions.iter().any(|(action, _)| creates_pod(action, pod));
+                if let Some(pod) = pods.keys().find(created).filter(|_| expect.always) {
+                    return Err(format!(
+                        "`always` counts from when the step has acted, and by then no scheduler has decided about pod `{pod}`; \
+                         create it in a step before, or write `stays`"
+                    ));
+                }
             }
             Predicate::Answers(answers) => {
                 for name in csi_call::named(answers) {
@@ -129,6 +136,10 @@ impl Scope<'_> {
             )),
         }
     }
+}
+
+fn creates_pod(action: &Action, name: &str) -> bool {
+    matches!(action, Action::Create(object) if object["kind"] == "Pod" && object["metadata"]["name"] == name)
 }
 
 /// What is meant by a word for a pod without a node.

@@ -36,7 +36,7 @@ fn a_state_that_is_lost_has_to_come_back() {
 
 #[test]
 fn what_holds_always_may_not_be_lost_and_must_be_true_from_the_first() {
-    let always = json!({"placement": {"app": "n1"}, "always": true, "stays": "1s", "why": "because"});
+    let always = json!({"claims": {"app-0": "bound"}, "always": true, "stays": "1s", "why": "because"});
     let mut late = story(&always);
     late.place();
     assert_eq!(
