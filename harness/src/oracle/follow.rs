@@ -108,6 +108,9 @@ impl Oracle<'_> {
 
     /// A change that may be one of the questions to the driver, and so of its answers.
     fn changed(&mut self, change: Change) -> Vec<Event> {
+        if let Change::Api(api) = &change {
+            self.heard.served(api.version());
+        }
         let asks_anew = matches!(
             change.aspect(),
             Aspect::Nodes | Aspect::CsiNodes | Aspect::Classes | Aspect::Settings

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capacity_types::capacity_api::{RESOURCE, VERSIONS};
+
 use crate::journal::{Fact, What};
 use crate::scenario::Role;
 
@@ -22,6 +24,12 @@ const OF_PUBLISHERS: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
 /// ... nor, on a node, other nodes.
 const OF_PUBLISHERS_ON_NODES: [&str; 1] = ["storageclasses"];
 
+/// A version of the type, as `version` of a request has it after the group.
+fn known_version(text: &str) -> Option<&'static str> {
+    let version = text.rsplit('/').next();
+    VERSIONS.into_iter().find(|known| version == Some(known))
+}
+
 /// Revisions by kind.
 type Revisions = BTreeMap<Arc<str>, u64>;
 
@@ -31,6 +39,8 @@ pub(super) struct Heard {
     written: Revisions,
     /// By client. A kind that it has not listed since it began is none that it follows.
     heard: BTreeMap<Arc<str>, Revisions>,
+    /// The version in which a client has listed capacity objects last.
+    versions: BTreeMap<Arc<str>, &'static str>,
 }
 
 impl Heard {
@@ -47,9 +57,37 @@ impl Heard {
                 if let Some(revision) = request.revision {
                     self.tell(&request.client, &request.resource, revision);
                 }
+                let version = request
+                    .version
+                    .as_deref()
+                    .filter(|_| request.resource == RESOURCE);
+                if let Some(version) = version.and_then(known_version) {
+                    self.versions.insert(request.client.clone(), version);
+                }
             }
             What::Process(process) => drop(self.heard.remove(&process.client)),
             _ => {}
+        }
+    }
+
+    /// Takes in the best version in which the server has capacity objects from now on: whoever follows them in a better one hears nothing
+    /// until it has found that out.
+    pub(super) fn served(&mut self, best: Option<&str>) {
+        let is_gone = |version: &str| {
+            VERSIONS
+                .iter()
+                .take_while(|it| Some(**it) != best)
+                .any(|it| *it == version)
+        };
+        let lost = self.versions.iter().filter(|(_, version)| is_gone(version));
+        for (client, _) in lost {
+            if let Some(revision) = self
+                .heard
+                .get_mut(client)
+                .and_then(|heard| heard.get_mut(RESOURCE))
+            {
+                *revision = 0;
+            }
         }
     }
 

@@ -68,10 +68,10 @@ impl Monitor {
         };
         // Extenders take nodes out themselves, and which of the others is best is seen later.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
-        let is_out = |node: &&String| !self.decided(pod, node, &later).is_empty();
-        let detail = match nodes.iter().find(is_out) {
+        let out = |node: &String| Some((node.clone(), self.decided(pod, node, &later).into_iter().next()?));
+        let detail = match nodes.iter().find_map(out) {
             _ if !is_concerned(&self.world) => "the pod is none of its concern".to_owned(),
-            Some(node) => format!("it is asked about {node}, which does not fit"),
+            Some((node, why)) => format!("it is asked about {node}, which does not fit: {}", why.detail),
             None => return Vec::new(),
         };
         vec![Violation {
