@@ -28,6 +28,8 @@ pub struct Monitor {
     pub(super) ledger: Ledger,
     /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
     before: Objects,
+    /// Whether the server was ever of a release that hides the maximum of objects: no event tells a publisher that it is there again.
+    pub(super) has_hidden_maximum: bool,
 }
 
 /// What is wrong with a history that begins with this world, which is quiet.
@@ -47,6 +49,7 @@ impl Monitor {
             withdrawn: Withdrawn::default(),
             ledger: Ledger::default(),
             before: world.objects.clone(),
+            has_hidden_maximum: !world.api.release.has_maximum(),
             world,
         }
     }
@@ -142,6 +145,9 @@ impl Monitor {
             self.ledger.moved(before);
         }
         self.withdrawn.changed(&change);
+        if let Change::Api(api) = &change {
+            self.has_hidden_maximum |= !api.release.has_maximum();
+        }
         self.lately.add(change.clone());
         self.world.apply(change);
     }

@@ -150,8 +150,7 @@ impl Monitor {
 
     /// Whether the publisher may have seen an object without the maximum that it has: a server of the first alpha does not show it.
     fn may_have_lacked_maximum(&self, object: &CapacityObject) -> bool {
-        let hides = |world: &World| !world.api.release.has_maximum();
-        object.maximum.is_some() && self.lately.any(&self.world, &[Aspect::Settings], hides)
+        object.maximum.is_some() && self.has_hidden_maximum
     }
 
     /// Whether the publisher may have seen the class, and the segment, of an object.

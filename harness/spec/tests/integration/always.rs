@@ -619,3 +619,35 @@ fn a_question_about_a_pod_that_is_gone_was_under_way() {
     assert_eq!(judge(world.clone(), history), []);
     assert_eq!(broken(&judge(world, [asked])), [rules::NEEDLESSLY_FILTERED]);
 }
+
+#[test]
+fn a_maximum_that_a_downgrade_has_hidden_may_be_written_again_after_any_upgrade() {
+    let with_maximum = CapacityObject {
+        maximum: Some(quantity("4Gi")),
+        ..object("n1", "10Gi")
+    };
+    let server = |minor| {
+        let release = Release::new(minor);
+        Event::Changed(Change::Api(Api {
+            release,
+            gate: Some(true),
+        }))
+    };
+    let rules_of = |releases: [u8; 2]| {
+        let mut world = published();
+        let n1 = key_of(&world.objects, "n1");
+        world.objects.insert(n1.clone(), with_maximum.clone());
+        let [down, up] = releases.map(server);
+        let history = [
+            down,
+            Event::Quiet,
+            up,
+            Event::Quiet,
+            wrote(&n1, Some(with_maximum.clone())),
+        ];
+        let wrong = broken(&judge(world, history));
+        wrong.contains(&rules::IDLE_WRITE)
+    };
+    assert!(!rules_of([19, 21]));
+    assert!(rules_of([23, 24]));
+}
