@@ -31,6 +31,7 @@ const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
 const CLAIMS: &str = "persistentvolumeclaims";
+const CLASSES: &str = "storageclasses";
 const VOLUMES: &str = "persistentvolumes";
 
 /// Runs until it is dropped.
@@ -70,6 +71,7 @@ impl Controllers {
             (VOLUMES, false) => self.bind_by_volume(&commit.object).await,
             (CLAIMS, false) => self.bind(&commit.object).await,
             (CLAIMS, true) => self.release(&commit.object).await,
+            (CLASSES, false) => self.bind_of_class(&commit.name).await,
             _ => {}
         }
     }
@@ -125,6 +127,19 @@ impl Controllers {
             .await;
     }
 
+    /// Claims may have waited for their class, or had another one of that name. The real controller finds them every fifteen seconds.
+    async fn bind_of_class(&self, class: &str) {
+        let claims: Vec<Arc<Value>> = self
+            .cluster
+            .objects(CLAIMS)
+            .filter(|(_, claim)| class_of(claim) == Some(class))
+            .map(|(_, claim)| claim.clone())
+            .collect();
+        for claim in claims {
+            self.bind(&claim).await;
+        }
+    }
+
     /// One step towards a bound claim; the commit that it makes brings the next.
     async fn bind(&self, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
@@ -168,7 +183,7 @@ impl Controllers {
     async fn ask_for_volume(&self, claim: &Value) {
         let (namespace, name) = place_of(claim);
         let class = class_of(claim).unwrap_or_default();
-        let Some(class) = self.cluster.object("storageclasses", None, class) else {
+        let Some(class) = self.cluster.object(CLASSES, None, class) else {
             return;
         };
         let annotations = &claim["metadata"]["annotations"];
