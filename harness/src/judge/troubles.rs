@@ -28,11 +28,18 @@ enum Attempt {
 }
 
 /// How an attempt has ended.
+#[derive(Clone, Copy)]
 enum Ending {
     Done,
     /// For what it says: that is no trouble, and does not end any.
     Refused,
     Failed,
+}
+
+impl Ending {
+    fn of(is_well: bool) -> Self {
+        if is_well { Ending::Done } else { Ending::Failed }
+    }
 }
 
 impl Troubles {
@@ -49,34 +56,26 @@ impl Troubles {
                     400.. => Ending::Refused,
                     _ => Ending::Done,
                 };
-                self.note(of_request(request), ending, at_us);
+                self.note(ending, at_us, || of_request(request));
             }
-            What::Call(call) => {
-                let ending = if call.is_answered() {
-                    Ending::Done
-                } else {
-                    Ending::Failed
-                };
-                self.note(of_call(call), ending, at_us);
-            }
+            What::Call(call) => self.note(Ending::of(call.is_answered()), at_us, || of_call(call)),
             What::Extender(question) => {
-                let attempt = Attempt::Question(question.verb.clone(), question.pod.clone());
-                let ending = if question.error.is_none() {
-                    Ending::Done
-                } else {
-                    Ending::Failed
-                };
-                self.note(attempt, ending, at_us);
+                let attempt = || Attempt::Question(question.verb.clone(), question.pod.clone());
+                self.note(Ending::of(question.error.is_none()), at_us, attempt);
             }
             _ => {}
         }
     }
 
-    fn note(&mut self, attempt: Attempt, ending: Ending, at_us: u64) {
-        match (ending, &attempt) {
-            (Ending::Failed, _) => drop(self.open.insert(attempt, at_us)),
-            (Ending::Done, Attempt::Lasting) | (Ending::Refused, _) => {}
-            (Ending::Done, _) => drop(self.open.remove(&attempt)),
+    /// Most attempts go well where none has failed, and nobody needs to know what they were.
+    fn note(&mut self, ending: Ending, at_us: u64, attempt: impl FnOnce() -> Attempt) {
+        match ending {
+            Ending::Failed => drop(self.open.insert(attempt(), at_us)),
+            Ending::Done if !self.open.is_empty() => match attempt() {
+                Attempt::Lasting => {}
+                attempt => drop(self.open.remove(&attempt)),
+            },
+            Ending::Done | Ending::Refused => {}
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects};
+use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects, script};
 use crate::scenario::{
     ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,
     LabelOrder, MergeSpec, NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, RegisterSpec, ReleaseSpec,
@@ -112,14 +112,12 @@ impl Scope<'_> {
             spec.by.map(|role| format!(" by the {}", role.as_str())),
         ];
         let of: String = of.into_iter().flatten().collect();
-        let how_often = [
-            (spec.skip > 0).then(|| format!(", after {} more", spec.skip)),
-            spec.times.map(|times| format!(", {times}×")),
-            spec.chance
-                .map(|chance| format!(", with probability {}", chance.probability)),
-        ];
-        let how_often: String = how_often.into_iter().flatten().collect();
-        let note = format!("fault: {}{of}: {}{how_often}{then}", spec.api, rule.effect);
+        let which = script::which(spec.skip, spec.times);
+        let chance = spec
+            .chance
+            .map(|chance| format!(", with probability {}", chance.probability));
+        let chance = chance.unwrap_or_default();
+        let note = format!("fault: {}{of}: {}{which}{chance}{then}", spec.api, rule.effect);
         Ok(vec![(Action::Fault { id, rule, kills }, note)])
     }
 

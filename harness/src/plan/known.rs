@@ -1,5 +1,6 @@
 //! The names that a scenario has defined by a step: a typing error in an expectation must not pass as "absent", or wait for what never comes.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::{SIDECAR_PREFIX, ephemeral_claim_name};
@@ -153,16 +154,9 @@ impl Known {
         let Some(name) = &pattern.name else {
             return Ok(());
         };
-        let resource = match &pattern.kind {
-            PatternKind::Write(_, resource)
-            | PatternKind::Delivery(_, resource)
-            | PatternKind::Request { resource, .. } => resource.split('/').next().unwrap_or(resource),
-            PatternKind::Extender { .. } => "pods",
-            _ => return Ok(()),
-        };
-        match resource {
-            "pods" => defined("pod", name, &self.all_pods, "pods", "create it by then"),
-            "storageclasses" => defined("class", name, &self.classes, "classes", "create it"),
+        match pattern.kind.resource() {
+            Some("pods") => defined("pod", name, &self.all_pods, "pods", "create it by then"),
+            Some("storageclasses") => defined("class", name, &self.classes, "classes", "create it"),
             _ => Ok(()),
         }
     }
@@ -177,12 +171,9 @@ impl Known {
         if is_request && !self.faults.is_empty() || self.faults.iter().any(|known| known.contains(effect)) {
             return Ok(());
         }
-        let faults = match self.faults.as_slice() {
-            [] => "none".to_owned(),
-            faults => faults.join(", "),
-        };
         Err(format!(
-            "no fault by then says “{effect}”; write part of `<what it does>: <verb> <resource>`; faults: {faults}"
+            "no fault by then says “{effect}”; write part of `<what it does>: <verb> <resource>`; faults: {}",
+            or_none(&self.faults)
         ))
     }
 
@@ -196,13 +187,9 @@ impl Known {
             Some(values) => values.iter().map(|value| format!("{key}={value}")).collect(),
             None => self.parameters.keys().cloned().collect(),
         };
-        let known = if known.is_empty() {
-            "none".to_owned()
-        } else {
-            known.join(", ")
-        };
         Err(format!(
-            "no class has the parameter {key}={value}; correct it, or give it to a class; parameters: {known}"
+            "no class has the parameter {key}={value}; correct it, or give it to a class; parameters: {}",
+            or_none(&known)
         ))
     }
 
@@ -246,13 +233,18 @@ fn defined(
         return Ok(());
     }
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
-    let names = match names.as_slice() {
-        [] => "none".to_owned(),
-        names => names.join(", "),
-    };
+    let names = or_none(&names);
     Err(format!(
         "{what} `{name}` is not defined; correct the name, or {remedy}; {plural}: {names}"
     ))
+}
+
+/// What there is, for a message.
+fn or_none<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    }
 }
 
 fn name_of(object: &Value) -> Option<String> {

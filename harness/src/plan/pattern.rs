@@ -59,15 +59,14 @@ pub enum PatternKind {
 }
 
 impl PatternKind {
-    /// Whether it is about objects that are called like nodes.
-    pub(super) fn is_of_nodes(&self) -> bool {
+    /// The plural name of the resource that it is about, without a subresource, or `*`.
+    pub(super) fn resource(&self) -> Option<&str> {
         match self {
             PatternKind::Write(_, resource)
             | PatternKind::Delivery(_, resource)
-            | PatternKind::Request { resource, .. } => {
-                matches!(resource.split('/').next(), Some("nodes" | "csinodes"))
-            }
-            _ => false,
+            | PatternKind::Request { resource, .. } => resource.split('/').next(),
+            PatternKind::Extender { .. } => Some("pods"),
+            PatternKind::Fault(_) | PatternKind::Call(_) | PatternKind::Log(_) => None,
         }
     }
 }

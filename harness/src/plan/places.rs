@@ -127,7 +127,8 @@ impl Places {
         }
         for pattern in predicate.patterns() {
             self.kind(&pattern.kind, &pattern.having, segments)?;
-            let named = pattern.name.as_ref().filter(|_| pattern.kind.is_of_nodes());
+            let is_of_node = matches!(pattern.kind.resource(), Some("nodes" | "csinodes"));
+            let named = pattern.name.as_ref().filter(|_| is_of_node);
             let mut named = pattern.node.iter().chain(named);
             if let Some(node) = named.find(|node| !nodes.contains_key(*node)) {
                 return Err(format!("node `{node}` is not defined; nodes: {}", names(nodes)));
@@ -140,16 +141,13 @@ impl Places {
         if let PatternKind::Write(_, resource) = kind {
             fields(resource, "having", having)?;
         }
-        match kind {
-            PatternKind::Write(_, resource)
-            | PatternKind::Delivery(_, resource)
-            | PatternKind::Request { resource, .. } => self.resource(resource),
-            PatternKind::Call(call) => [&call.segment, &call.placed]
+        if let PatternKind::Call(call) = kind {
+            let named = [&call.segment, &call.placed].into_iter().flatten();
+            return named
                 .into_iter()
-                .flatten()
-                .try_for_each(|text| self.segment(&segments.parse(text)?, segments)),
-            _ => Ok(()),
+                .try_for_each(|text| self.segment(&segments.parse(text)?, segments));
         }
+        kind.resource().map_or(Ok(()), |resource| self.resource(resource))
     }
 
     /// What an action names.

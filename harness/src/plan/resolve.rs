@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use capacity_types::Segment;
+use capacity_types::segment::contains;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use super::scope::Scope;
 use super::{
     DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, whole_maximum,
 };
-use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
+use crate::scenario::{ClusterSpec, Mode, NodeSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
 /// The gRPC code that CSI has for a volume for which there is no room.
@@ -233,40 +234,49 @@ impl Scope<'_> {
     }
 
     fn pools(&self, scenario: &Scenario) -> Result<Vec<(Segment, Storage)>, ScenarioError> {
-        let pool = |(text, spec): (&String, &Spanned<Short<PoolSpec>>)| {
-            let segment = self.segments.parse(text);
-            segment
-                .and_then(|segment| {
-                    self.is_misplaced(&segment)?;
-                    Ok((segment, backend::storage(&spec.value)?))
-                })
-                .map_err(|message| scenario.error(spec.defined, message))
-        };
-        self.cluster.backend.iter().map(pool).collect()
+        let mut pools = Vec::new();
+        for (text, spec) in &self.cluster.backend {
+            let pool = self.segments.parse(text);
+            let pool = pool.and_then(|segment| Ok((segment, backend::storage(&spec.value)?)));
+            pools.push(pool.map_err(|message| scenario.error(spec.defined, message))?);
+        }
+        match self.misplaced(&pools) {
+            Some((at, message)) => {
+                let place = self.cluster.backend.values().nth(at).map(|spec| spec.defined);
+                Err(scenario.error(place.unwrap_or(scenario.file.id.defined), message))
+            }
+            None => Ok(pools),
+        }
     }
 
-    /// Rows of one file share their pools, so one may be where no node is; but hardly where a node lacks its own.
-    fn is_misplaced(&self, pool: &Segment) -> Result<(), String> {
-        let is_at = |labels: &BTreeMap<String, String>, place: &Segment| {
-            place.iter().all(|(key, value)| labels.get(key) == Some(value))
+    /// A pool where no node is, by its number, where a node lacks its own at the same time: rows of one file share their pools, so one alone
+    /// says nothing.
+    fn misplaced(&self, pools: &[(Segment, Storage)]) -> Option<(usize, String)> {
+        let places: BTreeSet<Segment> = self
+            .nodes
+            .values()
+            .filter_map(|labels| self.segments.of_node(labels))
+            .collect();
+        // Most pools are that of one node, and need no look at every one.
+        let is_reached = |pool: &Segment| {
+            places.contains(pool) || self.nodes.values().any(|labels| contains(labels, pool))
         };
-        if self.nodes.values().any(|labels| is_at(labels, pool)) {
-            return Ok(());
-        }
-        let pools = self.cluster.backend.keys();
-        let pools: Vec<Segment> = pools.filter_map(|text| self.segments.parse(text).ok()).collect();
-        let mut nodes = self.nodes.iter();
-        let without = nodes.find(|(_, labels)| {
+        let (at, (pool, _)) = pools
+            .iter()
+            .enumerate()
+            .find(|(_, (pool, _))| !is_reached(pool))?;
+        let lacks = |labels: &Segment| {
             let is_labelled = self.segments.of_node(labels).is_some();
-            is_labelled && !pools.iter().any(|pool| is_at(labels, pool))
-        });
-        match without {
-            Some((node, _)) => Err(format!(
+            is_labelled && !pools.iter().any(|(pool, _)| contains(labels, pool))
+        };
+        let (node, _) = self.nodes.iter().find(|(_, labels)| lacks(labels))?;
+        Some((
+            at,
+            format!(
                 "no node is in segment `{}`, and node `{node}` has no storage; correct the segment",
                 self.segments.format(pool)
-            )),
-            None => Ok(()),
-        }
+            ),
+        ))
     }
 
     fn driver_nodes(&self) -> Vec<(String, Segment)> {

@@ -35,7 +35,7 @@ impl Scope<'_> {
         let note = format!(
             "the driver is told: {}{}",
             format(&spec.method, &effect),
-            format_when(spec)
+            which(spec.skip, spec.times)
         );
         let (id, method, skip, times) = (spec.id.clone(), spec.method.clone(), spec.skip, spec.times);
         Ok(vec![(
@@ -85,13 +85,13 @@ fn format(method: &str, effect: &Effect) -> String {
     }
 }
 
-/// Which of the calls are meant.
-fn format_when(spec: &ScriptSpec) -> String {
-    let skip = match spec.skip {
+/// Which of the calls, or of the requests, are meant.
+pub(super) fn which(skip: u32, times: Option<u32>) -> String {
+    let skip = match skip {
         0 => String::new(),
         skip => format!(", after {skip} more"),
     };
-    let times = spec.times.map(|times| format!(", {times}×")).unwrap_or_default();
+    let times = times.map(|times| format!(", {times}×")).unwrap_or_default();
     skip + &times
 }
 

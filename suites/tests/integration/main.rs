@@ -13,6 +13,7 @@ mod evidence;
 mod explore;
 mod known;
 mod manifest_page;
+mod page;
 mod publisher;
 mod recorded_worlds;
 mod recordings;

@@ -18,8 +18,7 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     for (key, claim) in &world.claims {
         if let Some(open) = Open::of(world, claim) {
             // There is one under the same name elsewhere, which the driver has denied.
-            let is_denied = ledger.is_denied(claim);
-            violations.extend(open.missing(key, backend).filter(|_| !is_denied));
+            violations.extend(open.missing(key, backend).filter(|_| !ledger.is_denied(claim)));
             violations.extend(open.kept_node(key, ledger));
         }
     }

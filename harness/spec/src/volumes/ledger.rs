@@ -144,18 +144,22 @@ impl Ledger {
 
     /// Whether a claim keeps a node on which storage is exhausted.
     pub(super) fn keeps_node(&self, claim: &Claim) -> bool {
-        let mut own = self.entries.iter().filter(|(name, _)| is_for(name, claim));
         let is_exhausted = |entry: &Entry| {
             let last = entry.last.as_ref();
             last.is_some_and(|last| last.ending == Ending::Exhausted)
         };
-        !self.given_back.contains(&claim.uid) && own.any(|(_, entry)| is_exhausted(entry))
+        !self.given_back.contains(&claim.uid) && self.of_claim(claim).any(is_exhausted)
     }
 
     /// Whether the driver has denied a volume that it has for a claim.
     pub(super) fn is_denied(&self, claim: &Claim) -> bool {
-        let mut own = self.entries.iter().filter(|(name, _)| is_for(name, claim));
-        own.any(|(_, entry)| entry.made.as_ref().is_some_and(|made| made.is_denied))
+        let is_denied = |entry: &Entry| entry.made.as_ref().is_some_and(|made| made.is_denied);
+        self.of_claim(claim).any(is_denied)
+    }
+
+    fn of_claim(&self, claim: &Claim) -> impl Iterator<Item = &Entry> {
+        let own = self.entries.iter().filter(|(name, _)| is_for(name, claim));
+        own.map(|(_, entry)| entry)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {

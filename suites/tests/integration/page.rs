@@ -1,0 +1,29 @@
+//! Pages with tables that are those of the code: held to it, or with `UPDATE=1` written anew.
+
+use std::path::Path;
+
+/// The page with that table between its marks.
+pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
+    let (begin, end) = (
+        format!("<!-- {mark}: begin -->\n"),
+        format!("<!-- {mark}: end -->"),
+    );
+    let (before, rest) = page.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{begin}{table}{end}{after}")
+}
+
+/// `name`: of the test, by which it is run.
+pub(crate) fn hold(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
+    let page = std::fs::read_to_string(path).unwrap();
+    let wanted = wanted(&page);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, wanted).unwrap();
+        return;
+    }
+    assert!(
+        page == wanted,
+        "the tables in {} are stale; run UPDATE=1 cargo test -p suites --test integration {name}",
+        path.display()
+    );
+}
