@@ -1,30 +1,31 @@
-//! Waits between watches that end at once.
+//! Waits after failures, and between watches that end at once.
 //!
 //! kube's watchers wait after an error, but begin a watch that has ended in order at once again: where a server or a proxy ends each of
 //! them, that is hundreds in a second. client-go takes a watch that lived for less than a second for a failed one. Knows no resource, and
 //! nothing of what is watched for.
 
+mod pace;
+
 use std::collections::HashMap;
-use std::fmt;
 use std::time::Duration;
 
 use hyper::Uri;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
+pub use pace::Pace;
+
 /// A watch that ends sooner counts as failed.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// How long to wait after so many failures in a row, counted from 1.
-type Wait = Box<dyn Fn(u32) -> Duration + Send + Sync>;
-
 /// The watches of one client, each with its last beginning.
+#[derive(Debug)]
 pub struct WatchPauses {
-    wait: Wait,
+    pace: Pace,
     last: Mutex<HashMap<String, Last>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Last {
     began: Instant,
     /// How many in a row were short, up to it.
@@ -32,10 +33,10 @@ struct Last {
 }
 
 impl WatchPauses {
-    /// `wait`: how long to wait after so many short watches in a row, counted from 1.
-    pub fn new(wait: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {
+    /// `pace`: how long to wait after short watches in a row.
+    pub fn new(pace: Pace) -> Self {
         WatchPauses {
-            wait: Box::new(wait),
+            pace,
             last: Mutex::default(),
         }
     }
@@ -62,16 +63,10 @@ impl WatchPauses {
         };
         let began = match failures {
             0 => now,
-            failures => now + (self.wait)(failures),
+            failures => now + self.pace.wait(failures),
         };
         last.insert(watched, Last { began, failures });
         began
-    }
-}
-
-impl fmt::Debug for WatchPauses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WatchPauses").finish_non_exhaustive()
     }
 }
 
@@ -106,7 +101,10 @@ mod tests {
     }
 
     fn doubling() -> WatchPauses {
-        WatchPauses::new(|failures| Duration::from_millis(50 << failures.min(4)))
+        WatchPauses::new(Pace {
+            start: Duration::from_millis(100),
+            max: Duration::from_millis(800),
+        })
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use capacity_client::Pace;
 use futures::future::FutureExt;
 use k8s_openapi::api::{
     core::v1::Node,
@@ -32,7 +33,6 @@ use crate::{
     capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy},
     cluster::registration,
     http::Health,
-    queue::Pace,
     status::{brief, is_not_found},
     topology::Registration,
     watch::{Change, Gate, follow},

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
+use capacity_client::Pace;
 use capacity_types::Segment;
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest, GetCapacityRequest,
@@ -16,7 +17,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, metrics::Metrics, queue::Pace, status::code_text, watch::Retry};
+use crate::{Options, metrics::Metrics, status::code_text, watch::Retry};
 
 /// A driver whose name and capabilities are known. A lost connection is made again.
 pub(crate) struct Driver {

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use capacity_client::Pace;
 use k8s_openapi::{
     api::core::v1::Pod,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
@@ -13,7 +14,6 @@ use kube::{
 use serde::de::DeserializeOwned;
 
 use crate::{
-    queue::Pace,
     status::{brief, is_passing},
     watch::Retry,
 };

@@ -7,28 +7,12 @@ use std::{
     time::Duration,
 };
 
+use capacity_client::Pace;
 use futures::{Stream, stream};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
 use crate::metrics::QueueMeter;
-
-/// How long to wait after failures: `start`, then twice as long each time, up to `max`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
-    /// Wait after the first failure.
-    pub(crate) start: Duration,
-    /// The longest wait.
-    pub(crate) max: Duration,
-}
-
-impl Pace {
-    /// The wait after so many failures in a row, counted from 1.
-    pub(crate) fn wait(self, failures: u32) -> Duration {
-        let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
-        self.start.saturating_mul(factor).min(self.max)
-    }
-}
 
 /// The queue. The worker that takes a key ends its work with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`].
 pub(crate) struct Queue<K> {
@@ -278,7 +262,6 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -391,15 +374,6 @@ mod tests {
             "workqueue_queue_duration_seconds_count{name=\"test\"} 1",
         ] {
             assert!(text.contains(line), "{line} is not in {text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn waits_never_shrink_and_never_exceed_the_most(failures in 1..100u32) {
-            let pace = Pace { start: Duration::from_millis(3), max: Duration::from_secs(300) };
-            prop_assert!(pace.wait(failures) <= pace.wait(failures + 1));
-            prop_assert!(pace.wait(failures) >= pace.start && pace.wait(failures) <= pace.max);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use capacity_client::WatchPauses;
+use capacity_client::{Pace, WatchPauses};
 use futures::{Stream, StreamExt};
 use hyper::Request;
 use kube::{
@@ -25,8 +25,6 @@ use kube::{
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tower::service_fn;
-
-use crate::queue::Pace;
 
 /// What happened to the objects of a kind.
 #[derive(Debug)]
@@ -73,10 +71,7 @@ struct Followed<K, F> {
 /// The same client, which waits between watches that end at once.
 pub(crate) fn watching_client(client: &Client, pace: Pace) -> Client {
     let namespace = client.default_namespace().to_owned();
-    let (client, pauses) = (
-        client.clone(),
-        Arc::new(WatchPauses::new(move |failures| pace.wait(failures))),
-    );
+    let (client, pauses) = (client.clone(), Arc::new(WatchPauses::new(pace)));
     let service = service_fn(move |request: Request<Body>| {
         let (client, pauses) = (client.clone(), Arc::clone(&pauses));
         async move {

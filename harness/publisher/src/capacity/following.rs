@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use capacity_client::Pace;
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream},
@@ -17,7 +18,7 @@ use kube::{
 };
 
 use super::api_version::{Capacities, as_v1};
-use crate::{queue::Pace, status::is_type_missing, watch::Retry};
+use crate::{status::is_type_missing, watch::Retry};
 
 impl Capacities {
     /// Follows the objects without end. Where the type goes away, it is looked for again, with growing waits.

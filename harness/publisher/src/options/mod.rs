@@ -17,9 +17,10 @@ pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
 
+use capacity_client::Pace;
 use k8s_openapi::jiff::Timestamp;
 
-use crate::{chance::Chance, queue::Pace};
+use crate::chance::Chance;
 
 /// 3000 objects can be refreshed in each minute, which is the usual interval.
 const GET_CAPACITY_QPS: f64 = 50.0;

@@ -30,7 +30,7 @@ use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::unschedulable::Helped;
 use super::watch;
-use super::watch_event::{Update, wait};
+use super::watch_event::{Update, WATCH_PACE};
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
 use crate::metrics::{AttemptResult, ExtensionPoint, Metrics};
 use crate::objects::Pod;
@@ -93,7 +93,7 @@ pub async fn run(
 /// The same client, with a bound on requests that await an answer, and waits between watches that end at once.
 fn with_few_requests(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
-    let pauses = Arc::new(WatchPauses::new(wait));
+    let pauses = Arc::new(WatchPauses::new(WATCH_PACE));
     let send = service_fn(move |request: Request<Body>| {
         let (client, pauses) = (client.clone(), pauses.clone());
         async move {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::ExponentialBuilder;
+use capacity_client::Pace;
 use kube::Resource;
 use kube::runtime::watcher::{Event, ExponentialBackoff};
 use tracing::warn;
@@ -63,18 +64,17 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) ->
     }
 }
 
-/// The wait before a failed watch is started again for the first time, and the longest: they double.
-const FIRST: Duration = Duration::from_millis(50);
-const LONGEST: Duration = Duration::from_secs(5);
-
-/// The wait after so many watches in a row that failed, counted from 1.
-pub(super) fn wait(failures: u32) -> Duration {
-    let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
-    FIRST.saturating_mul(factor).min(LONGEST)
-}
+/// The waits before a failed watch is started again.
+pub(super) const WATCH_PACE: Pace = Pace {
+    start: Duration::from_millis(50),
+    max: Duration::from_secs(5),
+};
 
 /// These waits, one after the other; they start over after a success.
 pub(super) fn waits() -> ExponentialBackoff {
     let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
-    doubling.with_min_delay(FIRST).with_max_delay(LONGEST).into()
+    doubling
+        .with_min_delay(WATCH_PACE.start)
+        .with_max_delay(WATCH_PACE.max)
+        .into()
 }
