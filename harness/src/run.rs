@@ -58,6 +58,7 @@ pub async fn run_and_keep(
     journal.append(What::Begin(Begin {
         case: plan.id().to_owned(),
         refresh_us: u64::try_from(options.refresh.as_micros()).unwrap_or(u64::MAX),
+        retry_interval_max_us: u64::try_from(options.retry_interval_max.as_micros()).unwrap_or(u64::MAX),
         patience: options.patience,
         format: FORMAT,
     }));

@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use crate::defect::Defect;
 
+/// The longest wait after an error, where nothing else is said: client-go's, after some errors.
+pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
+
 /// How to run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOptions {
     /// The publisher's poll interval.
     pub refresh: Duration,
+    /// The longest time that a system waits after an error before it tries again.
+    pub retry_interval_max: Duration,
     /// Multiplies every bound.
     pub patience: f64,
     /// A deliberate defect of the surroundings, for testing cases.
@@ -23,6 +28,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         RunOptions {
             refresh: Duration::from_millis(100),
+            retry_interval_max: RETRY_INTERVAL_MAX,
             patience: 1.0,
             defect: None,
             seed: None,

@@ -125,7 +125,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
     runtime.block_on(apiserver::leave(server, exit))
 }
 
-/// How to run: a manifest may want a poll interval of its own.
+/// How to run: a manifest may want a poll interval of its own, and know how long its programs wait after errors.
 pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option<Defect>) -> RunOptions {
     let usual = RunOptions::default();
     let options = RunOptions {
@@ -133,6 +133,9 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
         refresh: manifest
             .and_then(|manifest| manifest.refresh)
             .unwrap_or(usual.refresh),
+        retry_interval_max: manifest
+            .and_then(|manifest| manifest.retry_interval_max)
+            .unwrap_or(usual.retry_interval_max),
         ..usual
     };
     defect.map_or(options, |defect| defect.spoil(options))

@@ -90,10 +90,18 @@ pub struct Begin {
     pub case: String,
     /// The publisher's poll interval.
     pub refresh_us: u64,
+    /// The longest time that a system waits after an error before it tries again.
+    #[serde(default = "retry_interval_max_us")]
+    pub retry_interval_max_us: u64,
     /// Multiplies every bound.
     pub patience: f64,
     /// Version of this format.
     pub format: u32,
+}
+
+/// What a journal that does not say it was judged with.
+fn retry_interval_max_us() -> u64 {
+    10_000_000
 }
 
 /// A line of a system's log.

@@ -19,9 +19,6 @@ const STILL: Duration = Duration::from_secs(1);
 /// The most that a missed expectation waits for systems that go on, where it does not say more itself.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
-/// A system that has met an error may wait for this long before it tries again: back-off of client-go, after some errors.
-const BACK_OFF: Duration = Duration::from_secs(10);
-
 /// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more.
 const HOPS: u32 = 4;
 
@@ -50,6 +47,8 @@ const SLOWEST: u32 = 2;
 pub(super) struct Pace {
     /// The publisher's poll interval.
     pub(super) refresh: Duration,
+    /// The longest time that a system waits after an error before it tries again.
+    pub(super) retry_interval_max: Duration,
     /// Multiplies every bound.
     pub(super) patience: f64,
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
@@ -115,11 +114,15 @@ impl Pace {
         // A call that is not answered may hold up a program with few threads until it gives the call up.
         let hung = self.late_answers.then_some(from);
         if let Some(trouble) = trouble.max(hung) {
-            let limit = self.scaled(BACK_OFF) + late;
+            let limit = self.scaled(self.retry_interval_max) + late;
             waits.push((trouble + limit, Wait::Retry(limit)));
         }
-        let longest = self.scaled(LONGEST).max(said);
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
+        let longest = self.scaled(LONGEST).max(said);
+        let longest = match last {
+            Some((_, Wait::Retry(limit))) => longest.max(limit),
+            _ => longest,
+        };
         match last {
             Some((at, wait)) if at <= from + longest => (at, wait),
             Some((_, Wait::Retry(_))) => (from + longest, Wait::Retry(longest)),

@@ -75,6 +75,7 @@ impl<'p> Judge<'p> {
             facts: Vec::new(),
             pace: Pace {
                 refresh: Duration::ZERO,
+                retry_interval_max: Duration::ZERO,
                 patience: 1.0,
                 late_answers: plan.has_late_answers(),
             },
@@ -125,6 +126,7 @@ impl<'p> Judge<'p> {
             What::Begin(begin) => {
                 self.pace = Pace {
                     refresh: Duration::from_micros(begin.refresh_us),
+                    retry_interval_max: Duration::from_micros(begin.retry_interval_max_us),
                     patience: begin.patience,
                     ..self.pace
                 };

@@ -29,6 +29,8 @@ struct File {
     #[serde(default)]
     version: String,
     refresh: Option<Spanned<String>>,
+    /// The longest wait of the programs between two attempts.
+    retry_interval_max: Option<Spanned<String>>,
     features: Vec<Spanned<String>>,
     roles: BTreeMap<Role, Spanned<RoleFile>>,
     #[serde(default)]
@@ -189,6 +191,11 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
         version: file.version,
         refresh: file
             .refresh
+            .as_ref()
+            .map(|text| reader.duration(text))
+            .transpose()?,
+        retry_interval_max: file
+            .retry_interval_max
             .as_ref()
             .map(|text| reader.duration(text))
             .transpose()?,

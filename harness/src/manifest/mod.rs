@@ -34,6 +34,8 @@ pub struct Manifest {
     pub version: String,
     /// The poll interval to run a publisher with; none: the harness's own.
     pub refresh: Option<Duration>,
+    /// The longest time that the programs wait after an error before they try again; none: as long as most clients.
+    pub retry_interval_max: Option<Duration>,
     /// Names of the features that they claim.
     pub features: Vec<String>,
     /// Failures that are known, of this version of the programs and of others.

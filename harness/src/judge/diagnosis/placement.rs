@@ -130,20 +130,31 @@ impl<'a> Window<'a> {
     /// What the case did to the cluster that can wake a pod, and the scheduler did not know when it refused that: the last of each kind.
     fn news(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
         let mut kinds = BTreeSet::new();
+        let mut written_later = BTreeSet::new();
         let all = self.facts.iter().rev().filter_map(|fact| match &fact.what {
             What::Commit(commit) => Some(commit),
             _ => None,
         });
         let mut news: Vec<&CommitFact> = all
-            .filter(|commit| &*commit.client == HARNESS)
-            .filter(|commit| match &*commit.resource {
+            .map(|commit| {
+                let object = (
+                    &*commit.resource,
+                    commit.namespace.as_deref(),
+                    commit.name.as_str(),
+                );
+                (commit, written_later.insert(object))
+            })
+            .filter(|(commit, _)| &*commit.client == HARNESS)
+            .filter(|(commit, _)| match &*commit.resource {
                 "pods" => commit.name != pod,
                 resource => NEWS.contains(&resource),
             })
-            .filter(|commit| {
+            // Who has not heard of a change, and has heard what came of the object later, needs not hear of it.
+            .filter(|(commit, is_last)| {
                 let known = self.delivery(Role::Scheduler, commit);
-                known.is_none_or(|fact| refusal.seq < fact.seq)
+                known.map_or(*is_last, |fact| refusal.seq < fact.seq)
             })
+            .map(|(commit, _)| commit)
             .filter(|commit| kinds.insert((commit.change.verb(), &*commit.resource)))
             .collect();
         news.reverse();

@@ -220,6 +220,22 @@ fn another_attempt_that_goes_well_does_not_excuse_the_one_that_failed() {
 }
 
 #[test]
+fn a_system_that_waits_longer_after_errors_has_that_long() {
+    let mut after = settled(&placement(None));
+    after.tell(
+        json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "retryIntervalMaxUs": 60_000_000, "patience": 1.0,
+            "format": 1}),
+    );
+    after.tell(watch_of_nodes(503));
+    assert_eq!(wait(&after), 60_000);
+    let (_, summary) = verdict(after);
+    assert!(
+        summary.ends_with("then what had failed could be tried again for 60 s)"),
+        "{summary}"
+    );
+}
+
+#[test]
 fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
     let trouble = [
         json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "status 503: watch pods", "legal": true}),

@@ -70,6 +70,25 @@ fn all_that_came_since_is_named() {
 }
 
 #[test]
+fn what_came_before_the_last_that_was_heard_of_an_object_needs_not_be_heard() {
+    let mut story = refused();
+    story.commit("harness", "added", "csidrivers", "other.example.com", &json!({}));
+    story.commit(
+        "operator",
+        "deleted",
+        "csidrivers",
+        "other.example.com",
+        &json!({}),
+    );
+    story.change("modified");
+    story.deliver("csidrivers", "disk.example.com", "modified");
+    assert_eq!(
+        story.missing(),
+        "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
+    );
+}
+
+#[test]
 fn what_the_scheduler_knew_when_it_refused_the_pod_did_not_help() {
     let mut story = refused();
     story.change("modified");
