@@ -1,7 +1,7 @@
 //! admissionregistration.k8s.io: policies and webhooks, as resources. Their rules are in `registration`.
 
 use super::hooks::{Hooks, NO_HOOKS};
-use super::{Generation, PLAIN, Row, registration};
+use super::{Generation, MetadataChecks, PLAIN, Row, registration};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, Cell, Column, NAME, integer, text};
@@ -29,6 +29,7 @@ pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
     columns: &[
@@ -50,6 +51,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
     columns: POLICY_BINDING,
@@ -65,6 +67,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
 pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
     generation_of: &["webhooks"],
     kind: "MutatingWebhookConfiguration",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
     columns: WEBHOOKS,
@@ -78,6 +81,7 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
 
 pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     kind: "ValidatingAdmissionPolicy",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     status: true,
@@ -98,6 +102,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
 
 pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
     kind: "ValidatingAdmissionPolicyBinding",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
     columns: POLICY_BINDING,
@@ -113,6 +118,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
 pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
     generation_of: &["webhooks"],
     kind: "ValidatingWebhookConfiguration",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
     columns: WEBHOOKS,

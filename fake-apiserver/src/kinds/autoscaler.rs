@@ -5,7 +5,7 @@
 
 use super::{Hooks, NO_HOOKS, PLAIN, Row, View};
 use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Digits, Of};
+use crate::kinds::columns::Cell::{Digits, Number, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ const ANY_AUTOSCALER: Row = Row {
         text("Reference", Of(scale_target)),
         text("Targets", Of(|o| targets(o).into())),
         text("MinPods", Digits("/spec/minReplicas", "<unset>")),
-        text("MaxPods", Digits("/spec/maxReplicas", "0")),
-        text("Replicas", Digits("/status/currentReplicas", "0")),
+        text("MaxPods", Number("/spec/maxReplicas")),
+        text("Replicas", Number("/status/currentReplicas")),
         AGE,
     ],
     ..PLAIN

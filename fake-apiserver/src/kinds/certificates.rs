@@ -1,7 +1,7 @@
 //! certificates.k8s.io: requests are stored and shown; nothing signs them.
 
 use super::row::not_supported;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     kind: "CertificateSigningRequest",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "certificatesigningrequests",
     singular: "certificatesigningrequest",
     group: "certificates.k8s.io",

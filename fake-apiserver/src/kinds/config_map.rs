@@ -1,6 +1,6 @@
 //! ConfigMap, and what its content has in common with that of a Secret.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, count, text};
 use crate::machinery::faults::Faults;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 pub(super) static CONFIG_MAP: Row = Row {
     kind: "ConfigMap",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "configmaps",
     singular: "configmap",
     short_names: &["cm"],

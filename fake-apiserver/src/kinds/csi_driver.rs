@@ -5,7 +5,7 @@
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, View};
 use crate::config::release::{Gate, Life, Profile};
 use crate::kinds::columns::Cell::{Join, Of, Plain};
-use crate::kinds::columns::{AGE, NAME, boolean, or, text};
+use crate::kinds::columns::{AGE, NAME, boolean, text};
 use crate::kinds::token_lifetime;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
@@ -44,7 +44,7 @@ const ANY_CSI_DRIVER: Row = Row {
         boolean("StorageCapacity", Plain("/spec/storageCapacity")),
         text("TokenRequests", Of(audiences)),
         boolean("RequiresRepublish", Plain("/spec/requiresRepublish")),
-        text("Modes", Join("/spec/volumeLifecycleModes", "")),
+        text("Modes", Join("/spec/volumeLifecycleModes", "<none>")),
         AGE,
     ],
     ..PLAIN
@@ -212,9 +212,9 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, fault
 
 /// The audiences of the tokens that a driver requests.
 fn audiences(driver: &Value) -> Value {
-    let requests = json::list(&driver["spec"]["tokenRequests"]).iter();
-    let audiences: Vec<&str> = requests
-        .filter_map(|request| request["audience"].as_str())
-        .collect();
-    or(&audiences.join(","), "<unset>")
+    let Some(requests) = driver["spec"]["tokenRequests"].as_array() else {
+        return "<unset>".into();
+    };
+    let audiences = requests.iter().map(|request| json::string(request, "audience"));
+    audiences.collect::<Vec<_>>().join(",").into()
 }

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row, View, outdated, selectors, shown};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, outdated, selectors, shown};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
@@ -14,10 +14,10 @@ use serde_json::Value;
 const ALL_VERSIONS: Row = Row {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "csistoragecapacities",
     singular: "csistoragecapacity",
     unconditional_update: false,
-    meta_checked_twice: false,
     hooks: Hooks {
         validate: capacity_validate,
         validate_update: |new, old, faults| {

@@ -1,6 +1,6 @@
 //! Endpoints: stored and shown.
 
-use super::{PLAIN, Row};
+use super::{MetadataChecks, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, first, or, text};
 use crate::machinery::json;
@@ -8,6 +8,7 @@ use serde_json::Value;
 
 pub(super) static ENDPOINTS: Row = Row {
     kind: "Endpoints",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "endpoints",
     singular: "endpoints",
     short_names: &["ep"],

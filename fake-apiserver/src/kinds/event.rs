@@ -1,7 +1,7 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
 use super::row::not_supported;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, View, shown};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, shown};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -26,6 +26,7 @@ const RENAMED: [(&str, &str); 7] = [
 pub(super) static EVENT: Row = Row {
     expires: true,
     kind: "Event",
+    metadata_checks: MetadataChecks::Core(0),
     plural: "events",
     singular: "event",
     short_names: &["ev"],
@@ -260,7 +261,12 @@ static EVENT_COLUMNS: &[Column] = &[
         At(|o, now| {
             event_time(
                 o,
-                &["/series/lastObservedTime", "/lastTimestamp", "/eventTime"],
+                &[
+                    "/series/lastObservedTime",
+                    "/lastTimestamp",
+                    "/firstTimestamp",
+                    "/eventTime",
+                ],
                 now,
             )
         }),
@@ -291,23 +297,31 @@ fn event_time(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
 
 fn event_object(event: &Value) -> Value {
     let of = &event["involvedObject"];
-    format!(
-        "{}/{}",
-        json::string(of, "kind").to_lowercase(),
-        json::string(of, "name")
-    )
-    .into()
+    let kind = json::string(of, "kind").to_lowercase();
+    match json::string(of, "name") {
+        "" => kind.into(),
+        name => format!("{kind}/{name}").into(),
+    }
 }
 
 fn event_source(event: &Value) -> Value {
-    let component = event["source"]["component"].as_str();
-    component
-        .or(event["reportingComponent"].as_str())
-        .unwrap_or_default()
-        .into()
+    let first = |pointers: [&str; 2]| {
+        let mut texts = pointers
+            .iter()
+            .filter_map(|pointer| event.pointer(pointer)?.as_str());
+        texts.find(|text| !text.is_empty()).unwrap_or_default()
+    };
+    let component = first(["/source/component", "/reportingComponent"]);
+    match first(["/source/host", "/reportingInstance"]) {
+        "" => component.into(),
+        instance => format!("{component}, {instance}").into(),
+    }
 }
 
 fn event_count(event: &Value) -> Value {
-    let count = event["series"]["count"].as_i64().or(event["count"].as_i64());
-    count.unwrap_or(1).max(1).to_string().into()
+    match event["series"].as_object() {
+        Some(series) => series.get("count").cloned().unwrap_or_else(|| 0.into()),
+        // Those of the new API that came once have no count.
+        None => event["count"].as_i64().unwrap_or_default().max(1).into(),
+    }
 }

@@ -1,7 +1,7 @@
 //! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. Those of other servers are stored and shown, and never
 //! served.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, definition};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, definition};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -24,6 +24,7 @@ fn any_name(_: &str) -> Complaints {
 
 pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
     kind: "CustomResourceDefinition",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "customresourcedefinitions",
     singular: "customresourcedefinition",
     group: "apiextensions.k8s.io",
@@ -46,6 +47,7 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
 
 pub(super) static API_SERVICE: Row = Row {
     kind: "APIService",
+    metadata_checks: MetadataChecks::Machinery(2),
     plural: "apiservices",
     singular: "apiservice",
     group: "apiregistration.k8s.io",

@@ -2,7 +2,7 @@
 
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
-use super::{Generation, Row};
+use super::{Generation, MetadataChecks, Row};
 use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 pub(super) static INGRESS_CLASS: Row = Row {
     kind: "IngressClass",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "ingressclasses",
     singular: "ingressclass",
     namespaced: false,
@@ -28,6 +29,7 @@ pub(super) static INGRESS_CLASS: Row = Row {
 
 pub(super) static INGRESS: Row = Row {
     kind: "Ingress",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "ingresses",
     singular: "ingress",
     short_names: &["ing"],

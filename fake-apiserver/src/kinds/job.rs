@@ -1,7 +1,7 @@
 //! Jobs and cron jobs: stored and shown; nothing runs them.
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, pod, template_rules};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, pod, template_rules};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
@@ -72,6 +72,7 @@ fn cron_job_default(object: &mut Value) {
 
 pub(super) static JOB: Row = Row {
     kind: "Job",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "jobs",
     singular: "job",
     orphans: Some(Some(

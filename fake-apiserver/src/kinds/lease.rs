@@ -1,6 +1,6 @@
 //! Leases of coordination.k8s.io. Coordinated leader election is off, as it is by default.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
@@ -10,6 +10,7 @@ use serde_json::Value;
 pub(super) static LEASE: Row = Row {
     group: "coordination.k8s.io",
     kind: "Lease",
+    metadata_checks: MetadataChecks::Machinery(1),
     plural: "leases",
     singular: "lease",
     generation: Generation::None,

@@ -65,7 +65,7 @@ pub(crate) use kind::{Kind, Shape};
 pub(crate) use part::{Part, Subresource};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Generation, Grants, Review};
+pub(crate) use row::{Generation, Grants, MetadataChecks, Review};
 
 use hooks::{Hooks, NO_HOOKS};
 use row::{PLAIN, Row, View};

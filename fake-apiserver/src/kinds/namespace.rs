@@ -1,7 +1,7 @@
 //! Namespaces.
 
 use super::row::not_supported;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 pub(super) static NAMESPACE: Row = Row {
     kind: "Namespace",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "namespaces",
     singular: "namespace",
     short_names: &["ns"],

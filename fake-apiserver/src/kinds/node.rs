@@ -2,7 +2,7 @@
 
 use super::pod::resources;
 use super::row::not_supported;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
@@ -15,6 +15,7 @@ use std::net::IpAddr;
 
 pub(super) static NODE: Row = Row {
     kind: "Node",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "nodes",
     singular: "node",
     short_names: &["no"],

@@ -1,6 +1,6 @@
 //! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, selectors};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     kind: "PodDisruptionBudget",
+    metadata_checks: MetadataChecks::Core(0),
     plural: "poddisruptionbudgets",
     singular: "poddisruptionbudget",
     group: "policy",

@@ -25,11 +25,10 @@ pub(super) static PRIORITY_CLASS: Row = Row {
         default: |object| json::default_member(object, "preemptionPolicy", "PreemptLowerPriority"),
         validate: priority_validate,
         validate_update: |new, old, faults| {
-            for field in ["value", "preemptionPolicy"] {
-                if new[field] != old[field] {
-                    faults.forbidden(field, "may not be changed in an update.");
-                }
+            if new["value"] != old["value"] {
+                faults.forbidden("value", "may not be changed in an update.");
             }
+            faults.members_unchanged(new, old, &["preemptionPolicy"]);
         },
         ..NO_HOOKS
     },

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
-use super::{Grants, Hooks, NO_HOOKS, PLAIN, Row, selectors};
+use super::{Grants, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, Column, NAME, text, wide};
@@ -24,6 +24,7 @@ const OF_GROUP: Row = Row {
 
 pub(super) static ROLE: Row = Row {
     kind: "Role",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "roles",
     singular: "role",
     grants: Some(Grants::Rules),
@@ -38,6 +39,7 @@ pub(super) static ROLE: Row = Row {
 
 pub(super) static CLUSTER_ROLE: Row = Row {
     kind: "ClusterRole",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "clusterroles",
     singular: "clusterrole",
     namespaced: false,
@@ -53,6 +55,7 @@ pub(super) static CLUSTER_ROLE: Row = Row {
 
 pub(super) static ROLE_BINDING: Row = Row {
     kind: "RoleBinding",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "rolebindings",
     singular: "rolebinding",
     grants: Some(Grants::Role),
@@ -66,6 +69,7 @@ pub(super) static ROLE_BINDING: Row = Row {
 
 pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
     kind: "ClusterRoleBinding",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",
     namespaced: false,

@@ -1,7 +1,7 @@
 //! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
 
 use super::row::not_supported;
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
@@ -18,6 +18,7 @@ const RESOURCE: Row = Row {
 
 pub(super) static DEVICE_CLASS: Row = Row {
     kind: "DeviceClass",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "deviceclasses",
     singular: "deviceclass",
     namespaced: false,
@@ -27,6 +28,7 @@ pub(super) static DEVICE_CLASS: Row = Row {
 
 pub(super) static RESOURCE_CLAIM: Row = Row {
     kind: "ResourceClaim",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "resourceclaims",
     singular: "resourceclaim",
     status: true,

@@ -48,8 +48,8 @@ pub(crate) struct Row {
     pub(crate) deletes_collection: bool,
     /// DELETE answers with the object instead of a Status.
     pub(crate) returns_deleted: bool,
-    /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
-    pub(crate) meta_checked_twice: bool,
+    /// What the kind's own rules say about `metadata` that changes.
+    pub(crate) metadata_checks: MetadataChecks,
     /// Dependents stay where a deletion does not say what becomes of them; a warning to those who do not say so where the
     /// real server has one.
     pub(crate) orphans: Option<Option<&'static str>>,
@@ -116,6 +116,26 @@ pub(crate) enum Grants {
     Role,
 }
 
+/// What the rules of a kind say about `metadata` that changes, after those of all kinds: how often they look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetadataChecks {
+    /// By the rules of core/v1, which know the names of finalizers.
+    Core(u8),
+    /// By the rules of the API machinery, which do not.
+    Machinery(u8),
+}
+
+impl MetadataChecks {
+    pub(crate) fn times(self) -> u8 {
+        let (Self::Core(times) | Self::Machinery(times)) = self;
+        times
+    }
+
+    pub(crate) fn know_finalizers(self) -> bool {
+        matches!(self, Self::Core(_))
+    }
+}
+
 /// When `metadata.generation` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Generation {
@@ -160,7 +180,7 @@ pub(crate) const PLAIN: Row = Row {
     create_on_update: false,
     deletes_collection: true,
     returns_deleted: false,
-    meta_checked_twice: true,
+    metadata_checks: MetadataChecks::Core(1),
     orphans: None,
     grace: |_, _, _| None,
     end: None,

@@ -1,9 +1,9 @@
 //! Secret.
 
 use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
-use super::{Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
-use crate::kinds::columns::{AGE, Cell, NAME, integer, text};
+use crate::kinds::columns::{AGE, Cell, NAME, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::selector::selectable;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 pub(super) static SECRET: Row = Row {
     kind: "Secret",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "secrets",
     singular: "secret",
     hooks: Hooks {
@@ -25,7 +26,7 @@ pub(super) static SECRET: Row = Row {
     columns: &[
         NAME,
         text("Type", Text("/type")),
-        integer("Data", Cell::Count("/data")),
+        text("Data", Cell::Count("/data")),
         AGE,
     ],
     ..PLAIN

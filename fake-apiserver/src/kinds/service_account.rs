@@ -1,9 +1,10 @@
 //! Service accounts. What their tokens are worth is known to `access::auth`.
 
-use super::{PLAIN, Row, Subresource};
+use super::{MetadataChecks, PLAIN, Row, Subresource};
 
 pub(super) static SERVICE_ACCOUNT: Row = Row {
     kind: "ServiceAccount",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "serviceaccounts",
     singular: "serviceaccount",
     short_names: &["sa"],

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row, outdated};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, outdated};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
 use crate::kinds::columns::{AGE, name, text};
 use crate::machinery::faults::Faults;
@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub(super) static STORAGE_CLASS: Row = Row {
     group: "storage.k8s.io",
     kind: "StorageClass",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "storageclasses",
     singular: "storageclass",
     short_names: &["sc"],

@@ -2,7 +2,7 @@
 
 use super::storage_class::parameters;
 use super::volume::protect;
-use super::{Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -13,6 +13,7 @@ use serde_json::Value;
 pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
     group: "storage.k8s.io",
     kind: "VolumeAttributesClass",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "volumeattributesclasses",
     singular: "volumeattributesclass",
     short_names: &["vac"],

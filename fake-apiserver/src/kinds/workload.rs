@@ -1,7 +1,9 @@
 //! Owners of pods and their companions: stored and shown, with their defaults and the rules for their pods; nothing runs them.
 
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules,
+};
 use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
@@ -22,6 +24,7 @@ const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/repli
 
 pub(super) static CONTROLLER_REVISION: Row = Row {
     kind: "ControllerRevision",
+    metadata_checks: MetadataChecks::Core(3),
     plural: "controllerrevisions",
     singular: "controllerrevision",
     categories: &[],

@@ -34,7 +34,9 @@ pub(crate) fn no_number(function: &str, text: &str) -> String {
 pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len(),
+        // Where the padding has begun, it is what is missing; otherwise the last four characters are not complete.
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding if text.ends_with('=') => text.len(),
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")
 }

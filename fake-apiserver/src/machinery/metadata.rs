@@ -61,12 +61,24 @@ pub(crate) fn bump_generation(object: &mut Value) {
 /// The rules for `metadata` of a new or changed object (`ValidateObjectMeta` of core/v1).
 pub(crate) fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     validate_common(object, name_rule, faults);
+    known_finalizers(object, faults);
+}
+
+/// The names of finalizers, which the rules of core/v1 know.
+pub(crate) fn known_finalizers(object: &Value, faults: &mut Faults) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
         if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
             let text = "name is neither a standard finalizer name nor is it fully qualified";
             faults.invalid(format!("metadata.finalizers[{i}]"), finalizer, text);
         }
     }
+}
+
+/// The rules for labels, annotations and owners.
+pub(crate) fn described(object: &Value, faults: &mut Faults) {
+    labels(&object["metadata"]["labels"], "metadata.labels", faults);
+    annotations(&object["metadata"]["annotations"], faults);
+    owners(&object["metadata"]["ownerReferences"], faults);
 }
 
 /// The rules for `metadata` of objects of any kind (`ValidateObjectMeta` of the API machinery).
@@ -77,9 +89,7 @@ pub(crate) fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints,
     } else {
         faults.complain("metadata.name", name, name_rule(name));
     }
-    labels(&object["metadata"]["labels"], "metadata.labels", faults);
-    annotations(&object["metadata"]["annotations"], faults);
-    owners(&object["metadata"]["ownerReferences"], faults);
+    described(object, faults);
     let all = finalizers(object);
     for finalizer in &all {
         faults.complain("metadata.finalizers", finalizer, names::qualified(finalizer));
@@ -125,9 +135,7 @@ pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             &old["metadata"][field],
         );
     }
-    labels(&new["metadata"]["labels"], "metadata.labels", faults);
-    annotations(&new["metadata"]["annotations"], faults);
-    owners(&new["metadata"]["ownerReferences"], faults);
+    described(new, faults);
 }
 
 /// The rules for `generateName`: the rule for names, but that it may end with a dash.

@@ -19,8 +19,11 @@ const VOLUME_BUT_SOURCE: [&str; 9] = [
     "volumeMode",
 ];
 
+/// Fields of the Rule in rules of webhooks and policies.
+const RULE: [&str; 4] = ["apiGroups", "apiVersions", "resources", "scope"];
+
 /// Structs of Go that hold another one without a name of its own in JSON; Go's decoder names it all the same.
-const EMBEDDED: [(&[&str], &str, Fields); 5] = [
+const EMBEDDED: [(&[&str], &str, Fields); 10] = [
     (
         &["PersistentVolumeSpec"],
         "PersistentVolumeSource",
@@ -49,6 +52,27 @@ const EMBEDDED: [(&[&str], &str, Fields); 5] = [
         ],
         "LocalObjectReference",
         Fields::Only(&["name"]),
+    ),
+    (&["RuleWithOperations"], "Rule", Fields::Only(&RULE)),
+    (
+        &["NamedRuleWithOperations"],
+        "RuleWithOperations",
+        Fields::Only(&["operations"]),
+    ),
+    (
+        &["NamedRuleWithOperations"],
+        "RuleWithOperations.Rule",
+        Fields::Only(&RULE),
+    ),
+    (&["IngressRule"], "IngressRuleValue", Fields::Only(&["http"])),
+    (
+        &[
+            "DeviceAllocationConfiguration",
+            "DeviceClaimConfiguration",
+            "DeviceClassConfiguration",
+        ],
+        "DeviceConfiguration",
+        Fields::Only(&["opaque"]),
     ),
 ];
 

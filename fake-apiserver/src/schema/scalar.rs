@@ -35,6 +35,12 @@ pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, Strin
         ))
     };
     let Ok(parsed) = text.parse::<Timestamp>() else {
+        if let Some((_, rest)) = text
+            .split_once('Z')
+            .filter(|(before, _)| format!("{before}Z").parse::<Timestamp>().is_ok())
+        {
+            return Err(format!("parsing time {text:?}: extra text: {rest:?}"));
+        }
         return refuse(text, "2006");
     };
     // Where the layout has a fraction, Go insists on one of that many digits.

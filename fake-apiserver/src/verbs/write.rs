@@ -234,20 +234,33 @@ fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
 fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<Vec<String>, Status> {
     let kind = &target.kind;
     let mut faults = Faults::default();
-    // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
     metadata::validate_common(new, |_| Vec::new(), &mut faults);
     metadata::validate_update(new, old, &mut faults);
-    if kind.meta_checked_twice {
-        metadata::validate_update(new, old, &mut faults);
-    }
-    let warnings = if let Some(defined) = kind.defined() {
-        custom::validate_update(kind, defined, target.part, (new, old), &mut faults)
-    } else {
-        metadata::validate(new, kind.name_rule, &mut faults);
-        Vec::new()
+    // The real server's rules of a kind look at it again, up to three times, and what they find is told as often: the first time
+    // before all else, the last time by the rules for changes.
+    let times = kind.metadata_checks.times();
+    let check = |time: u8, faults: &mut Faults| {
+        if time == times {
+            metadata::validate_update(new, old, faults);
+        } else {
+            metadata::described(new, faults);
+        }
+        if kind.metadata_checks.know_finalizers() {
+            metadata::known_finalizers(new, faults);
+        }
     };
+    let mut warnings = Vec::new();
+    if times > 0 {
+        check(1, &mut faults);
+    }
+    if let Some(defined) = kind.defined() {
+        warnings = custom::validate_update(kind, defined, target.part, (new, old), &mut faults);
+    }
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
+        for time in 2..=times {
+            check(time, &mut faults);
+        }
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
     } else if target.part == Part::Sub(Subresource::EphemeralContainers) {

@@ -1,34 +1,234 @@
-//! What `kubectl get pods` shows.
+//! What `kubectl get pods` shows of a pod's containers.
 
-use crate::kinds::columns::count;
+use crate::kinds::ages::since;
+use crate::kinds::columns::condition;
 use crate::machinery::{json, metadata};
+use jiff::Timestamp;
 use serde_json::Value;
 
+/// The reason of a pod that its node left behind.
+const NODE_LOST: &str = "NodeLost";
+
+/// Containers that are ready, of those that run as long as the pod does.
 pub(super) fn ready(pod: &Value) -> Value {
-    let statuses = json::list(&pod["status"]["containerStatuses"]).iter();
-    let ready = statuses.filter(|status| status["ready"] == true).count();
-    format!("{ready}/{}", count(&pod["spec"]["containers"])).into()
+    let seen = Seen::of(pod);
+    let sidecars = json::list(&pod["spec"]["initContainers"]).iter();
+    let all = json::list(&pod["spec"]["containers"]).len() + sidecars.filter(|one| is_sidecar(one)).count();
+    format!("{}/{all}", seen.ready).into()
 }
 
-pub(super) fn restarts(pod: &Value) -> Value {
-    let statuses = json::list(&pod["status"]["containerStatuses"]).iter();
-    let restarts: i64 = statuses
-        .filter_map(|status| status["restartCount"].as_i64())
-        .sum();
-    restarts.to_string().into()
+/// How often containers were started again, and when for the last time.
+pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
+    let seen = Seen::of(pod);
+    match seen.last_restart {
+        Some(last) if seen.restarts != 0 => format!("{} ({} ago)", seen.restarts, since(last, now)).into(),
+        _ => seen.restarts.to_string().into(),
+    }
 }
 
+/// The phase, or what is more telling than that.
 pub(super) fn status(pod: &Value) -> Value {
-    if metadata::is_deleting(pod) {
-        return "Terminating".into();
+    let (phase, reason) = (&pod["status"]["phase"], &pod["status"]["reason"]);
+    let is_over = phase == "Succeeded" || phase == "Failed";
+    match metadata::is_deleting(pod) {
+        true if reason == NODE_LOST => "Unknown".into(),
+        true if !is_over => "Terminating".into(),
+        _ => Seen::of(pod).status.into(),
     }
-    let mut conditions = json::list(&pod["status"]["conditions"]).iter();
-    if conditions.any(|one| one["type"] == "PodScheduled" && one["reason"] == "SchedulingGated") {
-        return "SchedulingGated".into();
+}
+
+/// What the states of its containers say about a pod.
+#[derive(Default)]
+struct Seen<'a> {
+    ready: usize,
+    restarts: i64,
+    last_restart: Option<&'a str>,
+    status: String,
+}
+
+impl<'a> Seen<'a> {
+    fn of(pod: &'a Value) -> Self {
+        let mut seen = Seen {
+            status: of_pod(pod),
+            ..Seen::default()
+        };
+        let is_initializing = seen.look_at_init_containers(pod);
+        if !is_initializing || has_condition(pod, "Initialized") {
+            seen.look_at_containers(pod);
+        }
+        seen
     }
-    let reason = pod["status"]["reason"].as_str();
-    reason
-        .or(pod["status"]["phase"].as_str())
-        .unwrap_or_default()
-        .into()
+
+    /// Returns whether one of them has not done its work.
+    fn look_at_init_containers(&mut self, pod: &'a Value) -> bool {
+        let containers = json::list(&pod["spec"]["initContainers"]);
+        for (i, status) in json::list(&pod["status"]["initContainerStatuses"])
+            .iter()
+            .enumerate()
+        {
+            let mut named = containers.iter().filter(|one| one["name"] == status["name"]);
+            let is_sidecar = named.any(is_sidecar);
+            self.count_restarts(status);
+            let state = &status["state"];
+            if state["terminated"].is_object() && exit_code(state) == 0 {
+                continue;
+            }
+            if is_sidecar && status["started"] == true {
+                self.ready += usize::from(status["ready"] == true);
+                continue;
+            }
+            let waits_for = state["waiting"]["reason"].as_str().unwrap_or_default();
+            self.status = match () {
+                () if state["terminated"].is_object() => format!("Init:{}", end(state)),
+                () if !["", "PodInitializing"].contains(&waits_for) => format!("Init:{waits_for}"),
+                () => format!("Init:{i}/{}", containers.len()),
+            };
+            return true;
+        }
+        // What ran before the containers, and is over, was started as often as it had to be.
+        let sidecars: Vec<&Value> = containers.iter().filter(|one| is_sidecar(one)).collect();
+        (self.restarts, self.last_restart) = (0, None);
+        for status in json::list(&pod["status"]["initContainerStatuses"]) {
+            if sidecars.iter().any(|one| one["name"] == status["name"]) {
+                self.count_restarts(status);
+            }
+        }
+        false
+    }
+
+    fn look_at_containers(&mut self, pod: &'a Value) {
+        let (mut is_running, mut error) = (false, None);
+        for status in json::list(&pod["status"]["containerStatuses"]).iter().rev() {
+            self.count_restarts(status);
+            let state = &status["state"];
+            let waits_for = state["waiting"]["reason"].as_str().unwrap_or_default();
+            if !waits_for.is_empty() {
+                waits_for.clone_into(&mut self.status);
+            } else if state["terminated"].is_object() {
+                self.status = end(state);
+                if exit_code(state) != 0 {
+                    error = Some(self.status.clone());
+                }
+            } else if status["ready"] == true && state["running"].is_object() {
+                is_running = true;
+                self.ready += 1;
+            }
+        }
+        if self.status == "Completed" {
+            let instead = match error {
+                _ if is_running && has_condition(pod, "Ready") => Some("Running".to_owned()),
+                None if is_running => Some("NotReady".to_owned()),
+                error => error,
+            };
+            self.status = instead.unwrap_or_else(|| "Completed".to_owned());
+        }
+    }
+
+    fn count_restarts(&mut self, status: &'a Value) {
+        self.restarts += status["restartCount"].as_i64().unwrap_or_default();
+        let last = status["lastState"]["terminated"]["finishedAt"].as_str();
+        // Times of the API have one form, and their texts are in the order of time.
+        self.last_restart = self.last_restart.max(last);
+    }
+}
+
+/// What the status of a pod says, apart from its containers.
+fn of_pod(pod: &Value) -> String {
+    let scheduled = condition(pod, "PodScheduled");
+    if scheduled.is_some_and(|condition| condition["reason"] == "SchedulingGated") {
+        return "SchedulingGated".to_owned();
+    }
+    let texts = ["reason", "phase"].map(|field| json::string(&pod["status"], field));
+    let text = texts.into_iter().find(|text| !text.is_empty());
+    text.unwrap_or_default().to_owned()
+}
+
+/// Whether an init container runs on beside the others.
+fn is_sidecar(container: &Value) -> bool {
+    container["restartPolicy"] == "Always"
+}
+
+fn has_condition(pod: &Value, of: &str) -> bool {
+    condition(pod, of).is_some_and(|condition| condition["status"] == "True")
+}
+
+fn exit_code(state: &Value) -> i64 {
+    state["terminated"]["exitCode"].as_i64().unwrap_or_default()
+}
+
+/// Why a container has ended.
+fn end(state: &Value) -> String {
+    let reason = json::string(&state["terminated"], "reason");
+    let signal = state["terminated"]["signal"].as_i64().unwrap_or_default();
+    match (reason, signal) {
+        ("", 0) => format!("ExitCode:{}", exit_code(state)),
+        ("", signal) => format!("Signal:{signal}"),
+        (reason, _) => reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const NOW: &str = "2026-01-01T00:10:00Z";
+
+    /// Ready, status and restarts, as `kubectl get` shows them.
+    fn cells(spec: &Value, state: &Value) -> [String; 3] {
+        let pod = json!({"metadata": {"name": "p"}, "spec": spec, "status": state});
+        let now = NOW.parse().expect("a time");
+        [ready(&pod), status(&pod), restarts(&pod, now)].map(|cell| cell.as_str().expect("a text").to_owned())
+    }
+
+    #[test]
+    fn a_pod_without_states_shows_its_phase() {
+        let spec = json!({"containers": [{"name": "a"}, {"name": "b"}]});
+        assert_eq!(
+            cells(&spec, &json!({"phase": "Pending"})),
+            ["0/2", "Pending", "0"]
+        );
+        let gated = json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]});
+        assert_eq!(cells(&spec, &gated), ["0/2", "SchedulingGated", "0"]);
+    }
+
+    #[test]
+    fn sidecars_count_and_other_init_containers_come_first() {
+        let spec = json!({"containers": [{"name": "a"}],
+            "initContainers": [{"name": "s", "restartPolicy": "Always"}, {"name": "i"}]});
+        let sidecar = json!({"name": "s", "started": true, "ready": true, "restartCount": 2,
+            "lastState": {"terminated": {"finishedAt": "2026-01-01T00:05:00Z"}}, "state": {"running": {}}});
+        for (state, status) in [
+            (json!({"running": {}}), "Init:1/2"),
+            (
+                json!({"waiting": {"reason": "CrashLoopBackOff"}}),
+                "Init:CrashLoopBackOff",
+            ),
+            (json!({"terminated": {"exitCode": 3}}), "Init:ExitCode:3"),
+        ] {
+            let shown = json!({"phase": "Pending", "initContainerStatuses": [sidecar, {"name": "i", "state": state}]});
+            assert_eq!(cells(&spec, &shown), ["1/2", status, "2 (5m ago)"]);
+        }
+        let done = json!({"name": "i", "restartCount": 7, "state": {"terminated": {"exitCode": 0}}});
+        let shown = json!({"phase": "Running", "initContainerStatuses": [sidecar, done],
+            "containerStatuses": [{"name": "a", "ready": true, "state": {"running": {}}}]});
+        assert_eq!(cells(&spec, &shown), ["2/2", "Running", "2 (5m ago)"]);
+    }
+
+    #[test]
+    fn what_has_ended_says_how() {
+        let spec = json!({"containers": [{"name": "a"}, {"name": "b"}]});
+        let ended =
+            |code: i64, reason: &str| json!({"state": {"terminated": {"exitCode": code, "reason": reason}}});
+        let runs = json!({"ready": true, "state": {"running": {}}});
+        for (first, second, status) in [
+            (ended(0, "Completed"), ended(0, "Completed"), "Completed"),
+            (ended(0, "Completed"), ended(1, "Error"), "Error"),
+            (ended(0, "Completed"), runs, "NotReady"),
+            (ended(2, ""), ended(0, ""), "ExitCode:2"),
+        ] {
+            let shown = json!({"phase": "Running", "containerStatuses": [first, second]});
+            assert_eq!(cells(&spec, &shown)[1], status);
+        }
+    }
 }

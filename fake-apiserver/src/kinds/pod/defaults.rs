@@ -4,7 +4,9 @@
 
 use crate::kinds::token_lifetime;
 use crate::machinery::json;
+use regex::Regex;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 /// The handlers and probes of a container that may hold an HTTP request.
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
@@ -102,9 +104,41 @@ fn default_number(object: &mut Value, name: &str, value: i64) {
     }
 }
 
+/// The name of an image, with the tag and the digest that it may have. What looks like a host may have capital letters.
+static IMAGE: LazyLock<Regex> = LazyLock::new(|| {
+    let host = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9])(?::[0-9]+)?";
+    let part = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*";
+    let digest = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
+    let image = format!(
+        r"^(?:{host}/)?{part}(?:/{part})*(?::(?<tag>[\w][\w.-]{{0,127}}))?(?:@(?<digest>{digest}))?$"
+    );
+    Regex::new(&image).expect("it is a pattern")
+});
+
 /// Images that change under their name are pulled each time.
 pub(super) fn pull_policy(image: &str) -> &'static str {
-    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
-    let floats = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    let floats = IMAGE
+        .captures(image)
+        .is_some_and(|parts| match parts.name("tag") {
+            Some(tag) => tag.as_str() == "latest",
+            None => parts.name("digest").is_none(),
+        });
     if floats { "Always" } else { "IfNotPresent" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pull_policy;
+
+    #[test]
+    fn images_whose_name_may_come_to_mean_another_are_pulled_each_time() {
+        for image in ["a", "a/b:latest", "localhost:5000/a", "Host.example.com/a/b-c__d"] {
+            assert_eq!(pull_policy(image), "Always", "{image}");
+        }
+        let digest = format!("a@sha256:{}", "0".repeat(64));
+        // What is no name of an image is left to whoever pulls it.
+        for image in ["a:1", "a:1.0/b", &digest, "A", "a.", "a/b C", "", "1Gi"] {
+            assert_eq!(pull_policy(image), "IfNotPresent", "{image}");
+        }
+    }
 }

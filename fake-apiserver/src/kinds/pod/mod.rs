@@ -19,10 +19,10 @@ pub(super) use spec::spec as spec_rules;
 
 use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
-use crate::kinds::columns::Cell::{Of, TextOr};
+use crate::kinds::columns::Cell::{At, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::quantity::Quantity;
@@ -32,6 +32,7 @@ use serde_json::{Value, json};
 
 pub(super) static POD: Row = Row {
     kind: "Pod",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "pods",
     singular: "pod",
     short_names: &["po"],
@@ -96,7 +97,7 @@ pub(super) static POD: Row = Row {
         NAME,
         text("Ready", Of(cells::ready)),
         text("Status", Of(cells::status)),
-        text("Restarts", Of(cells::restarts)),
+        text("Restarts", At(cells::restarts)),
         AGE,
         wide("IP", TextOr("/status/podIP", "<none>")),
         wide("Node", TextOr("/spec/nodeName", "<none>")),

@@ -1,7 +1,7 @@
 //! PersistentVolume.
 
 use super::super::selectors::{self, Values};
-use super::super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, outdated};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME: Row = Row {
     kind: "PersistentVolume",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "persistentvolumes",
     singular: "persistentvolume",
     short_names: &["pv"],
     namespaced: false,
     status: true,
     returns_deleted: true,
-    meta_checked_twice: false,
     hooks: Hooks {
         default: volume_default,
         create: volume_create,
@@ -199,6 +199,8 @@ fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    // The real server's rules for changes begin with all of the others.
+    volume_validate(new, faults);
     let (new, old) = (&new["spec"], &old["spec"]);
     let mut sources = [new, old].map(source::of);
     let secret = "/csi/controllerExpandSecretRef";

@@ -1,11 +1,11 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
-use super::super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{claim_diff, claim_source};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
-use crate::kinds::columns::{AGE, NAME, text, wide};
+use crate::kinds::columns::{AGE, NAME, or, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, names};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
     kind: "PersistentVolumeClaim",
+    metadata_checks: MetadataChecks::Core(2),
     plural: "persistentvolumeclaims",
     singular: "persistentvolumeclaim",
     short_names: &["pvc"],
@@ -42,7 +43,7 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
         text("Volume", Text("/spec/volumeName")),
         text(
             "Capacity",
-            Of(|o| if_bound(o, &o["status"]["capacity"]["storage"])),
+            Of(|o| if_bound(o, &or(json::string(&o["status"]["capacity"], "storage"), "0"))),
         ),
         text(
             "Access Modes",

@@ -8,6 +8,8 @@ use super::directives::{
 };
 use super::members::Members;
 use super::order;
+use crate::machinery::document::form;
+use crate::machinery::go;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -94,21 +96,30 @@ fn combine(
     if patch.is_empty() {
         return Ok(());
     }
-    let structs = patch
-        .iter()
-        .chain(original.iter())
-        .filter(|item| item.is_object())
-        .count();
-    match structs {
-        0 => unite(original, patch),
-        all if all == patch.len() + original.len() => {
-            let key = key.ok_or_else(|| Misuse::Fit("cannot merge lists without merge key".to_owned()))?;
-            let patch = directives(key, original, patch)?;
-            merge_entries(of, key, original, patch)?;
-        }
-        _ => return Err(Misuse::Fit("list element types are not identical".to_owned())),
+    if !has_structs(original, &patch)? {
+        unite(original, patch);
+        return Ok(());
     }
-    Ok(())
+    let key = key.ok_or_else(|| Misuse::Fit("cannot merge lists without merge key".to_owned()))?;
+    let patch = directives(key, original, patch)?;
+    merge_entries(of, key, original, patch)
+}
+
+/// Whether what two lists hold are structs, rather than scalars; what merges is of one type.
+fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, Misuse> {
+    let mut forms = original.iter().chain(patch).map(form);
+    let first = forms.next();
+    if first == Some("array") {
+        return Err(Misuse::Fit("lists of lists are not supported".to_owned()));
+    }
+    if forms.any(|form| Some(form) != first) {
+        let lists = [original, patch].map(|list| go::map(&Value::from(list)));
+        let lists = lists.join(" ");
+        return Err(Misuse::Fit(format!(
+            "list element types are not identical: [{lists}]"
+        )));
+    }
+    Ok(first == Some("object"))
 }
 
 fn unite(original: &mut Vec<Value>, patch: Vec<Value>) {
