@@ -111,6 +111,7 @@ fn job_default(object: &mut Value) {
         ("backoffLimit", json!(6)),
         ("completionMode", json!("NonIndexed")),
         ("suspend", json!(false)),
+        ("manualSelector", json!(false)),
         ("podReplacementPolicy", json!("TerminatingOrFailed")),
     ] {
         json::default_member(&mut object["spec"], name, value);
@@ -140,7 +141,6 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
     }
-    json::default_member(&mut object["spec"], "manualSelector", false);
     let uid = metadata::text(object, "uid").to_owned();
     let name = metadata::text(object, "name").to_owned();
     let template = json::member(object, "spec")

@@ -24,7 +24,7 @@ const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/repli
 
 pub(super) static CONTROLLER_REVISION: Row = Row {
     kind: "ControllerRevision",
-    metadata_checks: MetadataChecks::Core(3),
+    metadata_checks: MetadataChecks::Core(2),
     plural: "controllerrevisions",
     singular: "controllerrevision",
     categories: &[],

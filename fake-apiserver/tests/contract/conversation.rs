@@ -320,6 +320,13 @@ fn drop_at(value: &mut Value, path: &str) {
             let head = head.replace("~1", "/");
             members.retain(|name, _| head != "*" && *name != head);
         }
+        (Value::Array(items), None) => {
+            let chosen = items.iter_mut().enumerate();
+            // The others keep their places.
+            chosen
+                .filter(|(at, _)| head == "*" || at.to_string() == head)
+                .for_each(|(_, item)| *item = Value::Null);
+        }
         (Value::Array(items), Some(rest)) => {
             let chosen = items
                 .iter_mut()

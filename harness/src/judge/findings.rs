@@ -172,7 +172,7 @@ impl Found {
 struct Refreshes {
     /// What the driver is told of each class.
     parameters: Vec<BTreeMap<String, String>>,
-    /// None: the case says that itself.
+    /// None: the case says that itself, or not only refreshes ask.
     interval: Option<Duration>,
 }
 
@@ -185,7 +185,7 @@ impl Refreshes {
         let classes = plan.class_parameters.keys();
         Refreshes {
             parameters: classes.map(|class| plan.driver_parameters(class)).collect(),
-            interval: refresh.filter(|_| plan.publisher.polls),
+            interval: refresh.filter(|_| plan.publisher.polls && !asks_for_claims(plan, facts)),
         }
     }
 
@@ -202,6 +202,17 @@ impl Refreshes {
         let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE);
         u128::from(*count) > each * alike.max(1) as u128
     }
+}
+
+/// Whether the instances on nodes ask before they take a claim: one that waits for no consumer, and may find no room again and again.
+fn asks_for_claims(plan: &Plan, facts: &[Fact]) -> bool {
+    let is_immediate = |fact: &Fact| match &fact.what {
+        What::Commit(commit) => {
+            *commit.resource == *"storageclasses" && commit.object["volumeBindingMode"] == "Immediate"
+        }
+        _ => false,
+    };
+    plan.is_distributed() && facts.iter().any(is_immediate)
 }
 
 fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'static str, Role, String)> {

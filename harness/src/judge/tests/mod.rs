@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::journal::BoundKind;
 use crate::plan::resolve;
+use crate::scenario::Mode;
 use crate::scenario::parse;
 
 /// Facts of a case with a publisher and a scheduler, judged as they come.
@@ -427,4 +428,34 @@ fn classes_with_the_same_parameters_each_have_their_question() {
         assert!(!is_too_often(several, 30) && is_too_often(several, 60));
     }
     assert!(is_too_often(one, 30));
+}
+
+#[test]
+fn an_instance_on_a_node_may_ask_for_each_claim_that_waits_for_no_consumer() {
+    let plan = story(&json!({"placement": {"app": "n1"}, "why": "because"}))
+        .judge
+        .plan;
+    let is_too_often = |mode: Mode, binding: &str| {
+        let plan: &Plan = Box::leak(Box::new(Plan { mode, ..plan.clone() }));
+        let mut story = Story {
+            judge: Judge::new(plan),
+            seq: 0,
+            at_us: 0,
+        };
+        story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
+        story.commit(
+            "harness",
+            "added",
+            "storageclasses",
+            "fast",
+            &json!({"volumeBindingMode": binding}),
+        );
+        story.ask(30);
+        findings(plan, story.judge.facts())
+            .iter()
+            .any(|it| it.rule == "csi-calls")
+    };
+    assert!(!is_too_often(Mode::Distributed, "Immediate"));
+    assert!(is_too_often(Mode::Distributed, "WaitForFirstConsumer"));
+    assert!(is_too_often(Mode::Central, "Immediate"));
 }
