@@ -133,6 +133,9 @@ impl<'p> Judge<'p> {
             }
             What::StepStarted(mark) => self.start(mark.step, fact),
             What::StepActed(_) => {
+                if self.plan.steps[self.step].starts_the_driver() {
+                    self.scene.troubles.unseen(fact.at_us);
+                }
                 self.acted = Some(Acted {
                     at_us: fact.at_us,
                     late: self.scene.late,

@@ -67,6 +67,11 @@ impl Troubles {
         }
     }
 
+    /// Takes in that calls have failed up to now which nobody has seen: a driver that does not run notes none.
+    pub(super) fn unseen(&mut self, at_us: u64) {
+        self.open.insert(Attempt::Lasting, at_us);
+    }
+
     /// Most attempts go well where none has failed, and nobody needs to know what they were.
     fn note(&mut self, ending: Ending, at_us: u64, attempt: impl FnOnce() -> Attempt) {
         match ending {

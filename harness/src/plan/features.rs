@@ -6,7 +6,7 @@ use std::time::Duration;
 use fake_csi::Storage;
 use serde_json::Value;
 
-use super::{Action, CsiCallKind, Effect, Plan};
+use super::{Action, CsiCallKind, Effect, Plan, Step};
 use crate::alike::did_you_mean;
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
@@ -285,6 +285,14 @@ fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
     });
     let first = plays(plan, Role::Scheduler).then_some(&plan.scheduler);
     first.into_iter().chain(later)
+}
+
+impl Step {
+    /// Whether a driver that did not run does from then on.
+    pub(crate) fn starts_the_driver(&self) -> bool {
+        let mut actions = self.actions.iter();
+        actions.any(|(action, _)| matches!(action, Action::Start(Role::Driver)))
+    }
 }
 
 fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {

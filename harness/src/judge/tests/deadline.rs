@@ -280,6 +280,22 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
 }
 
 #[test]
+fn calls_to_a_driver_that_did_not_run_have_failed_though_nobody_has_seen_them() {
+    let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
+    let mut before = steps(&json!([
+        {"id": "a", "do": [{"stop": "driver"}, pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]},
+        {"id": "b", "do": [{"start": "driver"}], "expect": [placement(None)]},
+    ]));
+    before.ask(3);
+    assert!(before.is_done_when_quiet());
+    before.tell(json!({"fact": "stepStarted", "step": 1}));
+    before.tell(json!({"fact": "stepActed", "step": 1}));
+    before.refuse("full");
+    before.ask(3);
+    assert_eq!(wait(&before), 10_000);
+}
+
+#[test]
 fn a_call_that_waits_for_its_answer_may_hold_up_others() {
     for (script, milliseconds) in [
         (json!({"method": "GetCapacity", "hang": true}), 10_000),
