@@ -110,6 +110,9 @@ impl Oracle<'_> {
     fn changed(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
             self.heard.served(api.version());
+            if api.release.has_flag() && !self.world().api.release.has_flag() {
+                self.heard.shown_anew("csidrivers");
+            }
         }
         let asks_anew = matches!(
             change.aspect(),

@@ -91,6 +91,13 @@ impl Heard {
         }
     }
 
+    /// Takes in that the server shows more of that kind from now on, without a change of an object: whoever follows it has read less, until
+    /// it hears of it again.
+    pub(super) fn shown_anew(&mut self, kind: &str) {
+        let known = self.heard.values_mut().filter_map(|heard| heard.get_mut(kind));
+        known.for_each(|revision| *revision = 0);
+    }
+
     /// Whether a change is on its way to a program that follows its kind.
     pub(super) fn is_behind(&self) -> bool {
         let is_behind = |(kind, heard): (&Arc<str>, &u64)| {
@@ -125,5 +132,53 @@ fn decisive(client: &str) -> &'static [&'static str] {
         Some(Role::Publisher) if client.contains('@') => &OF_PUBLISHERS_ON_NODES,
         Some(Role::Publisher) => &OF_PUBLISHERS,
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn observe(heard: &mut Heard, mut what: Value, members: Value) {
+        if let (Value::Object(what), Value::Object(members)) = (&mut what, members) {
+            what.extend(members);
+        }
+        let fact = json!({"seq": 0, "at_us": 0, "what": what});
+        heard.observe(&serde_json::from_value(fact).expect("it is a fact"));
+    }
+
+    fn list(heard: &mut Heard, revision: u64) {
+        let request = json!({"fact": "request", "client": "scheduler", "verb": "list", "namespace": null, "name": null,
+            "code": 200, "message": null});
+        observe(
+            heard,
+            request,
+            json!({"resource": "csidrivers", "revision": revision}),
+        );
+    }
+
+    #[test]
+    fn who_has_read_an_object_of_a_server_that_shows_less_has_to_hear_of_it_again() {
+        let mut heard = Heard::default();
+        let driver = json!({"fact": "commit", "client": "harness", "change": "added", "resource": "csidrivers", "namespace": null,
+            "name": "disk.example.com", "object": {}});
+        observe(&mut heard, driver, json!({"revision": 5}));
+        list(&mut heard, 7);
+        assert!(!heard.is_behind());
+        heard.shown_anew("csidrivers");
+        assert!(heard.is_behind());
+        let delivery = json!({"fact": "delivery", "client": "scheduler", "change": "modified", "resource": "csidrivers",
+            "namespace": null, "name": "disk.example.com"});
+        observe(&mut heard, delivery, json!({"revision": 5}));
+        assert!(!heard.is_behind());
+    }
+
+    #[test]
+    fn what_a_program_does_not_follow_is_no_news_to_it() {
+        let mut heard = Heard::default();
+        heard.shown_anew("csidrivers");
+        assert!(!heard.is_behind());
     }
 }
