@@ -8,10 +8,11 @@ use super::{Action, NAMESPACE, Plan, Predicate, Target};
 use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
 
 /// Fields of a pod's spec by which the scheduler decides and of which the specification knows nothing.
-const POD_FIELDS: [&str; 9] = [
+const POD_FIELDS: [&str; 10] = [
     "/affinity/podAffinity",
     "/affinity/podAntiAffinity",
     "/containers/0/ports/0/hostPort",
+    "/containers/0/resources/limits",
     "/containers/0/resources/requests",
     "/priorityClassName",
     "/resourceClaims",
@@ -19,6 +20,12 @@ const POD_FIELDS: [&str; 9] = [
     "/schedulingGates",
     "/topologySpreadConstraints",
 ];
+
+/// Fields of a claim's spec by which a publisher decides and of which the specification knows nothing.
+const CLAIM_FIELDS: [&str; 3] = ["/dataSource", "/dataSourceRef", "/volumeAttributesClassName"];
+
+/// What parameters of a class that name secrets end with.
+const SECRET: &str = "-secret-name";
 
 /// Whether the specification knows all that a case does, if it is to say what is expected. The error has the index of the step, and what
 /// it does not know.
@@ -76,7 +83,17 @@ fn of_extender(spec: &ExtenderSpec) -> Option<&'static str> {
 }
 
 fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
-    (!spec.bug_compatible.is_empty()).then_some("a scheduler with `bugCompatible`")
+    match spec {
+        SchedulerSpec { bug_compatible, .. } if !bug_compatible.is_empty() => {
+            Some("a scheduler with `bugCompatible`")
+        }
+        SchedulerSpec {
+            shape: Some(_),
+            scoring: Some(false),
+            ..
+        } => Some("a scheduler that does not start (`shape` without `scoring`)"),
+        _ => None,
+    }
 }
 
 fn of_storage(storage: &Storage) -> Option<&'static str> {
@@ -103,16 +120,27 @@ fn of_action(action: &Action) -> Option<String> {
 
 fn of_object(object: &Value) -> Option<String> {
     match object["kind"].as_str() {
-        Some("Pod") => {
-            let is_set = |field: &&&str| object["spec"].pointer(field).is_some();
-            let field = POD_FIELDS.iter().find(is_set)?;
-            Some(format!("`spec{}` of a pod", field.replace('/', ".")))
+        Some("Pod") => of_fields(object, &POD_FIELDS, "pod"),
+        Some("PersistentVolumeClaim") => of_fields(object, &CLAIM_FIELDS, "claim"),
+        Some("StorageClass") => {
+            let mut parameters = object["parameters"].as_object().into_iter().flatten();
+            let (name, _) = parameters.find(|(name, _)| name.ends_with(SECRET))?;
+            Some(format!("secrets of a class (`{name}`)"))
         }
         Some("Node") if object["status"]["allocatable"]["pods"] != "110" => {
             Some("how many pods a node takes (`allocatable`)".to_owned())
         }
         _ => None,
     }
+}
+
+/// The first of some fields of a spec that is set.
+fn of_fields(object: &Value, fields: &[&str], kind: &str) -> Option<String> {
+    let mut set = fields
+        .iter()
+        .filter(|field| object["spec"].pointer(field).is_some());
+    let field = set.next()?.replace('/', ".");
+    Some(format!("`spec{field}` of a {kind}"))
 }
 
 /// Whether a fault keeps programs from their work for as long as it is in force, and that has no end.
@@ -178,6 +206,21 @@ mod tests {
                 json!({"scheduler": {"bugCompatible": ["flag"]}}),
                 none.clone(),
                 "`bugCompatible`",
+            ),
+            (
+                json!({}),
+                json!([{"scheduler": {"scoring": false, "shape": [{"utilization": 0, "score": 1}]}}]),
+                "does not start",
+            ),
+            (
+                json!({"classes": ["fast"]}),
+                json!([{"claim": {"name": "c", "class": "fast", "size": "1Gi", "attributes": "gold"}}]),
+                "`spec.volumeAttributesClassName` of a claim",
+            ),
+            (
+                json!({"classes": [{"name": "fast", "parameters": {"csi.storage.k8s.io/provisioner-secret-name": "s"}}]}),
+                none.clone(),
+                "secrets of a class",
             ),
             (
                 json!({"nodes": ["n1"], "backend": devices}),
