@@ -12,7 +12,7 @@ use serde_saphyr::Location;
 
 use super::template::Template;
 use crate::driver_state::{Change, DriverState, Figures};
-use crate::scenario::{ScenarioError, Spanned};
+use crate::scenario::{ScenarioError, Spanned, complaint};
 use crate::text::text_of;
 
 /// What texts of objects may name.
@@ -246,7 +246,7 @@ fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioEr
 
 /// A text as objects that an API server would take: each says what it is and how it is called.
 fn parsed(text: &str) -> Result<Vec<Value>, String> {
-    let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| in_words(&error))?;
+    let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| in_words(text, &error))?;
     let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
     for (index, object) in objects.iter().enumerate() {
         let missing = ["/apiVersion", "/kind", "/metadata/name"]
@@ -262,7 +262,7 @@ fn parsed(text: &str) -> Result<Vec<Value>, String> {
 
 /// A text as a merge patch.
 fn patch(text: &str) -> Result<Value, String> {
-    let patch: Value = serde_saphyr::from_str(text).map_err(|error| in_words(&error))?;
+    let patch: Value = serde_saphyr::from_str(text).map_err(|error| in_words(text, &error))?;
     match patch.is_object() {
         true => Ok(patch),
         false => Err("a patch is a map of the fields that change".to_owned()),
@@ -270,13 +270,9 @@ fn patch(text: &str) -> Result<Value, String> {
 }
 
 /// What is wrong with a text inside of another one, whose lines are counted from its own first.
-fn in_words(error: &serde_saphyr::Error) -> String {
-    let message = error.without_snippet().to_string();
-    let message = message
-        .rfind(" at line ")
-        .map_or(message.as_str(), |end| &message[..end]);
-    match error.location() {
-        Some(at) => format!("line {}, column {}: {}", at.line(), at.column(), message.trim()),
-        None => message.trim().to_owned(),
+fn in_words(text: &str, error: &serde_saphyr::Error) -> String {
+    match complaint(text, error) {
+        (Some((line, column)), message) => format!("line {line}, column {column}: {message}"),
+        (None, message) => message,
     }
 }

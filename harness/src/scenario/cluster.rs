@@ -186,7 +186,7 @@ pub struct NodeSpec {
 }
 
 impl FromShort for NodeSpec {
-    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `driver`, `topologyKeys`, `unschedulable`, `taints`, \
+    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `registered`, `topologyKeys`, `unschedulable`, `taints`, \
          `allocatable`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(NodeSpec {

@@ -33,6 +33,8 @@ mod short;
 mod size;
 mod systems;
 mod table;
+mod yaml_place;
+mod yaml_words;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -68,6 +70,7 @@ pub use server::{ApplySpec, MergeSpec, ReleaseSpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::{Bytes, Size};
 pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
+pub(crate) use yaml_words::complaint;
 
 /// One runnable case: a file without a table, or one row of a file with one.
 #[derive(Debug, Clone)]

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::axes::{Axes, JOIN};
 use super::cover::Strength;
 use super::coverage::PairCoverage;
-use super::error::plain_words;
 use super::outline::{Outline, offset};
 use super::table::{self, Table, TableError};
+use super::yaml_words::complaint;
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
 /// Only what makes several cases of a file: everything else may still hold `$names`.
@@ -185,15 +185,8 @@ fn is_row_id(id: &str) -> bool {
 pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let place = error.location().map(|at| (at.line(), at.column()));
-        let message = error.without_snippet().to_string();
-        // The position stands in front already.
-        let message = message
-            .rfind(" at line ")
-            .map_or(message.as_str(), |end| &message[..end])
-            .trim()
-            .to_owned();
-        ScenarioError::in_text(source, text, place, plain_words(message))
+        let (place, message) = complaint(text, &error);
+        ScenarioError::in_text(source, text, place, message)
     })
 }
 
@@ -275,6 +268,10 @@ mod tests {
             (
                 "cluster: {capacities: []}\nsteps: []\n",
                 "`capacities` is called `capacityObjects`",
+            (
+                format!("{MINIMAL}cluster: {{nodes: [[n1]]}}\n"),
+                "with `name`, `labels`, `registered`, `topologyKeys`",
+            ),
             ),
             (
                 "cluster: {nodes: [{name: n1, driver: false}]}\nsteps: []\n",

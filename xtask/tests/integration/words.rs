@@ -131,6 +131,67 @@ fn slips_are_told_where_they_stand_with_what_may_be_meant() {
 }
 
 #[test]
+fn what_is_no_case_is_told_in_words_of_cases() {
+    let text = case("", "n1", "10s");
+    let whole = "do: [{pod: {name: app, claims: [{class: fast, size: 10Gi}]}}]";
+    let step = |action: &str| text.replacen(whole, &format!("do:\n      - {action}"), 1);
+    let cluster = |entry: &str| text.replacen("cluster: {", &format!("cluster: {{{entry}, "), 1);
+    for (text, words) in [
+        (
+            step("class: {create: now, binding: Immediate}"),
+            ":13:30: `class` takes one key, and `binding` stands beside `create`; if it belongs there, write it inside of it, as in \
+             `create: {…, binding: …}`, and otherwise as an entry of its own",
+        ),
+        (
+            step("pod: {name: app}\n        claim: {name: data}"),
+            ":14:9: an entry of `do` takes one key, and `claim` stands beside `pod`; ",
+        ),
+        (
+            step("class: create"),
+            ":13:16: `create` needs a value; write `create: …`",
+        ),
+        (step("{}"), ":13:10: a map with one key has to stand here"),
+        (step("~"), ":13:9: nothing stands here; expected one of backend, "),
+        (
+            step("uncsi: {id: slow}"),
+            ":13:16: `uncsi` takes a text, and no list or map: ",
+        ),
+        (
+            text.replacen(whole, "do: {pod: {name: app}}", 1),
+            ":12:9: `do` takes a list: write its entries in brackets",
+        ),
+        (
+            cluster("driver: mine"),
+            ":5:19: `driver` takes a map: write its keys in braces",
+        ),
+        (
+            cluster("driver: {name: }"),
+            ":5:24: `name` has no value; write one, or leave the key out",
+        ),
+        (
+            cluster("mode: @central"),
+            ":5:17: a text without quotes can't begin with `@`; put it in quotes",
+        ),
+        (
+            text.replacen("    expect", "\texpect", 1),
+            "; indent with spaces",
+        ),
+        (
+            text.replacen("only n1 has 10Gi\n", "\"only n1\n", 1),
+            "a text in quotes does not end before this line; close it",
+        ),
+        (
+            format!("{text}---\n{text}"),
+            "a second document begins here, and a file has one",
+        ),
+    ] {
+        let (_, error) = repro(2, &text);
+        assert!(error.contains(words), "{words}: {error}");
+        assert!(error.contains("with a space.yaml:"), "it has a place: {error}");
+    }
+}
+
+#[test]
 fn arguments_that_mean_nothing_are_told_with_an_example() {
     for (args, words) in [
         (

@@ -1,0 +1,171 @@
+//! What stands around a place of a YAML document that is well written, whatever it means. Knows no key.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+/// Line and column, from 1.
+type Place = (u64, u64);
+
+/// What stands at a place, and before it.
+#[derive(Default)]
+pub(super) struct Surroundings {
+    /// The key that begins there, and no map with it.
+    pub(super) key: Option<Key>,
+    /// The key whose value begins there.
+    pub(super) value_of: Option<String>,
+    /// The key whose list has an entry that begins there.
+    pub(super) entry_of: Option<String>,
+    /// The last word before it, and where that begins.
+    pub(super) word_before: Option<(Place, String)>,
+}
+
+/// A key, and the map that it stands in.
+#[derive(Clone)]
+pub(super) struct Key {
+    pub(super) name: String,
+    /// The first key of its map.
+    pub(super) first: String,
+    /// The key whose value the map is.
+    pub(super) map_of: Option<String>,
+    /// The key whose list has the map as an entry.
+    pub(super) list_of: Option<String>,
+}
+
+impl Surroundings {
+    /// Of a place in a text; none: the text can't be read at all.
+    pub(super) fn of(text: &str, place: Place) -> Option<Self> {
+        let options = serde_saphyr::options! { with_snippet: false };
+        let document: Node = serde_saphyr::from_str_with_options(text, options).ok()?;
+        let mut around = Surroundings::default();
+        around.look(&document, place, None, None);
+        Some(around)
+    }
+
+    /// Who takes what stands at the place, at the beginning of a sentence.
+    pub(super) fn takes(&self) -> String {
+        match (&self.value_of, &self.entry_of) {
+            (Some(key), _) => format!("`{key}` takes"),
+            (None, Some(key)) => format!("an entry of `{key}` is"),
+            (None, None) => "this has to be".to_owned(),
+        }
+    }
+
+    /// Goes through a value: `key` has it itself, or `list` has it as an entry.
+    fn look(&mut self, node: &Node, place: Place, key: Option<&str>, list: Option<&str>) {
+        let at = node.place();
+        if at == place {
+            self.value_of = key.map(str::to_owned);
+            self.entry_of = list.map(str::to_owned);
+        }
+        match &node.0.value {
+            Content::Word(word) => self.pass(at, word, place),
+            Content::List(entries) => {
+                for entry in entries {
+                    self.look(entry, place, None, key);
+                }
+            }
+            Content::Map(entries) => {
+                let first = entries.first().map_or("", |(name, _)| name.value.as_str());
+                for (name, value) in entries {
+                    let at = (name.referenced.line(), name.referenced.column());
+                    if at == place && at != node.place() {
+                        self.key = Some(Key {
+                            name: name.value.clone(),
+                            first: first.to_owned(),
+                            map_of: key.map(str::to_owned),
+                            list_of: list.map(str::to_owned),
+                        });
+                    }
+                    self.pass(at, &name.value, place);
+                    self.look(value, place, Some(&name.value), None);
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, at: Place, word: &str, place: Place) {
+        if at < place && !word.is_empty() {
+            self.word_before = Some((at, word.to_owned()));
+        }
+    }
+}
+
+/// A value and its place.
+struct Node(Spanned<Content>);
+
+/// A value.
+enum Content {
+    Word(String),
+    List(Vec<Node>),
+    Map(Vec<(Spanned<String>, Node)>),
+}
+
+impl Node {
+    fn place(&self) -> Place {
+        (self.0.referenced.line(), self.0.referenced.column())
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::deserialize(deserializer).map(Node)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyContent)
+    }
+}
+
+struct AnyContent;
+
+impl<'de> Visitor<'de> for AnyContent {
+    type Value = Content;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Content, E> {
+        Ok(Content::Word(String::new()))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Content, E> {
+        Ok(Content::Word(value.to_string()))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Content, E> {
+        Ok(Content::Word(value.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Content, E> {
+        Ok(Content::Word(value.to_string()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Content, E> {
+        Ok(Content::Word(value.to_string()))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Word(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element()? {
+            entries.push(entry);
+        }
+        Ok(Content::List(entries))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Content::Map(entries))
+    }
+}

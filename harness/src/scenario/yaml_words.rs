@@ -1,0 +1,322 @@
+//! What the YAML reader complains about, in the words of people who write cases and manifests: the reader's own words are events of its
+//! parser, types of Rust, and names of its options. Knows no key of the format, but those that were renamed or need a reason.
+
+use serde_saphyr::Error;
+
+use super::yaml_place::Surroundings;
+use crate::alike::nearest;
+
+/// Line and column, from 1.
+type Place = (u64, u64);
+
+/// Where something is wrong with a text, and what.
+pub(crate) fn complaint(text: &str, error: &Error) -> (Option<Place>, String) {
+    let place = error.location().map(|at| (at.line(), at.column()));
+    let message = error.without_snippet().to_string();
+    // The position stands in front already.
+    let message = message
+        .rfind(" at line ")
+        .map_or(message.as_str(), |end| &message[..end])
+        .trim()
+        .to_owned();
+    let around = place.and_then(|place| Surroundings::of(text, place));
+    around
+        .and_then(|around| in_surroundings(&around, &message, place))
+        .unwrap_or_else(|| (place, plain_words(message)))
+}
+
+/// What is said better with the words that stand around the place; none: nothing is.
+fn in_surroundings(
+    around: &Surroundings,
+    message: &str,
+    place: Option<Place>,
+) -> Option<(Option<Place>, String)> {
+    let lacks_value = message == "unexpected end of input"
+        || message == "unexpected mapping end"
+        || message == "unexpected sequence end"
+        || message.starts_with("expected ") && around.key.is_some();
+    if message == "expected end of mapping after enum variant value" {
+        return Some((place, second_key(around)?));
+    }
+    if lacks_value {
+        let (place, word) = around.word_before.as_ref()?;
+        let message = format!("`{word}` needs a value; write `{word}: …` with what belongs to it");
+        return Some((Some(*place), message));
+    }
+    let message = match message {
+        "expected string scalar" => format!(
+            "{} a text, and no list or map: put it in quotes if it is meant as one",
+            around.takes()
+        ),
+        "expected sequence start" => format!(
+            "{} a list: write its entries in brackets (`[…, …]`), or on lines that begin with `- `",
+            around.takes()
+        ),
+        "expected mapping start" => format!(
+            "{} a map: write its keys in braces (`{{key: value}}`), or on lines of their own, with a space after each `:`",
+            around.takes()
+        ),
+        "cannot deserialize null into string; use Option<String>" => {
+            let key = around.value_of.as_deref()?;
+            format!("`{key}` has no value; write one, or leave the key out")
+        }
+        _ => return None,
+    };
+    Some((place, message))
+}
+
+/// One key too many, where the first one has said what this is.
+fn second_key(around: &Surroundings) -> Option<String> {
+    let key = around.key.as_ref()?;
+    let what = match (&key.map_of, &key.list_of) {
+        (Some(of), _) => format!("`{of}`"),
+        (None, Some(of)) => format!("an entry of `{of}`"),
+        (None, None) => "this map".to_owned(),
+    };
+    let (first, second) = (&key.first, &key.name);
+    Some(format!(
+        "{what} takes one key, and `{second}` stands beside `{first}`; if it belongs there, write it inside of it, as in \
+         `{first}: {{…, {second}: …}}`, and otherwise as an entry of its own"
+    ))
+}
+
+/// Keys and words that had another name in older cases: the old one, and the one that stands where the old one stood.
+const RENAMED: [(&str, &str); 6] = [
+    ("hold", "stays"),
+    ("hold", "lag"),
+    ("driver", "csiDriver"),
+    ("driver", "registered"),
+    ("capacities", "capacityObjects"),
+    ("foreignDriver", "externalDriver"),
+];
+
+/// What to write in the place of an unknown key, where the key is an old name of one that is expected.
+fn renamed(message: &str) -> Option<String> {
+    let told = message
+        .strip_prefix("unknown field `")
+        .or_else(|| message.strip_prefix("unknown variant `"));
+    let (old, expected) = told?.split_once("`, expected ")?;
+    let expected: Vec<&str> = expected
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .collect();
+    let (_, new) = RENAMED
+        .iter()
+        .find(|(from, to)| *from == old && expected.contains(to))?;
+    Some(format!("the key `{old}` is called `{new}` here; rename it"))
+}
+
+/// The message with what may have been meant, where it is about a word that is none of those that are expected.
+fn guessed(message: String) -> String {
+    let told = message
+        .strip_prefix("unknown field `")
+        .or_else(|| message.strip_prefix("unknown variant `"));
+    let Some((word, expected)) = told.and_then(|told| told.split_once("`, expected ")) else {
+        return message;
+    };
+    let known = expected
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    match nearest(word, known) {
+        Some(meant) => format!("{message}; did you mean `{meant}`?"),
+        None => message,
+    }
+}
+
+/// What a number has to be that can't be read as the type of Rust that the message names.
+fn number(message: &str) -> Option<String> {
+    let kind = message.strip_prefix("invalid ")?;
+    let expected = match kind {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        _ => return None,
+    };
+    Some(format!("expected {expected}"))
+}
+
+/// What to do about a character with which no text begins that has no quotes.
+fn character(message: &str) -> Option<String> {
+    let character = message
+        .strip_prefix("unexpected character: `")?
+        .strip_suffix('\'')?;
+    Some(format!(
+        "a text without quotes can't begin with `{character}`; put it in quotes"
+    ))
+}
+
+/// A message of the YAML reader in the words of people who write lists and maps: the reader's own words are events of its parser, and
+/// names of its options.
+fn plain_words(message: String) -> String {
+    if let Some(rest) = message.strip_prefix("duplicate mapping key") {
+        let key = rest
+            .strip_prefix(": ")
+            .and_then(|rest| rest.split_once(", set ").map(|(key, _)| key));
+        return key.map_or_else(
+            || "a key is there twice; remove one of them".to_owned(),
+            |key| {
+                format!(
+                    "the key `{}` is there twice; remove one of them",
+                    key.trim_matches('`')
+                )
+            },
+        );
+    }
+    if let Some(renamed) = renamed(&message) {
+        return renamed;
+    }
+    if let Some(told) = number(&message).or_else(|| character(&message)) {
+        return told;
+    }
+    let message = guessed(message);
+    if message.starts_with("budget breached")
+        || message.starts_with("alias ") && message.contains("exceeded")
+        || message == "recursion limit exceeded"
+    {
+        return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();
+    }
+    const WORDS: &[(&str, &str)] = &[
+        (
+            "invalid type: unit value, expected",
+            "nothing stands here; expected",
+        ),
+        ("invalid type: map, expected", "a map stands here; expected"),
+        ("invalid type: sequence, expected", "a list stands here; expected"),
+        (
+            "invalid type: boolean `true`, expected",
+            "`true` without quotes is no text; expected",
+        ),
+        (
+            "invalid type: boolean `false`, expected",
+            "`false` without quotes is no text; expected",
+        ),
+        ("unit value", "nothing"),
+        (
+            "expected end of mapping after enum variant value",
+            "one key has to stand here alone; write this one inside of it, or as an entry of its own",
+        ),
+        (
+            "expected string key for externally tagged enum",
+            "a map with one key has to stand here, and this one has none",
+        ),
+        ("unknown variant ``, expected", "nothing stands here; expected"),
+        ("unknown variant `~`, expected", "nothing stands here; expected"),
+        (
+            "unknown variant `null`, expected",
+            "nothing stands here; expected",
+        ),
+        (
+            "cannot deserialize null into string; use Option<String>",
+            "a text has to stand here; write one",
+        ),
+        (
+            "unexpected container end while reading key",
+            "a list or map ends where a key has to be",
+        ),
+        (
+            "alias references unknown anchor",
+            "this alias (`*name`) names no anchor (`&name`); put a text that begins with `*` in quotes",
+        ),
+        (
+            "list or mapping end with no start",
+            "a list or map ends here that did not begin",
+        ),
+        ("sequence start", "a list, such as [n1, n2]"),
+        (
+            "mapping start",
+            "a map, such as {name: n1}, with a space after each `:`",
+        ),
+        (
+            "string scalar",
+            "a text, and neither a list nor a map; put it in quotes if it is one",
+        ),
+        ("value for key", "a value after the key"),
+        ("unknown variant", "unknown word"),
+        (
+            "unexpected value for unit enum variant",
+            "this word takes no value; write it alone, as in `csiDriver: delete`",
+        ),
+        (
+            "externally tagged enum expected scalar or mapping",
+            "expected one word, or a map with one key, and not a list",
+        ),
+        (
+            "invalid boolean (strict mode expects true/false)",
+            "expected true or false",
+        ),
+        (
+            "mapping values are not allowed in this context",
+            "a key cannot stand here; look at the indentation of this line and of the one before",
+        ),
+        (
+            "missing field `features`",
+            "missing field `features`; list what the programs can do, and `[]` claims nothing",
+        ),
+        (
+            "missing field `why`",
+            "missing field `why`; say why it must be so, for whoever reads the failure",
+        ),
+        ("unexpected end of input", "the file is empty, or ends too early"),
+        (
+            "while parsing a block mapping, did not find expected key",
+            "expected a key here; indent this line like the keys that it belongs to",
+        ),
+        (
+            "while parsing a block collection, did not find expected '-' indicator",
+            "expected an entry of the list here (`- `); indent this line like what it belongs to",
+        ),
+        (
+            "illegal placement of ':' indicator",
+            "a `:` cannot stand here; look for a bracket or a quote before it that is not closed",
+        ),
+        (
+            "while scanning a plain scalar, found a tab",
+            "a tab follows; indent with spaces",
+        ),
+        (
+            "tabs disallowed within this context (block indentation)",
+            "a tab stands here; indent with spaces",
+        ),
+        (
+            "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
+            "a second document begins here, and a file has one; put it into a file of its own",
+        ),
+        (
+            "YAML merge value must be mapping or sequence of mappings",
+            "`<<` takes a map, or an alias of one",
+        ),
+        (
+            "while scanning an anchor or alias, did not find expected alphabetic or numeric character",
+            "a name has to follow `&` or `*`; put a text that begins so in quotes",
+        ),
+        (
+            "while parsing a quoted scalar, found unknown escape character",
+            "`\\` begins an escape that YAML does not know; write `\\\\`, or use single quotes",
+        ),
+        (
+            "did not find expected <document start>",
+            "a line that begins with `%` has to be followed by `---`; put a text that begins so in quotes",
+        ),
+        (
+            "simple key expected ':'",
+            "this line is neither a key, as there is no `:`, nor indented like the text that it belongs to",
+        ),
+        ("unclosed quote", "this quote is not closed; close it"),
+        ("unclosed bracket '['", "this `[` is not closed; close it"),
+        ("unclosed bracket '{'", "this `{` is not closed; close it"),
+        (
+            "mismatched bracket '{' closed by ']'",
+            "this `{` is closed by a `]`; correct one of them",
+        ),
+        (
+            "mismatched bracket '[' closed by '}'",
+            "this `[` is closed by a `}`; correct one of them",
+        ),
+        (
+            "invalid indentation in multiline quoted scalar",
+            "a text in quotes does not end before this line; close it",
+        ),
+    ];
+    WORDS
+        .iter()
+        .fold(message, |message, (from, to)| message.replace(from, to))
+}
