@@ -92,15 +92,15 @@ pub fn main_with(files: Carried, mutants: Mutants) -> ExitCode {
     main(files)
 }
 
-/// Does what the arguments of the process say. A panic is ours, and goes on.
+/// Does what the arguments of the process say.
 fn run() -> Exit {
-    let program = match kubectl::is_meant() {
-        true => kubectl::run,
-        false => command::run,
+    let exit = match kubectl::is_meant() {
+        true => kubectl::run(),
+        false => command::run(),
     };
-    std::panic::catch_unwind(program).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
-        // It is reported already.
-        true => Exit::Environment,
-        false => std::panic::resume_unwind(panic),
-    })
+    match exit {
+        Exit::Failed | Exit::Interrupted => exit,
+        _ if out::is_lost() => Exit::Environment,
+        exit => exit,
+    }
 }

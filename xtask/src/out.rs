@@ -1,16 +1,18 @@
 //! Writing to standard output and standard error, where either may be full or gone.
 //!
 //! Knows nothing of what is said. A reader that has gone, as `head` does, is no reason to end: what is said from then on is lost, and the
-//! exit code still gives the result. Any other error ends the command, and in order: everything is cleaned up.
+//! exit code still gives the result. Any other error is told once, and the command goes on, so that reports are written and a failure
+//! counts; one that only tells what it does has to ask whether anybody hears it.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Standard output can't be written.
-pub(crate) struct Unwritable;
+/// Whether standard output could not be written, so that something is lost.
+static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes a text and a line end to standard output.
 macro_rules! println {
@@ -31,19 +33,25 @@ macro_rules! eprintln {
 
 pub(crate) use {eprintln, print, println};
 
-/// Writes to standard output.
+/// Writes to standard output. After a text that is lost all others are: the rest would make no sense without it.
 pub(crate) fn put(text: Arguments<'_>) {
+    if is_lost() {
+        return;
+    }
     let mut stream = anstream::stdout();
     match stream.write_fmt(text).and_then(|()| stream.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) => {
             tell(format_args!(
                 "error: standard output can't be written: {error}; send it somewhere else\n"
             ));
-            // Unwinds to `main` without the words of a panic, which this is not.
-            std::panic::resume_unwind(Box::new(Unwritable));
         }
         _ => {}
     }
+}
+
+/// Whether something is lost that was to be on standard output. That is reported already.
+pub(crate) fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Writes to standard error. Where that fails, nobody is left to read it.

@@ -105,9 +105,9 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         let Some(cluster) = cluster else { return Ok(exit) };
         match serve_until_stopped(&kubeconfig.path, scope, cluster).await {
             Ok(()) => Ok(exit),
-            Err(Refusal(exit, why)) => {
+            Err(Refusal(refused, why)) => {
                 eprintln!("error: {why}");
-                Err(exit)
+                Err(if exit == Exit::Failed { exit } else { refused })
             }
         }
     })

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::Exit;
 use crate::interrupt::interrupted;
-use crate::out::{eprintln, println};
+use crate::out::{self, eprintln, println};
 use suites::quoted;
 
 /// Who the kubeconfig is for.
@@ -137,7 +137,18 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
         quoted(&path.display().to_string())
     );
     println!("ready");
-    Ok(())
+    is_heard()
+}
+
+/// Whether it could be said where everything is. A cluster of which nobody knows where it is need not be there.
+fn is_heard() -> Result<(), Refusal> {
+    match out::is_lost() {
+        true => Err(Refusal(
+            Exit::Environment,
+            "the cluster does not stay up, as nobody would learn where it is".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Where this machine reaches a listener: one on all addresses is reached on loopback.

@@ -83,6 +83,10 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
                     Ok(plans) => passed = judge(session, plans, &passed, verbose).await,
                     Err(why) => eprintln!("error: {why}"),
                 }
+                // Nobody would learn of the next one.
+                if out::is_lost() {
+                    return;
+                }
                 eprintln!("waiting for the next save of {}", file.display());
             }
         }

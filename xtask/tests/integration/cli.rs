@@ -219,6 +219,40 @@ fn standard_output_that_is_full_ends_with_3_and_one_that_is_closed_is_none_to_co
 }
 
 #[test]
+fn a_failure_counts_and_is_reported_where_standard_output_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = [
+        "e2e",
+        "publisher/value/maximum",
+        "--defect=publisher-ignores-maximum",
+        "--simulate",
+        "-v",
+        "--output",
+    ];
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+    command.args(broken).arg(folder.path());
+    let output = command.stdout(full()).output().unwrap();
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(
+        error.matches("standard output can't be written").count(),
+        1,
+        "{error}"
+    );
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    assert!(report.contains("\"verdict\": \"fail\""), "{report}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+    let output = command.arg("up").stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("nobody would learn where it is"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn numbers_that_make_no_sense_are_refused_at_once() {
     for (args, words) in [
         (["e2e", "--repeat", "0"].as_slice(), "--repeat"),
