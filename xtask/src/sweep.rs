@@ -11,7 +11,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
 use suites::report::{ShardsRecord, now, write_file};
-use suites::sweep::{CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
+use suites::sweep::{Cell, CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
 use suites::{Found, Part, Shard};
 
 use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
@@ -64,6 +64,22 @@ struct Plan<'a> {
     roles: Vec<Role>,
 }
 
+/// What is known of a run at any moment.
+#[derive(Default)]
+struct Progress {
+    swept: Vec<SweptCase>,
+    under_way: Option<UnderWay>,
+}
+
+/// A case that is swept at this moment.
+struct UnderWay {
+    id: String,
+    began: Instant,
+    /// How many cells it has; none: that is not known before it has run without a fault.
+    all: Option<usize>,
+    ended: Vec<CellRecord>,
+}
+
 /// Sweeps the selected cases.
 pub(crate) fn run(args: &SweepArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
@@ -90,20 +106,18 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
         jobs,
     };
     let (began, started) = (Instant::now(), now());
-    let mut swept = Vec::new();
+    let mut progress = Progress::default();
     let exit = runtime()?.block_on(async {
         tokio::select! {
-            exit = all(&plan, &mut swept) => exit,
+            exit = all(&plan, &mut progress) => exit,
             () = interrupted() => Exit::Interrupted,
         }
     });
     if exit == Exit::Interrupted {
-        let (swept, all) = (swept.len(), plan.scenarios.len());
-        eprintln!(
-            "interrupted: {swept} of {all} cases were swept and are told above; nothing is said about the others"
-        );
+        progress.tell(plan.scenarios.len());
         return Ok(exit);
     }
+    let swept = progress.swept;
     Ok(match shards.zip(output) {
         Some((shards, folder)) => {
             let seconds = began.elapsed().as_secs_f64();
@@ -147,11 +161,18 @@ fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
 }
 
 /// Sweeps one case after the other, tells of each, and keeps what came of it.
-async fn all(plan: &Plan<'_>, swept: &mut Vec<SweptCase>) -> Exit {
+async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
     let mut worst = Exit::Nothing;
     for (number, scenario) in &plan.scenarios {
         let began = Instant::now();
-        let outcome = one(plan, scenario).await;
+        let under_way = progress.under_way.insert(UnderWay {
+            id: scenario.id.clone(),
+            began,
+            all: None,
+            ended: Vec::new(),
+        });
+        let outcome = one(plan, scenario, under_way).await;
+        progress.under_way = None;
         let case = SweptCase {
             number: *number,
             id: scenario.id.clone(),
@@ -159,9 +180,36 @@ async fn all(plan: &Plan<'_>, swept: &mut Vec<SweptCase>) -> Exit {
             outcome,
         };
         worst = worse(worst, tell(&case, plan.args.output.as_deref()));
-        swept.push(case);
+        progress.swept.push(case);
     }
     worst
+}
+
+impl Progress {
+    /// Says what an interrupt has left of so many cases.
+    fn tell(&self, all: usize) {
+        let swept = self.swept.len();
+        let under_way = self.under_way.as_ref().map(UnderWay::told);
+        eprintln!(
+            "interrupted: {swept} of {all} cases were swept and are told above; {}nothing is said about the others",
+            under_way.unwrap_or_default()
+        );
+    }
+}
+
+impl UnderWay {
+    /// Shows the cells that have ended, and says how many they are.
+    fn told(&self) -> String {
+        let id = &self.id;
+        let Some(all) = self.all else {
+            return format!("{id} was under way, before its first cell; ");
+        };
+        let ended = self.ended.len();
+        if ended > 0 {
+            show(id, &self.ended, self.began.elapsed().as_secs_f64());
+        }
+        format!("{id} was under way, with {ended} of {all} cells as told above; ")
+    }
 }
 
 /// Tells and writes what the parts of a run have swept.
@@ -179,7 +227,7 @@ fn worse(worst: Exit, exit: Exit) -> Exit {
     }
 }
 
-async fn one(plan: &Plan<'_>, scenario: &Scenario) -> Swept {
+async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> Swept {
     let (args, chosen) = (plan.args, &plan.chosen);
     let sweep = Sweep {
         systems: chosen.systems.clone(),
@@ -207,7 +255,12 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario) -> Swept {
         None => {}
     }
     let bar = out::progress(cells.len(), "{bar:30} {pos}/{len} cells");
-    let ended = sweep.run(cells, |_, _| bar.inc(1)).await;
+    under_way.all = Some(cells.len());
+    let each = |cell: &Cell, held: &Held| {
+        bar.inc(1);
+        under_way.ended.push(CellRecord::new(cell, held.clone()));
+    };
+    let ended = sweep.run(cells, each).await;
     bar.finish_and_clear();
     let ended = ended.into_iter();
     Swept::Cells(ended.map(|(cell, held)| CellRecord::new(&cell, held)).collect())

@@ -1,5 +1,6 @@
 //! Ctrl-C during long commands: each ends with 130, says what that means for its result, and leaves nothing in the temporary folder.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,14 @@ fn hears(child: &Child) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & SIGINT != 0)
+}
+
+/// Asks a process to end.
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
 }
 
 /// Interrupts a command as soon as it hears that, and returns what it says.
@@ -31,10 +40,7 @@ fn interrupted(here: &Path, args: &[&str]) -> String {
         assert_eq!(child.try_wait().unwrap(), None, "{args:?} has ended");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{args:?}: {said}");
@@ -71,4 +77,85 @@ fn long_commands_say_what_an_interrupt_means() {
         assert!(said.contains(words), "{args:?}: no “{words}” in {said}");
     }
     assert!(!here.join("sut.yaml").exists());
+}
+
+/// Whether a process is there, and has not ended yet.
+fn runs(process: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+#[test]
+fn what_a_killed_command_has_started_ends_and_the_next_one_removes_its_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let temporary = at("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    let script = format!(
+        "#!/bin/sh\nsleep 600 &\necho $$ $! > {0}.new\nmv {0}.new {0}\nwait\n",
+        at("started")
+    );
+    std::fs::write(at("hangs"), script).unwrap();
+    std::fs::set_permissions(at("hangs"), PermissionsExt::from_mode(0o755)).unwrap();
+    let manifest = "name: mine\nfeatures: [publisher.central]\nroles: {publisher: {argv: [./hangs]}}\n";
+    std::fs::write(at("sut.yaml"), manifest).unwrap();
+    let command = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+        command.args(args).env("TMPDIR", &temporary);
+        command
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    };
+    let case = "publisher/value/maximum";
+    let sut = [
+        "conformance",
+        "--sut=sut.yaml",
+        "--output=report",
+        "--jobs=1",
+        case,
+    ];
+    let mut child = command(&sut).spawn().unwrap();
+    let started = loop {
+        std::thread::sleep(Duration::from_millis(5));
+        match std::fs::read_to_string(at("started")) {
+            Ok(started) => break started,
+            Err(_) => assert_eq!(child.try_wait().unwrap(), None, "it has ended"),
+        }
+    };
+    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while started.split_whitespace().any(runs) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(left() > 0, "it was not killed at its work");
+    let next = ["e2e", "--output=next", case];
+    assert!(command(&next).status().unwrap().success());
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn an_interrupted_sweep_tells_how_far_it_came_with_the_case_under_way() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+        .args(["sweep", "--jobs=1", "publisher/value"])
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = told.next().unwrap().unwrap();
+    assert!(first.starts_with("publisher/value/"), "{first}");
+    interrupt(&child);
+    told.for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(
+        said.contains("of 16 cases were swept and are told above; publisher/value/"),
+        "{said}"
+    );
+    assert!(said.contains(" was under way, "), "{said}");
 }
