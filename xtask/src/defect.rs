@@ -62,6 +62,15 @@ impl Defect {
         }
     }
 
+    /// How it comes about, for people.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Defect::Surroundings(_) => "surroundings: the API server or the driver is built otherwise",
+            Defect::Wire(_) => "wire: the traffic of a correct program is spoilt, also of yours with `--sut`",
+            Defect::Mutant(_) => "mutant: the source code of a reference is changed, and built in a checkout",
+        }
+    }
+
     /// Spoils the traffic of the systems that play the broken role, if that is how it comes about.
     pub fn interpose(self, systems: &mut Systems) {
         let Defect::Wire(name) = self else {

@@ -412,6 +412,9 @@ fn list(defects: &[suites::Defect]) {
     for defect in defects {
         println!("{}  {}", paint.strong(&defect.name), defect.text);
         println!("    modelled on      {}", defect.origin());
+        if let Ok(defect) = Defect::named(&defect.name) {
+            println!("    comes about as   {}", defect.kind());
+        }
         for (case, words) in &defect.claims {
             println!("    detected by      {case}");
             println!("    expected failure {words}");

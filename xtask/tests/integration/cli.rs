@@ -219,6 +219,27 @@ fn standard_output_that_is_full_ends_with_3_and_one_that_is_closed_is_none_to_co
 }
 
 #[test]
+fn the_list_of_defects_says_of_each_how_it_comes_about() {
+    let output = xtask(&["selftest", "--list"]);
+    let told = stdout(&output);
+    let of = |name: &str| {
+        let mut lines = told.lines().skip_while(|line| !line.starts_with(name));
+        lines.nth(2).unwrap_or_default().trim().to_owned()
+    };
+    for (name, kind) in [
+        ("publisher-ignores-maximum ", "comes about as   wire: "),
+        ("publisher-deletes-manual ", "comes about as   mutant: "),
+    ] {
+        assert!(of(name).starts_with(kind), "{name}: {}", of(name));
+    }
+    let defects = told
+        .lines()
+        .filter(|line| line.starts_with("    modelled on "))
+        .count();
+    assert_eq!(told.matches("    comes about as   ").count(), defects);
+}
+
+#[test]
 fn a_failure_counts_and_is_reported_where_standard_output_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let broken = [
