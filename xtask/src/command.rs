@@ -12,6 +12,7 @@ use crate::bench::{self, BenchArgs};
 use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
+use crate::doctor::{self, DoctorArgs};
 use crate::envtest::{self, EnvtestAssetsArgs};
 use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
@@ -25,9 +26,7 @@ use crate::study::{self, StudyArgs};
 use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{
-    Exit, conformance, doctor, e2e, examples, inspect, manual, repro, typed, unknown_command, watch,
-};
+use crate::{Exit, conformance, e2e, examples, inspect, manual, repro, typed, unknown_command, watch};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -81,8 +80,8 @@ enum Command {
     },
     /// Write the manifest of a program of yours, from what it says of its flags, and try it
     Init(InitArgs),
-    /// Say what this machine has of what runs need
-    Doctor,
+    /// Say what this machine has of what runs need, and of the programs of a manifest
+    Doctor(DoctorArgs),
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -154,7 +153,7 @@ impl Command {
             | Command::Capture(_)
             | Command::EnvtestAssets(_)
             | Command::Judge { .. }
-            | Command::Doctor
+            | Command::Doctor(_)
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Report(_) => false,
@@ -214,7 +213,7 @@ fn obey(command: Command) -> Exit {
         Command::Judge { folder } => inspect::judge(&folder),
         Command::Report(command) => report::run(&command),
         Command::Init(args) => init::run(&args),
-        Command::Doctor => doctor::run(),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => manual::completions(shell, described()),
         Command::Man { command: words } => manual::page(&words, described()),
     }

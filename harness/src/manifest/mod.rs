@@ -10,7 +10,7 @@ mod pod_folder;
 mod process_group;
 mod template;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -176,6 +176,26 @@ impl Manifest {
     }
 
     /// Puts its programs in the place of others.
+    /// The files that are started for each role: those beside a program after it.
+    pub fn programs(&self) -> impl Iterator<Item = (Role, &Path)> {
+        self.programs.iter().flat_map(|(role, program)| {
+            let starts =
+                std::iter::once(&program.start).chain(program.beside.iter().map(|process| &process.start));
+            starts.map(move |start| (*role, start.path.as_path()))
+        })
+    }
+
+    /// The socket of a driver that runs already; none: its program is started, or it has no driver.
+    pub fn driver_socket(&self) -> Option<&Path> {
+        let socket = self.driver.as_ref()?.socket.as_ref()?;
+        Some(&socket.path)
+    }
+
+    /// Whether one of its programs knows the configuration of a pod alone.
+    pub fn is_in_cluster(&self) -> bool {
+        self.programs.iter().any(|(_, program)| program.in_cluster)
+    }
+
     pub fn install(&self, systems: &mut Systems) {
         for (role, program) in &self.programs {
             let program = program.clone();

@@ -100,6 +100,50 @@ fn doctor_names_what_lacks_and_the_remedy() {
     );
 }
 
+#[test]
+fn doctor_looks_at_the_programs_of_a_manifest_without_starting_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    publisher(folder.path());
+    let manifest = at("sut.yaml");
+    let doctor = ["doctor", "--sut", &manifest];
+    let role = |rest: &str| {
+        let text = format!("name: mine\nversion: v1\nfeatures: []\nroles:\n  {rest}\n");
+        std::fs::write(&manifest, text).unwrap();
+    };
+    role("publisher: {argv: [./my-publisher]}");
+    let (told, _) = ended(0, &doctor);
+    assert!(
+        told.contains("ok       manifest          mine v1: publisher; 0 features claimed"),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("ok       publisher         {}", at("my-publisher"))),
+        "{told}"
+    );
+    role("publisher: {argv: [./my-publisher], processes: [{argv: [./no-shell]}]}");
+    std::fs::write(at("no-shell"), "#!/no/such/shell\n").unwrap();
+    std::fs::set_permissions(at("no-shell"), PermissionsExt::from_mode(0o755)).unwrap();
+    let (told, _) = ended(3, &doctor);
+    assert!(
+        told.contains("no-shell begins with `#!/no/such/shell`, which is not there"),
+        "{told}"
+    );
+    role("driver: {socket: csi.sock, names: {name: disk.my.org, topologyKeys: [topology.disk.my.org/node]}}");
+    let (told, _) = ended(3, &doctor);
+    assert!(
+        told.contains("LACKING  driver's socket ") && told.contains("start the driver, or correct"),
+        "{told}"
+    );
+    role("publisher: {argv: [./gone]}");
+    let (told, error) = ended(3, &doctor);
+    assert!(told.contains("ok       temporary files"), "{told}");
+    assert!(error.contains("no program at "), "{error}");
+    role("publisher: {argv: ./my-publisher}");
+    let (_, error) = ended(2, &doctor);
+    assert!(error.contains("sut.yaml:5:21: `argv` takes a list"), "{error}");
+}
+
 /// A publisher that has flags, and ends at once when it is started.
 fn publisher(folder: &Path) {
     let path = folder.join("my-publisher");

@@ -1,15 +1,28 @@
-//! `doctor`: what this machine has of what runs need, and what to do about the rest.
+//! `doctor`: what this machine has of what runs need, and of the programs of a manifest, and what to do about the rest.
+
+mod programs;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+use suites::case_files;
 use suites::harness::invocation::checkout;
 use suites::harness::machine;
 use suites::harness::report::Paint;
 
+use crate::manifest::manifest_for;
 use crate::out::println;
 use crate::{Exit, places, preflight};
+
+/// Arguments of `doctor`.
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// Look at the programs of that manifest too, without starting them: that it reads, and that they are there
+    #[arg(long, value_name = "FILE")]
+    sut: Option<PathBuf>,
+}
 
 /// What was found, or what lacks and how to get it.
 type Found = Result<String, String>;
@@ -50,21 +63,45 @@ const fn wanted(what: &'static str, look: fn() -> Found, only_for: &'static str)
 }
 
 /// Looks at everything, and prints a line each.
-pub(crate) fn run() -> Exit {
+pub(crate) fn run(args: &DoctorArgs) -> Exit {
+    let machine = CHECKS
+        .iter()
+        .map(|check| tell(check.what, (check.look)(), check.only_for));
+    let machine = machine.fold(Exit::Passed, worse);
+    let Some(path) = &args.sut else {
+        return machine;
+    };
+    let manifest = match manifest_for(path, &case_files()) {
+        Ok(manifest) => manifest,
+        Err(exit) => return worse(machine, exit),
+    };
+    let lines = programs::look(&manifest).into_iter();
+    lines
+        .map(|(what, found)| tell(what, found, None))
+        .fold(machine, worse)
+}
+
+/// Prints a line. `only_for`: what can't be done without it; none: nothing can.
+fn tell(what: &str, found: Found, only_for: Option<&str>) -> Exit {
     let paint = Paint::of(&std::io::stdout());
-    let mut exit = Exit::Passed;
-    for check in CHECKS {
-        let (word, told) = match ((check.look)(), check.only_for) {
-            (Ok(found), _) => (paint.good("ok     "), found),
-            (Err(lacking), Some(purpose)) => (paint.dim("without"), format!("{lacking}; only for {purpose}")),
-            (Err(lacking), None) => {
-                exit = Exit::Environment;
-                (paint.bad("LACKING"), lacking)
-            }
-        };
-        println!("{word}  {:<16}  {told}", check.what);
-    }
+    let (word, told, exit) = match (found, only_for) {
+        (Ok(found), _) => (paint.good("ok     "), found, Exit::Passed),
+        (Err(lacking), Some(purpose)) => {
+            let told = format!("{lacking}; only for {purpose}");
+            (paint.dim("without"), told, Exit::Passed)
+        }
+        (Err(lacking), None) => (paint.bad("LACKING"), lacking, Exit::Environment),
+    };
+    println!("{word}  {what:<16}  {told}");
     exit
+}
+
+/// What this machine lacks counts before a wrong file.
+fn worse(one: Exit, other: Exit) -> Exit {
+    match (one, other) {
+        (Exit::Environment, _) | (_, Exit::Passed) => one,
+        _ => other,
+    }
 }
 
 fn temporary_files() -> Found {

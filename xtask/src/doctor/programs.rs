@@ -1,0 +1,104 @@
+//! What can be seen of the programs of a manifest without starting them: that they are there, and that this machine could.
+
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use suites::harness::manifest::Manifest;
+
+use super::{Found, in_path};
+
+/// What is looked at, and what was found.
+pub(super) type Line = (&'static str, Found);
+
+/// Looks at all of it.
+pub(super) fn look(manifest: &Manifest) -> Vec<Line> {
+    let mut lines = vec![("manifest", Ok(summary(manifest)))];
+    lines.extend(
+        manifest
+            .programs()
+            .map(|(role, path)| (role.as_str(), startable(path))),
+    );
+    lines.extend(
+        manifest
+            .driver_socket()
+            .map(|path| ("driver's socket", connectable(path))),
+    );
+    if manifest.is_in_cluster() {
+        lines.push(("pod's folder", pod_folder()));
+    }
+    lines
+}
+
+fn summary(manifest: &Manifest) -> String {
+    let roles: Vec<&str> = manifest.roles().map(|role| role.as_str()).collect();
+    format!(
+        "{} {}: {}; {} features claimed, {} known failures",
+        manifest.name,
+        manifest.version,
+        roles.join(", "),
+        manifest.features.len(),
+        manifest.known().count()
+    )
+}
+
+/// Whether a file that may be executed has a form in which the system executes files.
+fn startable(path: &Path) -> Found {
+    const LONGEST: u64 = 256;
+    let mut start = Vec::new();
+    let file = std::fs::File::open(path);
+    // One that may be executed and not read says nothing of itself.
+    if let Ok(file) = file {
+        file.take(LONGEST)
+            .read_to_end(&mut start)
+            .map_err(|error| error.to_string())?;
+    }
+    let first = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    let interpreter = first
+        .strip_prefix("#!")
+        .and_then(|line| line.split_whitespace().next());
+    match interpreter {
+        Some(interpreter) if !Path::new(interpreter).exists() => Err(format!(
+            "{} begins with `#!{interpreter}`, which is not there; install it, or correct that line",
+            path.display()
+        )),
+        _ => Ok(path.display().to_string()),
+    }
+}
+
+/// Whether something listens at the socket of a driver that runs already. A path that is too long is an error of the system too.
+fn connectable(path: &Path) -> Found {
+    match UnixStream::connect(path) {
+        Ok(_) => Ok(path.display().to_string()),
+        Err(error) => Err(format!(
+            "{}: {error}; start the driver, or correct `socket`",
+            path.display()
+        )),
+    }
+}
+
+/// Whether a program can be shown the folder of a pod.
+fn pod_folder() -> Found {
+    const REMEDY: &str = "run as root, or on a kernel that gives users name spaces of their own";
+    if in_path("unshare").is_none() {
+        return Err(
+            "`inCluster` needs `unshare`, which is in no folder of PATH; install util-linux".to_owned(),
+        );
+    }
+    let tried = Command::new("unshare")
+        .args(["--mount", "--map-root-user", "--", "true"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match tried {
+        Ok(status) if status.success() => {
+            Ok("a program can have a file system that it alone sees".to_owned())
+        }
+        Ok(_) => Err(format!(
+            "`inCluster` needs a file system that one program alone sees; {REMEDY}"
+        )),
+        Err(error) => Err(format!("unshare: {error}; {REMEDY}")),
+    }
+}
