@@ -46,6 +46,7 @@ mod simulation;
 pub mod standalone;
 mod start_error;
 pub mod system;
+mod temporary;
 mod text;
 pub mod unattended;
 mod unserved;

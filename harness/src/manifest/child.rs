@@ -25,6 +25,7 @@ use crate::process_log::{ProcessLog, copy};
 use crate::scenario::Role;
 use crate::settings::{Value, of_role};
 use crate::system::{Access, BoxError, ProgramEnded};
+use crate::temporary::{OF_PROGRAM, Temporary};
 
 /// How to start a program, and what it is told besides.
 #[derive(Debug)]
@@ -90,7 +91,7 @@ pub(super) async fn run(
     access: Access,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
-    let scratch = tempfile::Builder::new().prefix("sut-").tempdir()?;
+    let scratch = Temporary::new(OF_PROGRAM)?;
     let values = program.prepare(&access, scratch.path())?;
     let path = access.child.as_ref().map(|child| child.log.as_path());
     let log = Arc::new(ProcessLog::open(path, access.log.clone())?);

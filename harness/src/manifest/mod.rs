@@ -5,6 +5,7 @@
 mod child;
 mod file;
 mod known;
+mod lifeline;
 mod objects;
 mod pod_folder;
 mod process_group;
@@ -175,7 +176,6 @@ impl Manifest {
         of_programs.chain(running.map(|_| Role::Driver))
     }
 
-    /// Puts its programs in the place of others.
     /// The files that are started for each role: those beside a program after it.
     pub fn programs(&self) -> impl Iterator<Item = (Role, &Path)> {
         self.programs.iter().flat_map(|(role, program)| {
@@ -196,6 +196,7 @@ impl Manifest {
         self.programs.iter().any(|(_, program)| program.in_cluster)
     }
 
+    /// Puts its programs in the place of others.
     pub fn install(&self, systems: &mut Systems) {
         for (role, program) in &self.programs {
             let program = program.clone();

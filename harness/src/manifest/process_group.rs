@@ -1,10 +1,13 @@
-//! A process with all that it starts: a wrapper that does not become the program with `exec` would leave it running.
+//! A process with all that it starts: a wrapper that does not become the program with `exec` would leave it running, and so would this
+//! process when it is killed.
 
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 use tokio::time::Instant;
+
+use super::lifeline;
 
 /// Pause between two looks at a group: nothing tells when the last of it has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -15,7 +18,11 @@ pub(super) struct ProcessGroup(Option<Pid>);
 impl ProcessGroup {
     /// Of a process that was started as the first of a group.
     pub(super) fn of(leader: &Child) -> Self {
-        ProcessGroup(leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
+        let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(group) = group {
+            lifeline::hold(group);
+        }
+        ProcessGroup(group)
     }
 
     /// Asks all of it to end, and kills after `grace` what has not.
@@ -29,8 +36,15 @@ impl ProcessGroup {
         }
         self.signal(Signal::KILL);
         leader.wait().await?;
-        self.0 = None;
+        self.free();
         Ok(())
+    }
+
+    /// It has ended.
+    fn free(&mut self) {
+        if let Some(group) = self.0.take() {
+            lifeline::free(group);
+        }
     }
 
     fn is_alive(&self) -> bool {
@@ -48,5 +62,6 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
+        self.free();
     }
 }

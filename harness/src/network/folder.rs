@@ -2,21 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use crate::temporary::{OF_CASE, Temporary};
 
 /// A folder; one that is really there is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) enum Folder {
-    Temporary(TempDir),
+    Temporary(Temporary),
     Name(PathBuf),
 }
 
 impl Folder {
     /// Makes a temporary folder.
     pub(super) fn temporary() -> std::io::Result<Self> {
-        // Short, for the path of a socket has 107 bytes at most.
-        let folder = tempfile::Builder::new().prefix("csi-").tempdir()?;
-        Ok(Folder::Temporary(folder))
+        Temporary::new(OF_CASE).map(Folder::Temporary)
     }
 
     pub(crate) fn path(&self) -> &Path {

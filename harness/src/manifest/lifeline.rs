@@ -1,0 +1,56 @@
+//! What ends programs under test when this process can't, because it was killed itself: a shell that holds the other end of a pipe.
+//!
+//! The system closes the pipe with this process, however that ends, and then the shell kills every group that is still held. A signal of the
+//! system to the children would come when the thread ends that started them, and would not reach what they have started.
+
+use std::io::Write as _;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::LazyLock;
+
+use parking_lot::Mutex;
+use rustix::process::Pid;
+
+/// Hears which groups are held and which are no more, and kills what is left.
+const SCRIPT: &str = r#"
+held=
+while read -r what group; do
+    kept=
+    for other in $held; do
+        [ "$other" = "$group" ] || kept="$kept $other"
+    done
+    held=$kept
+    [ "$what" = free ] || held="$held $group"
+done
+for group in $held; do
+    kill -s KILL -- "-$group"
+done
+"#;
+
+/// None: this machine has no shell, so that nothing ends the programs.
+static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
+    let mut command = Command::new("sh");
+    command.args(["-c", SCRIPT]).stdin(Stdio::piped());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    // In a group of its own it hears no Ctrl-C.
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut shell = command.spawn().ok()?;
+    shell.stdin.take().map(Mutex::new)
+});
+
+/// From now on the group does not outlive this process.
+pub(super) fn hold(group: Pid) {
+    tell("hold", group);
+}
+
+/// The group has ended; its number may be given to others.
+pub(super) fn free(group: Pid) {
+    tell("free", group);
+}
+
+/// A shell that is gone can't be told anything, and then nothing more can be done.
+fn tell(what: &str, group: Pid) {
+    if let Some(pipe) = SHELL.as_ref() {
+        let line = format!("{what} {}\n", group.as_raw_nonzero());
+        pipe.lock().write_all(line.as_bytes()).ok();
+    }
+}

@@ -1,0 +1,105 @@
+//! Temporary folders of a run: each is removed with its owner, and those of runs that were killed when the next one begins.
+//!
+//! The owner holds a lock on a file in the folder as long as it lives, which the system takes away with it. A number of a process would not
+//! do: it may belong to another one by now, or to another container that shares the place.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Once;
+
+use rustix::process::getuid;
+use tempfile::TempDir;
+
+/// The file in a folder that its owner has locked.
+const LOCK: &str = ".csi-capacity.lock";
+
+/// Beginnings of the names of folders. They are short, for the path of a socket has 107 bytes at most.
+const PREFIXES: [&str; 2] = [OF_CASE, OF_PROGRAM];
+/// A case, with its sockets.
+pub(crate) const OF_CASE: &str = "csi-";
+/// A program under test.
+pub(crate) const OF_PROGRAM: &str = "sut-";
+
+/// A folder that is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    folder: TempDir,
+    /// None: the file system knows no locks, and nobody else removes the folder.
+    _lock: Option<File>,
+}
+
+impl Temporary {
+    /// Makes a folder. The first one of a process removes what killed ones have left.
+    pub(crate) fn new(prefix: &str) -> std::io::Result<Self> {
+        static FIRST: Once = Once::new();
+        FIRST.call_once(|| remove_stale(&std::env::temp_dir()));
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
+        Ok(Temporary {
+            _lock: locked(folder.path())?,
+            folder,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Locks a folder. The file has its name only when it is locked: without, the folder is nobody's to remove.
+fn locked(folder: &Path) -> std::io::Result<Option<File>> {
+    let unlocked = folder.join(".lock");
+    let file = File::create_new(&unlocked)?;
+    match file.try_lock() {
+        Ok(()) => std::fs::rename(unlocked, folder.join(LOCK)).map(|()| Some(file)),
+        Err(_) => std::fs::remove_file(unlocked).map(|()| None),
+    }
+}
+
+/// Removes the folders of this user whose owners are gone. What can't be removed is left for whoever can.
+fn remove_stale(place: &Path) {
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_named = PREFIXES
+            .iter()
+            .any(|prefix| name.to_string_lossy().starts_with(prefix));
+        // Of the entry itself, which is no link that somebody else has put there.
+        let is_own = |entry: &std::fs::DirEntry| {
+            let found = entry.metadata();
+            found.is_ok_and(|found| found.is_dir() && found.uid() == getuid().as_raw())
+        };
+        if !is_named || !is_own(&entry) {
+            continue;
+        }
+        // The lock is held until the folder is gone.
+        let lock = File::open(entry.path().join(LOCK));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok() && std::fs::remove_dir_all(entry.path()).is_ok()) {
+            tracing::debug!(folder = %entry.path().display(), "removed what a killed run had left");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |name: &str, lock: bool| {
+            let folder = place.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            lock.then(|| locked(&folder).unwrap().unwrap())
+        };
+        drop(make("csi-gone", true));
+        drop(make("sut-gone", true));
+        let _running = make("csi-running", true);
+        make("csi-of-somebody", false);
+        drop(make("other", true));
+        remove_stale(place.path());
+        let left = std::fs::read_dir(place.path()).unwrap();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["csi-of-somebody", "csi-running", "other"]);
+    }
+}
