@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use suites::harness::invocation::program;
-use suites::harness::plan::{Plan, resolve};
+use suites::harness::plan::{Plan, resolve_cluster};
 use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
 use suites::harness::{LiveCluster, StartError};
@@ -24,7 +24,7 @@ use crate::serve::{self, Place, Refusal};
 /// Arguments of `up`.
 #[derive(Args)]
 pub(crate) struct UpArgs {
-    /// A scenario: its cluster is set up, its driver, publisher and scheduler run, its steps are not taken
+    /// A scenario, or a file with a `cluster` alone: it is set up, its driver, publisher and scheduler run, and no steps are taken
     scenario: Option<PathBuf>,
     /// Which row of the scenario's table
     #[arg(long, requires = "scenario")]
@@ -117,12 +117,12 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
     };
     let usage = |why: String| Refusal(Exit::Usage, why);
     let wrong = |error: ScenarioError| usage(error.to_string());
-    let mut rows = scenario::load_file(file).map_err(wrong)?;
+    let mut rows = scenario::load_cluster(file).map_err(wrong)?;
     if let Some(row) = &args.row {
         rows.retain(|scenario| scenario.id.rsplit('/').next() == Some(row));
     }
     match rows.as_slice() {
-        [only] => resolve(only).map(Some).map_err(wrong),
+        [only] => resolve_cluster(only).map(Some).map_err(wrong),
         [] => Err(usage(format!(
             "{} has no row `{}`; see `{program} list`",
             file.display(),

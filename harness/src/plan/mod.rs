@@ -45,7 +45,7 @@ pub use grants::Grants;
 pub(crate) use grants::group_of;
 pub use group_resource::GroupResource;
 pub use pattern::{CallPattern, Pattern, PatternKind};
-pub use resolve::resolve;
+pub use resolve::{resolve, resolve_cluster};
 pub(crate) use scope::PUBLISHED;
 pub(crate) use settings::interval;
 

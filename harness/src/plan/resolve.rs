@@ -28,6 +28,16 @@ const ORPHAN_AFTER: Duration = Duration::from_millis(200);
 
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
+    let plan = resolve_cluster(scenario)?;
+    if plan.steps.is_empty() {
+        let message = "the case has no steps, so nothing could fail; add one";
+        return Err(ScenarioError::whole(Path::new(&scenario.source), message));
+    }
+    Ok(plan)
+}
+
+/// Resolves a scenario whose cluster is wanted. It need not have steps.
+pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
     let mut roles = roles(&cluster, &scenario.id);
@@ -96,11 +106,6 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     }
     for name in &scenario.file.features {
         feature(&name.value).map_err(|message| scenario.error(name.defined, message))?;
-    }
-    if steps.is_empty() {
-        return Err(whole(
-            "the case has no steps, so nothing could fail; add one".to_owned(),
-        ));
     }
     let mut plan = Plan {
         id: scenario.id.clone(),

@@ -6,13 +6,18 @@ use std::path::Path;
 use super::case_files::{CaseFile, CaseFiles, text_in};
 use super::cover::Strength;
 use super::coverage::PairCoverage;
-use super::parse::{is_id, pairs, parse, parse_at, parse_row};
+use super::parse::{is_id, pairs, parse, parse_at, parse_cluster, parse_row};
 use super::{Scenario, ScenarioError};
 use crate::cores::on_all_cores;
 
 /// Reads one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse(&path.display().to_string(), &text_in(path)?)
+}
+
+/// Reads one file that describes a cluster, as a case does or without what only a case needs: `id`, `title` and `steps`.
+pub fn load_cluster(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+    parse_cluster(&path.display().to_string(), &text_in(path)?)
 }
 
 /// Reads all cases of these files, in the order of their ids. The id of a case begins with that of its file.

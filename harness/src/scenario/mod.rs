@@ -61,7 +61,7 @@ pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, LagSpec, StaleSpec};
 pub use grant::GrantSpec;
-pub use load::{coverage, load_file, load_row, load_tree, load_tree_where};
+pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};
 pub use metrics::{Amount, Amounts, Speaker};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one, parse_plain};

@@ -29,6 +29,11 @@ impl Outline {
         [&text[..start], &blank, &text[end..]].concat()
     }
 
+    /// Whether there is such a key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|(name, _)| name == key)
+    }
+
     /// The text with one more key. `value`: as JSON.
     pub(super) fn with(&self, text: &str, key: &str, value: &str) -> String {
         if !self.is_in_braces(text) {

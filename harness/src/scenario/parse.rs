@@ -26,6 +26,24 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     parse_at(source, text, Strength::default())
 }
 
+/// The same of a text that may describe a cluster alone: it need not have what only a case needs.
+pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
+    const NEEDED: [(&str, &str); 3] = [
+        ("id", r#""cluster""#),
+        ("title", r#""a cluster""#),
+        ("steps", "[]"),
+    ];
+    let mut whole = text.to_owned();
+    for (key, value) in NEEDED {
+        match read::<Outline>(source, &whole) {
+            Ok(outline) if !outline.has(key) => whole = outline.with(&whole, key, value),
+            Ok(_) => {}
+            Err(_) => return parse(source, text),
+        }
+    }
+    parse(source, &whole)
+}
+
 /// The same, with so many values together.
 pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
     let by: Multiplier = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
@@ -250,6 +268,10 @@ mod tests {
                 format!("{MINIMAL}cluster: {{nodes: [~]}}\n"),
                 "nothing stands here; expected",
             ),
+            (
+                format!("{MINIMAL}cluster: {{nodes: [[n1]]}}\n"),
+                "with `name`, `labels`, `registered`, `topologyKeys`",
+            ),
             (deep, "too large, or too deeply nested"),
             (large, "too large, or too deeply nested"),
         ] {
@@ -268,10 +290,6 @@ mod tests {
             (
                 "cluster: {capacities: []}\nsteps: []\n",
                 "`capacities` is called `capacityObjects`",
-            (
-                format!("{MINIMAL}cluster: {{nodes: [[n1]]}}\n"),
-                "with `name`, `labels`, `registered`, `topologyKeys`",
-            ),
             ),
             (
                 "cluster: {nodes: [{name: n1, driver: false}]}\nsteps: []\n",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 
-use crate::program::Serving;
+use crate::program::{Serving, ended};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, ServiceAccount};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
@@ -223,6 +223,30 @@ fn a_scenario_is_served_as_it_is_before_its_steps_and_its_programs_run() {
     );
     assert!(up.end("-TERM").success());
     assert!(!Path::new(&socket).exists(), "nothing is left behind");
+}
+
+#[test]
+fn a_file_with_a_cluster_alone_is_served_and_is_no_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
+    let file = file.to_str().unwrap();
+    for text in [
+        "cluster: {nodes: [n1], classes: [fast], backend: {n1: 10Gi}}\n",
+        r#"{"cluster": {"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "10Gi"}}}"#,
+    ] {
+        std::fs::write(file, text).unwrap();
+        let up = up(&[file, "--refresh=50ms"], &path);
+        assert!(
+            up.said
+                .iter()
+                .any(|line| line.starts_with("runs        publisher, scheduler, and ")),
+            "{:?}",
+            up.said
+        );
+        assert!(up.end("-TERM").success());
+        let (_, error) = ended(2, &["repro", file]);
+        assert!(error.contains("missing field `"), "{error}");
+    }
 }
 
 #[test]
