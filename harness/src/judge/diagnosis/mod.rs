@@ -97,9 +97,7 @@ impl<'a> Window<'a> {
             return self.row_chain(predicate, row);
         }
         match predicate {
-            Predicate::Never { of, .. } => {
-                self.offence_chain(&format!("no {}", pattern::format(of)), decided_by)
-            }
+            Predicate::Never { of, after } => self.never_chain(of, after.as_deref(), decided_by),
             Predicate::Count(count) if limit.is_some_and(|limit| seen > limit) => {
                 let limit = limit.unwrap_or_default();
                 self.offence_chain(
@@ -305,6 +303,21 @@ impl<'a> Window<'a> {
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
         let note = offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format);
         chain.missing(rule, note);
+        chain
+    }
+
+    /// What must not happen is forbidden from that fact on: without it, nothing was.
+    fn never_chain(&self, of: &Pattern, after: Option<&Pattern>, decided_by: u64) -> Chain {
+        let rule = format!("no {}", pattern::format(of));
+        let Some(after) = after else {
+            return self.offence_chain(&rule, decided_by);
+        };
+        let mut chain = Chain::default();
+        let begun = self.step().find(|fact| pattern::matches(self.plan, after, fact));
+        let otherwise = format!("never seen{}", self.otherwise(after));
+        if chain.link(pattern::format(after), begun, otherwise) {
+            chain.links.extend(self.offence_chain(&rule, decided_by).links);
+        }
         chain
     }
 

@@ -110,10 +110,16 @@ fn a_window_that_never_opens_is_no_evidence() {
     assert_eq!(story.next_bound(), BoundKind::Within);
     assert_eq!(reason(&story), Some(Reason::NoEvidence));
     let verdict = story.judge.verdict();
-    let summary = &verdict.failure().expect("it proves nothing").summary;
+    let failure = verdict.failure().expect("it proves nothing");
+    let summary = &failure.summary;
     assert!(
         summary.starts_with("no evidence: delete of csinodes"),
         "{summary}"
+    );
+    let missing = failure.chain.first_missing().expect("a link is missing");
+    assert_eq!(
+        (&*missing.text, &*missing.note),
+        ("delete of csinodes", "never seen")
     );
 }
 
