@@ -7,6 +7,14 @@ use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 /// Reads the storage of a segment.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     let largest = spec.largest.as_ref().map(Bytes::count);
+    if let (Some(capacity), Some(largest)) = (&spec.capacity, &spec.largest)
+        && largest.count() > capacity.count()
+    {
+        return Err(format!(
+            "`largest` {largest} is more than `capacity` {capacity}, and no volume is larger than its store; lower it, or let a script \
+             say so: `csi: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`"
+        ));
+    }
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => Ok(Storage::Linear {
             capacity: capacity.count(),

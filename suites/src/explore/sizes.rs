@@ -1,5 +1,7 @@
 //! Sizes: a few that are often the same, and now and then one byte more or less, or a figure at the edge of what there can be.
 
+use harness::scenario::Bytes;
+
 use super::dice::Dice;
 use super::world::Size;
 
@@ -30,6 +32,16 @@ pub(super) fn room(dice: &mut Dice) -> Size {
     match dice.one_in(10) {
         true => NONE.to_owned(),
         false => size(dice),
+    }
+}
+
+/// A size of storage, and of the largest volume in it, which is no larger.
+pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
+    let bytes = |size: &Size| size.parse::<Bytes>().ok().map(|bytes| bytes.count());
+    let (one, other) = (room(dice), room(dice));
+    match bytes(&one) < bytes(&other) {
+        true => (other, one),
+        false => (one, other),
     }
 }
 

@@ -120,6 +120,10 @@ fn slips_are_told_where_they_stand_with_what_may_be_meant() {
             "`largest` belongs to `capacity`; remove it",
         ),
         (
+            text.replacen("20Gi", "{capacity: 10Gi, largest: 20Gi}", 1),
+            ":5:59: `largest` 20Gi is more than `capacity` 10Gi, and no volume is larger than its store; ",
+        ),
+        (
             text.replacen("steps:\n", "foreignDriver: {}\nsteps:\n", 1),
             "the key `foreignDriver` is called `externalDriver` here; rename it",
         ),

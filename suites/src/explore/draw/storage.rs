@@ -19,10 +19,10 @@ const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 /// Storage of a segment.
 pub(super) fn pool(dice: &mut Dice) -> Pool {
     match dice.below(10) {
-        0..=2 => Pool::Limited {
-            capacity: sizes::room(dice),
-            largest: sizes::room(dice),
-        },
+        0..=2 => {
+            let (capacity, largest) = sizes::room_with_largest(dice);
+            Pool::Limited { capacity, largest }
+        }
         3 => Pool::Shared {
             filesystem: Filesystem {
                 size: sizes::room(dice),
