@@ -122,7 +122,7 @@ impl Scope<'_> {
     }
 
     fn release(&mut self, spec: &ReleaseSpec) -> (Action, String) {
-        self.release = spec.to.unwrap_or(self.release);
+        self.serve(spec.to.unwrap_or(self.release), &spec.gates);
         let mut note = format!("the API server is now {}", self.release);
         for (gate, on) in &spec.gates {
             note.push_str(&format!(", {gate}={on}"));

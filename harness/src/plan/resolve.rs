@@ -26,7 +26,7 @@ const RESOURCE_EXHAUSTED: i32 = 8;
 /// How long a driver is absent before the cleaner acts, where the case does not say.
 const ORPHAN_AFTER: Duration = Duration::from_millis(200);
 
-/// Resolves a scenario.
+/// Resolves a scenario that is run as a case.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let plan = resolve_cluster(scenario)?;
     if plan.steps.is_empty() {
@@ -80,7 +80,9 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         known: Known::of(scenario),
         is_unregistered: false,
         release: cluster.release,
+        has_capacities: !cluster.capacity_objects.is_empty(),
     };
+    scope.serve(cluster.release, &cluster.gates);
     scope.known.parameters(scope.needed_parameters.clone());
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let mut objects = scope.initial_objects().map_err(whole)?;

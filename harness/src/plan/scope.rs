@@ -44,9 +44,42 @@ pub(super) struct Scope<'s> {
     pub(super) is_unregistered: bool,
     /// The release of the API server by then.
     pub(super) release: Release,
+    /// Whether there may be CSIStorageCapacity objects by then: the API server has served them at some time.
+    pub(super) has_capacities: bool,
 }
 
+/// The feature gate without which an API server of the alpha has no CSIStorageCapacity.
+const GATE: &str = "CSIStorageCapacity";
+
+/// The minor release of the beta: from then on they are served, whatever the gate.
+const BETA: u8 = 21;
+
 impl Scope<'_> {
+    /// The API server has that release now, with these gates.
+    pub(super) fn serve(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
+        self.release = release;
+        self.has_capacities |= release.minor() >= BETA || release.has_gate(GATE, gates);
+    }
+
+    /// Whether CSIStorageCapacity objects can be expected by then.
+    pub(super) fn can_have_capacities(&self) -> Result<(), String> {
+        if self.has_capacities {
+            return Ok(());
+        }
+        let release = self.release;
+        let is_there = release.has_gate(GATE, &[(GATE.to_owned(), true)].into());
+        Err(match is_there {
+            true => format!(
+                "no CSIStorageCapacity object can be there: in release {release} the feature gate is off unless it is set; add \
+                 `gates: {{{GATE}: true}}` to `cluster`, or expect `nothing`"
+            ),
+            false => format!(
+                "no CSIStorageCapacity object can be there: release {release} does not have them; take 1.19 with \
+                 `gates: {{{GATE}: true}}`, or 1.21 or newer, or expect `nothing`"
+            ),
+        })
+    }
+
     pub(super) fn driver(&self) -> &str {
         &self.cluster.driver.name
     }

@@ -3,7 +3,7 @@
 use super::pattern::OfDriver;
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, Expect, GroupResource, Place, Predicate, Step, csi_call, expect};
+use super::{Action, Expect, GroupResource, Objects, Place, Predicate, Row, Step, csi_call, expect};
 use crate::scenario::{ActionSpec, ExpectSpecs, Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
@@ -80,6 +80,15 @@ impl Scope<'_> {
                         "class `{class}` is not defined; classes: {}",
                         names(&self.classes)
                     ));
+                }
+                if rows.values().any(|row| !matches!(row, Row::Nothing)) {
+                    self.can_have_capacities()?;
+                }
+            }
+            Predicate::Objects(list) => {
+                let is_capacity = |want: &Objects| want.resource == "csistoragecapacities";
+                if list.iter().any(|want| is_capacity(want) && want.count != Some(0)) {
+                    self.can_have_capacities()?;
                 }
             }
             Predicate::Placement(pods) => {

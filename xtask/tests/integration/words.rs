@@ -124,6 +124,15 @@ fn slips_are_told_where_they_stand_with_what_may_be_meant() {
             ":5:59: `largest` 20Gi is more than `capacity` 10Gi, and no volume is larger than its store; ",
         ),
         (
+            cluster("release: \"1.20\""),
+            ":9:9: no CSIStorageCapacity object can be there: in release 1.20 the feature gate is off unless it is set; add \
+             `gates: {CSIStorageCapacity: true}` to `cluster`, or expect `nothing`",
+        ),
+        (
+            cluster("release: \"1.18\""),
+            ":9:9: no CSIStorageCapacity object can be there: release 1.18 does not have them; take 1.19 ",
+        ),
+        (
             text.replacen("steps:\n", "foreignDriver: {}\nsteps:\n", 1),
             "the key `foreignDriver` is called `externalDriver` here; rename it",
         ),
