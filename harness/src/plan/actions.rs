@@ -80,16 +80,29 @@ impl Scope<'_> {
             ActionSpec::Unfault(id) => self.unfault(id),
             ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
             ActionSpec::Merge(spec) => merge(spec),
-            ActionSpec::Replace(spec) => Ok(vec![replace(spec)]),
-            ActionSpec::Apply(spec) => Ok(vec![apply(spec)]),
+            ActionSpec::Replace(spec) => {
+                self.trial.kind(&spec.object)?;
+                Ok(vec![replace(spec)])
+            }
+            ActionSpec::Apply(spec) => {
+                self.trial.kind(&spec.object)?;
+                Ok(vec![apply(spec)])
+            }
             ActionSpec::Object(object) => {
-                let note = format!("create {}", kind_and_name(object));
-                Ok(vec![(Action::Create(object.clone()), note)])
+                self.would_take(object)?;
+                Ok(vec![create_object(object)])
             }
             ActionSpec::Attempt(inner) => {
                 let attempted =
                     |(action, note)| (Action::Attempt(Box::new(action)), format!("attempt: {note}"));
-                Ok(self.action(inner)?.into_iter().map(attempted).collect())
+                // What may be refused is not asked for before.
+                let actions = match &**inner {
+                    ActionSpec::Replace(spec) => vec![replace(spec)],
+                    ActionSpec::Apply(spec) => vec![apply(spec)],
+                    ActionSpec::Object(object) => vec![create_object(object)],
+                    other => self.action(other)?,
+                };
+                Ok(actions.into_iter().map(attempted).collect())
             }
         }
     }
@@ -357,6 +370,11 @@ fn apply(spec: &ApplySpec) -> (Action, String) {
 fn kind_and_name(object: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
+}
+
+fn create_object(object: &Value) -> (Action, String) {
+    let note = format!("create {}", kind_and_name(object));
+    (Action::Create(object.clone()), note)
 }
 
 /// An object that the case names itself.

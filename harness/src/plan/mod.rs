@@ -25,6 +25,7 @@ mod scope;
 mod script;
 mod settings;
 mod steps;
+mod trial;
 mod vocabulary;
 mod whole_maximum;
 

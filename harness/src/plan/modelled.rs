@@ -191,7 +191,7 @@ mod tests {
         let none = json!([]);
         let devices = json!({"n1": {"devices": {"sda": {"size": "1Gi"}}}});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"},
-            "spec": {"schedulerName": "other", "containers": []}});
+            "spec": {"schedulerName": "other", "containers": [{"name": "c", "image": "i"}]}});
         let fault = json!({"fault": {"id": "down", "api": "create csistoragecapacities", "status": 500}});
         let owner = json!({"delete": {"object": {"resource": "pods", "namespace": "csi", "name": "publisher-5d4-x7x"}}});
         for (cluster, actions, words) in [

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::known::Known;
 use super::places::Places;
 use super::scope::Scope;
+use super::trial::Trial;
 use super::{
     DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, whole_maximum,
 };
@@ -80,6 +81,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         known: Known::of(scenario),
         is_unregistered: false,
         release: cluster.release,
+        gates: cluster.gates.clone(),
+        trial: Trial::default(),
         has_capacities: !cluster.capacity_objects.is_empty(),
     };
     scope.serve(cluster.release, &cluster.gates);
@@ -236,7 +239,10 @@ impl Scope<'_> {
             list.push(self.capacity(spec)?);
         }
         list.extend(self.cluster.volumes.iter().map(objects::volume));
-        list.extend(self.cluster.objects.iter().cloned());
+        for object in &self.cluster.objects {
+            self.would_take(object)?;
+            list.push(object.clone());
+        }
         Ok(list)
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::known::Known;
 use super::objects;
 use super::places::Places;
+use super::trial::Trial;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, Role};
 use crate::segment::Segments;
 
@@ -44,6 +45,10 @@ pub(super) struct Scope<'s> {
     pub(super) is_unregistered: bool,
     /// The release of the API server by then.
     pub(super) release: Release,
+    /// Its feature gates by then.
+    pub(super) gates: BTreeMap<String, bool>,
+    /// Tries the objects that the case names as the API takes them.
+    pub(super) trial: Trial,
     /// Whether there may be CSIStorageCapacity objects by then: the API server has served them at some time.
     pub(super) has_capacities: bool,
 }
@@ -58,7 +63,13 @@ impl Scope<'_> {
     /// The API server has that release now, with these gates.
     pub(super) fn serve(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
+        self.gates.clone_from(gates);
         self.has_capacities |= release.minor() >= BETA || release.has_gate(GATE, gates);
+    }
+
+    /// Whether the API server, as it is by then, would take an object.
+    pub(super) fn would_take(&mut self, object: &Value) -> Result<(), String> {
+        self.trial.create(object, self.release, &self.gates)
     }
 
     /// Whether CSIStorageCapacity objects can be expected by then.

@@ -163,6 +163,29 @@ fn what_is_no_case_is_told_in_words_of_cases() {
             step("class: create"),
             ":13:16: `create` needs a value; write `create: …`",
         ),
+        (
+            step("object: {apiVersion: v1, kind: ConfigMapp, metadata: {name: x, namespace: default}}"),
+            ":13:9: no kind `ConfigMapp` is known in `v1`; correct `apiVersion` or `kind`",
+        ),
+        (
+            step(
+                "apply: {manager: me, object: {apiVersion: apps/v7, kind: Deployment, metadata: {name: x}}}",
+            ),
+            ":13:9: no kind `Deployment` is known in `apps/v7`; ",
+        ),
+        (
+            step("object: {apiVersion: v1, kind: Pod, metadata: {name: x, namespace: default}, spec: {}}"),
+            ":13:9: the API server refuses Pod x: Pod \"x\" is invalid: spec.containers: Required value; correct it, or write \
+             `attempt: {object: …}` if that is what the case is about",
+        ),
+        (
+            step("object: pod"),
+            ":13:9: an object has `apiVersion`, `kind` and `metadata`; ",
+        ),
+        (
+            cluster("objects: [{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}]"),
+            ".yaml: the API server refuses the ConfigMap: ConfigMap \"\" is invalid: metadata.name: Required value: ",
+        ),
         (step("{}"), ":13:10: a map with one key has to stand here"),
         (step("~"), ":13:9: nothing stands here; expected one of backend, "),
         (
@@ -185,10 +208,7 @@ fn what_is_no_case_is_told_in_words_of_cases() {
             cluster("mode: @central"),
             ":5:17: a text without quotes can't begin with `@`; put it in quotes",
         ),
-        (
-            text.replacen("    expect", "\texpect", 1),
-            "; indent with spaces",
-        ),
+        (text.replacen("    expect", "\texpect", 1), "; indent with spaces"),
         (
             text.replacen("only n1 has 10Gi\n", "\"only n1\n", 1),
             "a text in quotes does not end before this line; close it",
