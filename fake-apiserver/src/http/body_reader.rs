@@ -3,7 +3,7 @@
 //! Owns which verb takes which media type. Does not know types: `verbs::decode` does.
 
 use crate::kinds::{Kind, Part, Subresource};
-use crate::machinery::document::Document;
+use crate::machinery::document::{Document, misfit};
 use crate::machinery::status::Status;
 use crate::machinery::{go, yaml};
 use crate::observe::Verb;
@@ -111,7 +111,7 @@ fn object(
         // An empty document is an object without members.
         document.value = Value::Object(Map::new());
     }
-    match document.misfit() {
+    match misfit(&document.value) {
         Some(why) => Err(unrecognized(format!(
             "couldn't get version/kind; json parse error: {why}"
         ))),

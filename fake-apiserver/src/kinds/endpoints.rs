@@ -1,6 +1,6 @@
 //! Endpoints: stored and shown.
 
-use super::{MetadataChecks, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, first, or, text};
 use crate::machinery::json;
@@ -13,6 +13,16 @@ pub(super) static ENDPOINTS: Row = Row {
     singular: "endpoints",
     short_names: &["ep"],
     create_on_update: true,
+    hooks: Hooks {
+        default: |endpoints| {
+            for subset in json::entries(endpoints, "/subsets") {
+                for port in json::entries(subset, "/ports") {
+                    json::default_member(port, "protocol", "TCP");
+                }
+            }
+        },
+        ..NO_HOOKS
+    },
     deprecation: Some((33, "discovery.k8s.io/v1 EndpointSlice")),
     columns: &[NAME, text("Endpoints", Of(endpoints)), AGE],
     ..PLAIN

@@ -52,6 +52,17 @@ pub(super) static API_SERVICE: Row = Row {
     singular: "apiservice",
     group: "apiregistration.k8s.io",
     name_rule: any_name,
+    hooks: Hooks {
+        default: |api| {
+            if let Some(service) = api
+                .pointer_mut("/spec/service")
+                .filter(|service| service.is_object())
+            {
+                json::default_member(service, "port", 443);
+            }
+        },
+        ..NO_HOOKS
+    },
     columns: &[
         NAME,
         text("Service", Of(served_by)),

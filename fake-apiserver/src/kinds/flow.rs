@@ -2,7 +2,7 @@
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Digits, Of, Text, TextOr};
+use crate::kinds::columns::Cell::{Number, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
 use crate::machinery::json;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) static FLOW_SCHEMA: Row = Row {
     columns: &[
         NAME,
         text("PriorityLevel", Text("/spec/priorityLevelConfiguration/name")),
-        text("MatchingPrecedence", Digits("/spec/matchingPrecedence", "0")),
+        text("MatchingPrecedence", Number("/spec/matchingPrecedence")),
         text(
             "DistinguisherMethod",
             TextOr("/spec/distinguisherMethod/type", "<none>"),
@@ -51,19 +51,19 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
         text("Type", Text("/spec/type")),
         text(
             "NominalConcurrencyShares",
-            Digits("/spec/limited/nominalConcurrencyShares", "<none>"),
+            Of(|o| number(o, "/spec/limited/nominalConcurrencyShares")),
         ),
         text(
             "Queues",
-            Digits("/spec/limited/limitResponse/queuing/queues", "<none>"),
+            Of(|o| number(o, "/spec/limited/limitResponse/queuing/queues")),
         ),
         text(
             "HandSize",
-            Digits("/spec/limited/limitResponse/queuing/handSize", "<none>"),
+            Of(|o| number(o, "/spec/limited/limitResponse/queuing/handSize")),
         ),
         text(
             "QueueLengthLimit",
-            Digits("/spec/limited/limitResponse/queuing/queueLengthLimit", "<none>"),
+            Of(|o| number(o, "/spec/limited/limitResponse/queuing/queueLengthLimit")),
         ),
         AGE,
     ],
@@ -77,6 +77,11 @@ fn fill(members: &mut Value, numbers: &[(&str, i64)]) {
             json::assign(members, name, (*number).into());
         }
     }
+}
+
+/// The number at a JSON pointer.
+fn number(level: &Value, pointer: &str) -> Value {
+    level.pointer(pointer).cloned().unwrap_or_else(|| "<none>".into())
 }
 
 fn level_default(object: &mut Value) {

@@ -4,7 +4,7 @@ use super::volume::claim_spec_default;
 use super::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules,
 };
-use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
+use crate::kinds::columns::Cell::{Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
 use crate::machinery::selector::{Selectable, selectable};
@@ -37,7 +37,7 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     columns: &[
         NAME,
         text("Controller", Of(controller)),
-        text("Revision", Digits("/revision", "0")),
+        text("Revision", Number("/revision")),
         AGE,
     ],
     ..WORKLOAD

@@ -48,32 +48,31 @@ impl Document {
     }
 }
 
-impl Document {
-    /// The text of Go's decoder for a document that is no object with a type; none for one that is.
-    pub(crate) fn misfit(&self) -> Option<String> {
-        if !self.value.is_object() {
-            let found = self.form();
-            return Some(go::cannot_unmarshal(
-                found,
-                "value of type struct { APIVersion string \
-                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-            ));
-        }
-        let member = |name| {
-            self.value
-                .get(name)
-                .filter(|value| !value.is_null() && !value.is_string())
-        };
-        let wrong = ["apiVersion", "kind"]
-            .into_iter()
-            .find_map(|name| Some((name, member(name)?)))?;
-        let (name, found) = (wrong.0, form(wrong.1));
-        Some(go::cannot_unmarshal(
-            found,
-            &format!("struct field .{name} of type string"),
-        ))
+/// The text of Go's decoder for a document that is no object with a type; none for one that is.
+pub(crate) fn misfit(document: &Value) -> Option<String> {
+    if !document.is_object() {
+        return Some(go::cannot_unmarshal(
+            form(document),
+            "value of type struct { APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
+        ));
     }
+    let member = |name| {
+        document
+            .get(name)
+            .filter(|value| !value.is_null() && !value.is_string())
+    };
+    let wrong = ["apiVersion", "kind"]
+        .into_iter()
+        .find_map(|name| Some((name, member(name)?)))?;
+    let (name, found) = (wrong.0, form(wrong.1));
+    Some(go::cannot_unmarshal(
+        found,
+        &format!("struct field .{name} of type string"),
+    ))
+}
 
+impl Document {
     /// The form of the document, as Go's decoder calls it.
     pub(crate) fn form(&self) -> &'static str {
         form(&self.value)

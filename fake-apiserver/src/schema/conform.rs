@@ -119,6 +119,8 @@ fn walk_struct(
             step: PathStep::Field(of, name),
         };
         match of.field(name) {
+            // An object within another says what it is, too.
+            None if TYPE_META.contains(&name.as_str()) && member.is_string() && of.is_kind() => {}
             None => {
                 if unknown.len() < UNKNOWN_MAX {
                     unknown.push(here.strict_path());

@@ -106,6 +106,13 @@ impl Type {
         Some(&self.fields[at])
     }
 
+    /// Whether objects of the API are of this type: they have a status, or could have one, beside their metadata.
+    pub(crate) fn is_kind(&self) -> bool {
+        ["metadata", "status"]
+            .into_iter()
+            .all(|name| self.field(name).is_some())
+    }
+
     /// The name without package and version, as Go's decoder reports it.
     pub(crate) fn short_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)

@@ -5,7 +5,7 @@
 use super::custom;
 use super::decoded::{Decoded, Undecodable, said};
 use crate::kinds::{Catalogue, Kind};
-use crate::machinery::document::Document;
+use crate::machinery::document::{Document, misfit};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::schema::conform;
@@ -54,6 +54,11 @@ const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 /// Checks kind and version, or fills them in: some clients send neither.
 fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
     let expected = kind.api_version();
+    // A patch may have made anything of them.
+    if let Some(why) = misfit(object) {
+        let why = format!("couldn't get version/kind; json parse error: {why}");
+        return Err(Undecodable::Nothing(why, object.to_string()));
+    }
     let Some(members) = object.as_object_mut() else {
         return Err(Undecodable::Version(Status::bad_request(
             "an object of JSON is expected",

@@ -63,6 +63,7 @@ pub(super) static POD: Row = Row {
         create: pod_create,
         update: |new, old, setting| {
             tolerate(new, setting);
+            keep_priority(new, old, setting);
             drop_alpha(new, Some(old));
         },
         validate: spec::validate,
@@ -277,6 +278,18 @@ fn tolerate(object: &mut Value, setting: &Setting<'_>) {
             tolerations.push(
                 json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
             );
+        }
+    }
+}
+
+/// Priority: who writes a pod anew need not say what the plugin added to it.
+fn keep_priority(new: &mut Value, old: &Value, setting: &Setting<'_>) {
+    if !setting.options.admission.has(Plugin::Priority) {
+        return;
+    }
+    for field in ["priority", "preemptionPolicy"] {
+        if let Some(value) = old["spec"].get(field) {
+            json::default_member(&mut new["spec"], field, value.clone());
         }
     }
 }
