@@ -356,6 +356,8 @@ impl Provisioner {
                         &Change::Set(Arc::new(written)),
                         uid,
                     );
+                    // The event, when it comes, tells nothing that is new by then.
+                    self.consider(&uid(&*job.claim));
                     return Ok(Outcome::Elsewhere);
                 }
                 Err(source) if is_conflict(&source) && conflicts < CONFLICTS_MAX => {

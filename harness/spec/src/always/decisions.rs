@@ -1,7 +1,7 @@
 //! Nodes that the scheduler chooses.
 
 use super::monitor::Monitor;
-use crate::placement::{Outcome, View};
+use crate::placement::{Outcome, View, assumed};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
@@ -93,7 +93,9 @@ impl Monitor {
         // It may know the flag from before, or have begun with a server that does not show it.
         let is_allowed = |world: &World| {
             let hidden = (!world.api.release.has_flag()).then(|| world.without_flags());
-            judged(world).is_empty() || hidden.is_some_and(|hidden| judged(&hidden).is_empty())
+            judged(world).is_empty()
+                || hidden.is_some_and(|hidden| judged(&hidden).is_empty())
+                || assumed::worlds(world, pod).any(|world| judged(&world).is_empty())
         };
         match violations.is_empty() || self.lately.any(&self.world, &ASPECTS, is_allowed) {
             true => Vec::new(),

@@ -55,6 +55,11 @@ pub(super) fn find<'w>(
     matched
 }
 
+/// Whether it is one of those from which a claim gets one.
+pub(super) fn can_take(claim: &Claim, volume: &Volume) -> bool {
+    volume.class == claim.class && is_free_for(claim, volume) && satisfies(claim, volume)
+}
+
 /// Whether a volume that is meant for a claim of that name is meant for this one.
 fn is_meant(claim: &Claim, volume: &Volume) -> bool {
     let reference = volume.claim.as_ref();
