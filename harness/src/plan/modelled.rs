@@ -21,9 +21,6 @@ const POD_FIELDS: [&str; 10] = [
     "/topologySpreadConstraints",
 ];
 
-/// Fields of a claim's spec by which a publisher decides and of which the specification knows nothing.
-const CLAIM_FIELDS: [&str; 3] = ["/dataSource", "/dataSourceRef", "/volumeAttributesClassName"];
-
 /// What parameters of a class that name secrets end with.
 const SECRET: &str = "-secret-name";
 
@@ -120,8 +117,11 @@ fn of_action(action: &Action) -> Option<String> {
 
 fn of_object(object: &Value) -> Option<String> {
     match object["kind"].as_str() {
-        Some("Pod") => of_fields(object, &POD_FIELDS, "pod"),
-        Some("PersistentVolumeClaim") => of_fields(object, &CLAIM_FIELDS, "claim"),
+        Some("Pod") => {
+            let is_set = |field: &&&str| object["spec"].pointer(field).is_some();
+            let field = POD_FIELDS.iter().find(is_set)?;
+            Some(format!("`spec{}` of a pod", field.replace('/', ".")))
+        }
         Some("StorageClass") => {
             let mut parameters = object["parameters"].as_object().into_iter().flatten();
             let (name, _) = parameters.find(|(name, _)| name.ends_with(SECRET))?;
@@ -132,15 +132,6 @@ fn of_object(object: &Value) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// The first of some fields of a spec that is set.
-fn of_fields(object: &Value, fields: &[&str], kind: &str) -> Option<String> {
-    let mut set = fields
-        .iter()
-        .filter(|field| object["spec"].pointer(field).is_some());
-    let field = set.next()?.replace('/', ".");
-    Some(format!("`spec{field}` of a {kind}"))
 }
 
 /// Whether a fault keeps programs from their work for as long as it is in force, and that has no end.
@@ -211,11 +202,6 @@ mod tests {
                 json!({}),
                 json!([{"scheduler": {"scoring": false, "shape": [{"utilization": 0, "score": 1}]}}]),
                 "does not start",
-            ),
-            (
-                json!({"classes": ["fast"]}),
-                json!([{"claim": {"name": "c", "class": "fast", "size": "1Gi", "attributes": "gold"}}]),
-                "`spec.volumeAttributesClassName` of a claim",
             ),
             (
                 json!({"classes": [{"name": "fast", "parameters": {"csi.storage.k8s.io/provisioner-secret-name": "s"}}]}),
