@@ -351,13 +351,8 @@ impl Provisioner {
                 .await
             {
                 Ok(written) => {
-                    take(
-                        &mut self.cluster.lock().claims,
-                        &Change::Set(Arc::new(written)),
-                        uid,
-                    );
                     // The event, when it comes, tells nothing that is new by then.
-                    self.consider(&uid(&*job.claim));
+                    self.claim_changed(Change::Set(Arc::new(written)));
                     return Ok(Outcome::Elsewhere);
                 }
                 Err(source) if is_conflict(&source) && conflicts < CONFLICTS_MAX => {
