@@ -42,13 +42,6 @@ impl Release {
         GATES.into_iter().map(|gate| gate.name)
     }
 
-    /// Whether one of those gates is on, where these are set.
-    pub fn has_gate(self, name: &str, set: &BTreeMap<String, bool>) -> bool {
-        let profile = Profile::new(self, set);
-        let position = GATES.iter().position(|gate| gate.name == name);
-        position.is_some_and(|gate| profile.on[gate])
-    }
-
     /// The number after the point.
     pub fn minor(self) -> u8 {
         self.0
@@ -221,9 +214,7 @@ mod tests {
                 .map(|on| ("CSIStorageCapacity".to_owned(), on))
                 .into_iter()
                 .collect();
-            let release = Release::new(minor).unwrap();
-            assert!(!release.has_gate("SomeOther", &gates));
-            release.has_gate("CSIStorageCapacity", &gates)
+            Profile::new(Release::new(minor).unwrap(), &gates).has(Gate::CsiStorageCapacity)
         };
         for minor in 18..=37 {
             assert_eq!(on(minor, None), minor >= 21, "default in 1.{minor}");

@@ -5,19 +5,15 @@ use std::sync::Arc;
 
 use capacity_spec::world::capacity::MANAGED_LABEL;
 use capacity_spec::world::{
-    Api, CapacityObject, Change, Cleaner, Deployment, Extender, Instance, Owner, Publisher, Release,
-    Scheduler, ShapePoint,
+    CapacityObject, Change, Cleaner, Deployment, Extender, Instance, Owner, Publisher, Release, Scheduler,
+    ShapePoint,
 };
 use capacity_types::Segment;
-use fake_apiserver::Release as ServerRelease;
 
 use super::owners::Owners;
 use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
-use crate::plan::{Action, NAMESPACE, Plan};
+use crate::plan::{Action, NAMESPACE, Plan, api};
 use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
-
-/// The gate that governs the type in old releases.
-const GATE: &str = "CSIStorageCapacity";
 
 /// The programs of a case, at one point of its journal.
 pub(super) struct Programs<'p> {
@@ -168,14 +164,6 @@ impl<'p> Programs<'p> {
 
     fn owner(&self) -> Option<Owner> {
         self.owners.of_pod(self.plan.publisher.owner_level?)
-    }
-}
-
-/// The API server of a release with these gates.
-fn api(release: ServerRelease, gates: &BTreeMap<String, bool>) -> Api {
-    Api {
-        release: Release::new(release.minor()),
-        gate: gates.get(GATE).copied(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! plan keeps what runs, verdicts and reports need of the case. Nothing here runs.
 
 mod actions;
+mod api;
 mod backend;
 mod csi_call;
 mod edit;
@@ -37,6 +38,7 @@ use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
 pub use crate::scenario::{Bound, duration};
+pub(crate) use api::api;
 pub(crate) use csi_call::named as names_of;
 pub use csi_call::{CsiCall, CsiCallKind};
 pub use edit::{Edit, edit};

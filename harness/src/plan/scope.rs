@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fake_apiserver::Release;
 use serde_json::Value;
 
+use super::api::{GATE, api};
 use super::known::Known;
 use super::objects;
 use super::places::Places;
@@ -53,18 +54,12 @@ pub(super) struct Scope<'s> {
     pub(super) has_capacities: bool,
 }
 
-/// The feature gate without which an API server of the alpha has no CSIStorageCapacity.
-const GATE: &str = "CSIStorageCapacity";
-
-/// The minor release of the beta: from then on they are served, whatever the gate.
-const BETA: u8 = 21;
-
 impl Scope<'_> {
     /// The API server has that release now, with these gates.
     pub(super) fn serve(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
         self.gates.clone_from(gates);
-        self.has_capacities |= release.minor() >= BETA || release.has_gate(GATE, gates);
+        self.has_capacities |= api(release, gates).version().is_some();
     }
 
     /// Whether the API server, as it is by then, would take an object.
@@ -78,8 +73,8 @@ impl Scope<'_> {
             return Ok(());
         }
         let release = self.release;
-        let is_there = release.has_gate(GATE, &[(GATE.to_owned(), true)].into());
-        Err(match is_there {
+        let with_gate = api(release, &[(GATE.to_owned(), true)].into());
+        Err(match with_gate.version().is_some() {
             true => format!(
                 "no CSIStorageCapacity object can be there: in release {release} the feature gate is off unless it is set; add \
                  `gates: {{{GATE}: true}}` to `cluster`, or expect `nothing`"
