@@ -51,6 +51,14 @@ impl LocalClient {
         self.object(Verb::Create, target, Payload::Object(object.into()))
     }
 
+    /// Asks whether an object could be created; nothing is stored.
+    pub fn dry_run_create(&self, object: Value) -> Result<(), Status> {
+        let target = self.place(&object, false)?;
+        let params = Params::from([("dryRun", "All")]);
+        self.call_with(Verb::Create, target, params, Payload::Object(object.into()))
+            .map(drop)
+    }
+
     /// Reads an object.
     pub fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Status> {
         self.object(Verb::Get, self.target(at, Part::Main)?, Payload::None)

@@ -1,12 +1,19 @@
-//! Objects that a case names as the API takes them, tried on a server of their own when the plan is made: what no server would take is told
+//! Objects that a case names as the API takes them, tried on a server when the plan is made: what no server would take is told
 //! with its place, and not only once the case runs.
 //!
 //! Only what is wrong with an object alone counts. What else is there by then, and may refuse it too, is known when the case runs.
 
 use std::collections::BTreeMap;
 
-use fake_apiserver::{ApiServer, Release, ResourceRef, ServerOptions, Status};
+use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, ServerOptions, Status};
+use parking_lot::Mutex;
 use serde_json::Value;
+
+/// Feature gates that are set.
+type Gates = BTreeMap<String, bool>;
+
+/// Starting a server takes as long as trying hundreds of objects, and all cases are looked at before one runs.
+static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTreeMap::new());
 
 /// What a server needs to know to try objects.
 #[derive(Default)]
@@ -17,30 +24,13 @@ pub(super) struct Trial {
 
 impl Trial {
     /// Whether a server of that release, with these gates, would take an object that is created.
-    pub(super) fn create(
-        &mut self,
-        object: &Value,
-        release: Release,
-        gates: &BTreeMap<String, bool>,
-    ) -> Result<(), String> {
+    pub(super) fn create(&mut self, object: &Value, release: Release, gates: &Gates) -> Result<(), String> {
         self.kind(object)?;
         if !self.is_known(object) {
             return Ok(());
         }
-        // With a server for each, none meets what another one would have changed.
-        let options = ServerOptions {
-            kubelet_less: true,
-            removed_versions: true,
-            release,
-            gates: gates.clone(),
-            ..ServerOptions::default()
-        };
-        let client = ApiServer::new(options, None).client("trial");
-        for definition in &self.definitions {
-            // It has been tried itself.
-            client.create(definition.clone()).ok();
-        }
-        let refused = client.create(object.clone()).err();
+        // Nothing that is tried is stored, so that none meets what another one would have changed.
+        let refused = self.server(release, gates).dry_run_create(object.clone()).err();
         if object["kind"] == "CustomResourceDefinition" {
             self.definitions.push(object.clone());
         }
@@ -52,6 +42,33 @@ impl Trial {
             )),
             None => Ok(()),
         }
+    }
+
+    /// A server of that release with these gates: one for all cases, but for those that define kinds.
+    fn server(&self, release: Release, gates: &Gates) -> LocalClient {
+        let start = || {
+            let options = ServerOptions {
+                kubelet_less: true,
+                removed_versions: true,
+                release,
+                gates: gates.clone(),
+                ..ServerOptions::default()
+            };
+            ApiServer::new(options, None).client("trial")
+        };
+        if self.definitions.is_empty() {
+            let mut servers = SERVERS.lock();
+            return servers
+                .entry((release, gates.clone()))
+                .or_insert_with(start)
+                .clone();
+        }
+        let client = start();
+        for definition in &self.definitions {
+            // It has been tried itself.
+            client.create(definition.clone()).ok();
+        }
+        client
     }
 
     /// Whether an object is of a kind that there may be: of a group that is built in, only one that is known.
