@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
-use crate::journal::{Begin, Journal, LagFact, StepMark, What};
+use crate::journal::{Begin, Journal, LagFact, StepMark, What, micros};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
 use crate::machine;
@@ -57,8 +57,8 @@ pub async fn run_and_keep(
     let journal = Journal::default();
     journal.append(What::Begin(Begin {
         case: plan.id().to_owned(),
-        refresh_us: u64::try_from(options.refresh.as_micros()).unwrap_or(u64::MAX),
-        retry_interval_max_us: u64::try_from(options.retry_interval_max.as_micros()).unwrap_or(u64::MAX),
+        refresh_us: micros(options.refresh),
+        retry_interval_max_us: micros(options.retry_interval_max),
         patience: options.patience,
         format: FORMAT,
     }));
@@ -113,7 +113,7 @@ async fn watch_lag(journal: Journal) {
         tokio::time::sleep(TICK).await;
         let late = journal.now().saturating_sub(due);
         if late > NOTICEABLE {
-            let late_us = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
+            let late_us = micros(late);
             journal.append(What::Lag(LagFact { late_us }));
         }
     }

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use crate::defect::Defect;
-
-/// The longest wait after an error, where nothing else is said: client-go's, after some errors.
-pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
+use crate::journal::RETRY_INTERVAL_MAX;
 
 /// How to run.
 #[derive(Debug, Clone, Copy)]

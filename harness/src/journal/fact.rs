@@ -99,9 +99,17 @@ pub struct Begin {
     pub format: u32,
 }
 
+/// The longest wait after an error, where nothing else is said: client-go's, after some errors.
+pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
+
 /// What a journal that does not say it was judged with.
 fn retry_interval_max_us() -> u64 {
-    10_000_000
+    micros(RETRY_INTERVAL_MAX)
+}
+
+/// A time as facts have it.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A line of a system's log.

@@ -22,6 +22,7 @@ pub use fact::{
     ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
     LagFact, LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
+pub(crate) use fact::{RETRY_INTERVAL_MAX, micros};
 pub use services::{
     AnswerFact, CallDetails, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, PlacedVolume, Reading,
 };
@@ -65,7 +66,7 @@ impl Journal {
         let mut facts = self.shared.facts.lock();
         let limit = self.shared.limit.load(Ordering::Relaxed);
         let seq = *self.shared.length.borrow();
-        let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let at_us = micros(self.shared.opened.elapsed());
         facts.push_back(Fact { seq, at_us, what });
         while facts.len() > limit {
             facts.pop_front();

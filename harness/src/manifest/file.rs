@@ -186,19 +186,12 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
     let known = file.known_failures.into_iter();
     let known = known.map(|known| reader.known(known, &file.version));
     let known = known.collect::<Result<_, _>>()?;
+    let duration = |text: Option<Spanned<String>>| text.map(|text| reader.duration(&text)).transpose();
     Ok(Manifest {
         name: file.name,
         version: file.version,
-        refresh: file
-            .refresh
-            .as_ref()
-            .map(|text| reader.duration(text))
-            .transpose()?,
-        retry_interval_max: file
-            .retry_interval_max
-            .as_ref()
-            .map(|text| reader.duration(text))
-            .transpose()?,
+        refresh: duration(file.refresh)?,
+        retry_interval_max: duration(file.retry_interval_max)?,
         features: file.features.into_iter().map(|name| name.value).collect(),
         known,
         driver,

@@ -141,37 +141,26 @@ mod tests {
 
     use super::*;
 
-    fn observe(heard: &mut Heard, mut what: Value, members: Value) {
-        if let (Value::Object(what), Value::Object(members)) = (&mut what, members) {
-            what.extend(members);
-        }
+    fn observe(heard: &mut Heard, what: &Value) {
         let fact = json!({"seq": 0, "at_us": 0, "what": what});
         heard.observe(&serde_json::from_value(fact).expect("it is a fact"));
-    }
-
-    fn list(heard: &mut Heard, revision: u64) {
-        let request = json!({"fact": "request", "client": "scheduler", "verb": "list", "namespace": null, "name": null,
-            "code": 200, "message": null});
-        observe(
-            heard,
-            request,
-            json!({"resource": "csidrivers", "revision": revision}),
-        );
     }
 
     #[test]
     fn who_has_read_an_object_of_a_server_that_shows_less_has_to_hear_of_it_again() {
         let mut heard = Heard::default();
         let driver = json!({"fact": "commit", "client": "harness", "change": "added", "resource": "csidrivers", "namespace": null,
-            "name": "disk.example.com", "object": {}});
-        observe(&mut heard, driver, json!({"revision": 5}));
-        list(&mut heard, 7);
+            "name": "disk.example.com", "revision": 5, "object": {}});
+        let list = json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csidrivers", "namespace": null,
+            "name": null, "code": 200, "message": null, "revision": 7});
+        let delivery = json!({"fact": "delivery", "client": "scheduler", "change": "modified", "resource": "csidrivers",
+            "namespace": null, "name": "disk.example.com", "revision": 5});
+        observe(&mut heard, &driver);
+        observe(&mut heard, &list);
         assert!(!heard.is_behind());
         heard.shown_anew("csidrivers");
         assert!(heard.is_behind());
-        let delivery = json!({"fact": "delivery", "client": "scheduler", "change": "modified", "resource": "csidrivers",
-            "namespace": null, "name": "disk.example.com"});
-        observe(&mut heard, delivery, json!({"revision": 5}));
+        observe(&mut heard, &delivery);
         assert!(!heard.is_behind());
     }
 

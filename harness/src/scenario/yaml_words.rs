@@ -90,15 +90,20 @@ const RENAMED: [(&str, &str); 6] = [
     ("foreignDriver", "externalDriver"),
 ];
 
-/// What to write in the place of an unknown key, where the key is an old name of one that is expected.
-fn renamed(message: &str) -> Option<String> {
+/// A word that is none of those that are expected, and these.
+fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let told = message
         .strip_prefix("unknown field `")
-        .or_else(|| message.strip_prefix("unknown variant `"));
-    let (old, expected) = told?.split_once("`, expected ")?;
-    let expected: Vec<&str> = expected
-        .split(|letter: char| !letter.is_ascii_alphanumeric())
-        .collect();
+        .or_else(|| message.strip_prefix("unknown variant `"))?;
+    let (word, expected) = told.split_once("`, expected ")?;
+    let expected = expected.split(|letter: char| !letter.is_ascii_alphanumeric());
+    Some((word, expected.filter(|word| !word.is_empty())))
+}
+
+/// What to write in the place of an unknown key, where the key is an old name of one that is expected.
+fn renamed(message: &str) -> Option<String> {
+    let (old, expected) = unknown(message)?;
+    let expected: Vec<&str> = expected.collect();
     let (_, new) = RENAMED
         .iter()
         .find(|(from, to)| *from == old && expected.contains(to))?;
@@ -107,16 +112,8 @@ fn renamed(message: &str) -> Option<String> {
 
 /// The message with what may have been meant, where it is about a word that is none of those that are expected.
 fn guessed(message: String) -> String {
-    let told = message
-        .strip_prefix("unknown field `")
-        .or_else(|| message.strip_prefix("unknown variant `"));
-    let Some((word, expected)) = told.and_then(|told| told.split_once("`, expected ")) else {
-        return message;
-    };
-    let known = expected
-        .split(|letter: char| !letter.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty());
-    match nearest(word, known) {
+    let meant = unknown(&message).and_then(|(word, expected)| nearest(word, expected));
+    match meant {
         Some(meant) => format!("{message}; did you mean `{meant}`?"),
         None => message,
     }

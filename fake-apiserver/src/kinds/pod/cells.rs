@@ -19,10 +19,10 @@ pub(super) fn ready(pod: &Value) -> Value {
 
 /// How often containers were started again, and when for the last time.
 pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
-    let seen = Seen::of(pod);
-    match seen.last_restart {
-        Some(last) if seen.restarts != 0 => format!("{} ({} ago)", seen.restarts, since(last, now)).into(),
-        _ => seen.restarts.to_string().into(),
+    let Restarts { times, last } = Seen::of(pod).restarts;
+    match last {
+        Some(last) if times != 0 => format!("{times} ({} ago)", since(last, now)).into(),
+        _ => times.to_string().into(),
     }
 }
 
@@ -41,9 +41,24 @@ pub(super) fn status(pod: &Value) -> Value {
 #[derive(Default)]
 struct Seen<'a> {
     ready: usize,
-    restarts: i64,
-    last_restart: Option<&'a str>,
+    restarts: Restarts<'a>,
     status: String,
+}
+
+/// How often containers were started again, and when for the last time.
+#[derive(Default)]
+struct Restarts<'a> {
+    times: i64,
+    last: Option<&'a str>,
+}
+
+impl<'a> Restarts<'a> {
+    fn count(&mut self, status: &'a Value) {
+        self.times += status["restartCount"].as_i64().unwrap_or_default();
+        let last = status["lastState"]["terminated"]["finishedAt"].as_str();
+        // Times of the API have one form, and their texts are in the order of time.
+        self.last = self.last.max(last);
+    }
 }
 
 impl<'a> Seen<'a> {
@@ -62,13 +77,17 @@ impl<'a> Seen<'a> {
     /// Returns whether one of them has not done its work.
     fn look_at_init_containers(&mut self, pod: &'a Value) -> bool {
         let containers = json::list(&pod["spec"]["initContainers"]);
+        let mut of_sidecars = Restarts::default();
         for (i, status) in json::list(&pod["status"]["initContainerStatuses"])
             .iter()
             .enumerate()
         {
             let mut named = containers.iter().filter(|one| one["name"] == status["name"]);
             let is_sidecar = named.any(is_sidecar);
-            self.count_restarts(status);
+            self.restarts.count(status);
+            if is_sidecar {
+                of_sidecars.count(status);
+            }
             let state = &status["state"];
             if state["terminated"].is_object() && exit_code(state) == 0 {
                 continue;
@@ -86,20 +105,14 @@ impl<'a> Seen<'a> {
             return true;
         }
         // What ran before the containers, and is over, was started as often as it had to be.
-        let sidecars: Vec<&Value> = containers.iter().filter(|one| is_sidecar(one)).collect();
-        (self.restarts, self.last_restart) = (0, None);
-        for status in json::list(&pod["status"]["initContainerStatuses"]) {
-            if sidecars.iter().any(|one| one["name"] == status["name"]) {
-                self.count_restarts(status);
-            }
-        }
+        self.restarts = of_sidecars;
         false
     }
 
     fn look_at_containers(&mut self, pod: &'a Value) {
         let (mut is_running, mut error) = (false, None);
         for status in json::list(&pod["status"]["containerStatuses"]).iter().rev() {
-            self.count_restarts(status);
+            self.restarts.count(status);
             let state = &status["state"];
             let waits_for = state["waiting"]["reason"].as_str().unwrap_or_default();
             if !waits_for.is_empty() {
@@ -122,13 +135,6 @@ impl<'a> Seen<'a> {
             };
             self.status = instead.unwrap_or_else(|| "Completed".to_owned());
         }
-    }
-
-    fn count_restarts(&mut self, status: &'a Value) {
-        self.restarts += status["restartCount"].as_i64().unwrap_or_default();
-        let last = status["lastState"]["terminated"]["finishedAt"].as_str();
-        // Times of the API have one form, and their texts are in the order of time.
-        self.last_restart = self.last_restart.max(last);
     }
 }
 
