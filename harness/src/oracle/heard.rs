@@ -37,6 +37,8 @@ type Revisions = BTreeMap<Arc<str>, u64>;
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     written: Revisions,
+    /// Whether each publisher publishes for its own node alone. Elsewhere, what follows the role in a client's name numbers its replicas.
+    is_distributed: bool,
     /// By client. A kind that it has not listed since it began is none that it follows.
     heard: BTreeMap<Arc<str>, Revisions>,
     /// The version in which a client has listed capacity objects last.
@@ -44,6 +46,14 @@ pub(super) struct Heard {
 }
 
 impl Heard {
+    /// Before any program has read anything. `is_distributed`: each publisher publishes for its own node alone.
+    pub(super) fn new(is_distributed: bool) -> Self {
+        Heard {
+            is_distributed,
+            ..Heard::default()
+        }
+    }
+
     /// Takes a fact in.
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
@@ -108,12 +118,22 @@ impl Heard {
     }
 
     fn tell(&mut self, client: &Arc<str>, kind: &str, revision: u64) {
-        if !decisive(client).contains(&kind) {
+        if !self.decisive(client).contains(&kind) {
             return;
         }
         match self.heard.get_mut(client) {
             Some(heard) => set(heard, kind, revision),
             None => set(self.heard.entry(client.clone()).or_default(), kind, revision),
+        }
+    }
+
+    /// The kinds whose changes decide what a client does.
+    fn decisive(&self, client: &str) -> &'static [&'static str] {
+        match Role::of_client(client) {
+            Some(Role::Scheduler) => &OF_SCHEDULERS,
+            Some(Role::Publisher) if self.is_distributed => &OF_PUBLISHERS_ON_NODES,
+            Some(Role::Publisher) => &OF_PUBLISHERS,
+            _ => &[],
         }
     }
 }
@@ -123,15 +143,6 @@ fn set(revisions: &mut Revisions, kind: &str, revision: u64) {
     match revisions.get_mut(kind) {
         Some(known) => *known = revision.max(*known),
         None => drop(revisions.insert(kind.into(), revision)),
-    }
-}
-
-fn decisive(client: &str) -> &'static [&'static str] {
-    match Role::of_client(client) {
-        Some(Role::Scheduler) => &OF_SCHEDULERS,
-        Some(Role::Publisher) if client.contains('@') => &OF_PUBLISHERS_ON_NODES,
-        Some(Role::Publisher) => &OF_PUBLISHERS,
-        _ => &[],
     }
 }
 
@@ -169,5 +180,19 @@ mod tests {
         let mut heard = Heard::default();
         heard.shown_anew("csidrivers");
         assert!(!heard.is_behind());
+    }
+
+    #[test]
+    fn a_replica_follows_all_nodes_and_a_publisher_on_a_node_follows_none() {
+        let list = json!({"fact": "request", "client": "publisher@1", "verb": "list", "resource": "nodes", "namespace": null, "name": null,
+            "code": 200, "message": null, "revision": 3});
+        let node = json!({"fact": "commit", "client": "harness", "change": "modified", "resource": "nodes", "namespace": null,
+            "name": "n1", "revision": 4, "object": {}});
+        for is_distributed in [false, true] {
+            let mut heard = Heard::new(is_distributed);
+            observe(&mut heard, &list);
+            observe(&mut heard, &node);
+            assert_eq!(heard.is_behind(), !is_distributed);
+        }
     }
 }

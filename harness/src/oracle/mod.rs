@@ -77,7 +77,7 @@ impl<'p> Oracle<'p> {
             monitor: Monitor::new(world),
             storage: Storage::of(plan),
             programs,
-            heard: Heard::default(),
+            heard: Heard::new(plan.is_distributed()),
             next: (0, 0),
             is_asking: false,
             is_blind: false,
