@@ -152,7 +152,7 @@ impl Txn<'_> {
     /// Lets states become old.
     pub(crate) fn compact(&mut self) {
         let state = &mut *self.state;
-        state.compaction.advance(Instant::now(), state.revision);
+        state.revision = state.compaction.advance(Instant::now(), state.revision);
     }
 
     /// Whether the state at a revision is too old to be read.
