@@ -32,7 +32,7 @@ impl Bench<'_> {
             let mut connection = Connection::open(&self.target).await?;
             let path = format!(
                 "{}?watch=1&fieldSelector=metadata.name%3Ditem-{number}",
-                self.objects
+                self.objects.path
             );
             let code = connection.send(&Ask::bare("GET", path)).await?;
             if code != 200 {

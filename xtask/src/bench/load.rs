@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::connection::{Ask, Connection, JSON, MERGE, Target};
 use super::figure::Figure;
+use super::objects::{Collection, Definitions, Kind};
 use crate::args::counted;
 use suites::harness::system::BoxError;
 
@@ -44,10 +45,13 @@ pub(super) struct Load {
     /// Watches held at once, each with a connection of its own
     #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     pub(super) idle_watches: usize,
+    /// Definitions of custom resources; the objects are then custom resources of the first, and config maps otherwise
+    #[arg(long, default_value_t = 0)]
+    definitions: usize,
+    /// Custom resources that each definition has before anything is measured
+    #[arg(long, default_value_t = 0, requires = "definitions")]
+    each: usize,
 }
-
-/// Bytes of data in each object; with its metadata an object is about 1 KB.
-const DATA_BYTES: usize = 700;
 
 /// Tells what a server takes of the machine.
 pub(super) trait Meter: Sync {
@@ -64,45 +68,71 @@ impl Meter for Unknown {
     }
 }
 
-/// Measures a server in namespaces made for that. They are removed again, even if measuring fails half way.
+/// Measures a server in namespaces and with definitions made for that. They are removed again, even if measuring fails half way.
 pub(super) async fn within<'a, T>(
     target: &Arc<Target>,
     load: Load,
     meter: &'a dyn Meter,
     measure: impl AsyncFnOnce(Bench<'a>) -> Result<T, BoxError>,
 ) -> Result<T, BoxError> {
-    let mut connection = Connection::open(target).await?;
-    let mut namespaces = Vec::new();
-    for purpose in ["objects", "listed"] {
-        let name = format!("bench-{purpose}-{:08x}", std::process::id() ^ clock());
-        let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
-        let (method, path, media) = ("POST", "/api/v1/namespaces".to_owned(), JSON);
-        let create = Ask {
-            method,
-            path,
-            media,
-            body,
-        };
-        connection.call(&create, |_| {}).await?;
-        namespaces.push(name);
-    }
-    let place = |name: &String| format!("/api/v1/namespaces/{name}/configmaps");
+    let run = format!("{:08x}", std::process::id() ^ clock());
+    let definitions = Definitions::new(format!("bench-{run}.example.com"), load.definitions);
+    let namespaces = ["objects", "listed", "each"].map(|purpose| format!("bench-{purpose}-{run}"));
+    let kind = definitions.kinds().next().unwrap_or_else(Kind::config_maps);
     let bench = Bench {
         target: target.clone(),
         load,
         meter,
-        objects: place(&namespaces[0]),
-        listed: place(&namespaces[1]),
+        objects: kind.collection(&namespaces[0]),
+        listed: kind.collection(&namespaces[1]),
     };
-    let measured = measure(bench).await;
-    // A server may have closed what was idle so long.
+    let prepared = async {
+        let mut connection = Connection::open(target).await?;
+        for name in &namespaces {
+            connection.call(&create_namespace(name), |_| {}).await?;
+        }
+        definitions.create(target).await?;
+        bench.fill(&definitions, &namespaces[2]).await
+    };
+    let measured = match prepared.await {
+        Ok(()) => measure(bench).await,
+        Err(error) => Err(error),
+    };
+    let paths = [
+        kind.collection(&namespaces[0]).path,
+        kind.collection(&namespaces[1]).path,
+    ];
+    let removed = remove(target, &definitions, &paths, &namespaces).await;
+    // What went wrong first is what matters.
+    measured.and_then(|measured| removed.map(|()| measured))
+}
+
+fn create_namespace(name: &str) -> Ask {
+    Ask {
+        method: "POST",
+        path: "/api/v1/namespaces".to_owned(),
+        media: JSON,
+        body: format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#),
+    }
+}
+
+/// Removes collections, definitions and namespaces, over a connection of its own: a server may have closed what was idle so long.
+async fn remove(
+    target: &Arc<Target>,
+    definitions: &Definitions,
+    collections: &[String],
+    namespaces: &[String],
+) -> Result<(), BoxError> {
     let mut connection = Connection::open(target).await?;
-    for name in &namespaces {
-        connection.call(&Ask::bare("DELETE", place(name)), |_| {}).await?;
+    for path in collections {
+        connection.call(&Ask::bare("DELETE", path), |_| {}).await?;
+    }
+    definitions.delete(target).await?;
+    for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
         connection.call(&Ask::bare("DELETE", namespace), |_| {}).await?;
     }
-    measured
+    Ok(())
 }
 
 /// A number that differs from run to run.
@@ -117,8 +147,8 @@ pub(super) struct Bench<'a> {
     pub(super) target: Arc<Target>,
     pub(super) load: Load,
     /// Where objects are created, and where those are that are listed.
-    pub(super) objects: String,
-    listed: String,
+    pub(super) objects: Collection,
+    listed: Collection,
 }
 
 /// The n-th of many requests.
@@ -147,6 +177,18 @@ impl Part {
 }
 
 impl Bench<'_> {
+    /// Gives each definition its objects.
+    async fn fill(&self, definitions: &Definitions, namespace: &str) -> Result<(), BoxError> {
+        let each = self.load.each;
+        let collections: Vec<Collection> = definitions
+            .kinds()
+            .map(|kind| kind.collection(namespace))
+            .collect();
+        let count = collections.len() * each;
+        let nth: Nth = Arc::new(move |n| collections[n / each].create(n % each));
+        self.rate(String::new(), count, nth).await.map(drop)
+    }
+
     /// Runs one part of the load.
     pub(super) async fn part(&self, part: Part) -> Result<Figure, BoxError> {
         let Load {
@@ -156,7 +198,7 @@ impl Bench<'_> {
             watchers,
             ..
         } = self.load;
-        let path = self.objects.clone();
+        let path = self.objects.path.clone();
         let at = move |n: usize| format!("{path}/item-{n}");
         match part {
             Part::Creates => {
@@ -173,7 +215,7 @@ impl Bench<'_> {
             }
             Part::Lists => {
                 self.rate(String::new(), listed, create(&self.listed, 0)).await?;
-                let path = self.listed.clone();
+                let path = self.listed.path.clone();
                 let nth = Arc::new(move |_| Ask::bare("GET", path.clone()));
                 self.rate(format!("lists of {listed} objects"), lists, nth).await
             }
@@ -223,18 +265,10 @@ impl Bench<'_> {
     }
 }
 
-/// Creates an object from a number on.
-pub(super) fn create(collection: &str, from: usize) -> Nth {
-    let (path, filler) = (collection.to_owned(), "x".repeat(DATA_BYTES));
-    Arc::new(move |n| Ask {
-        method: "POST",
-        path: path.clone(),
-        media: JSON,
-        body: format!(
-            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"item-{}","labels":{{"app":"bench"}}}},"data":{{"filler":"{filler}"}}}}"#,
-            from + n
-        ),
-    })
+/// Creates objects from a number on.
+pub(super) fn create(collection: &Collection, from: usize) -> Nth {
+    let collection = collection.clone();
+    Arc::new(move |n| collection.create(from + n))
 }
 
 pub(super) fn patch(path: String, field: &str, value: &str) -> Ask {

@@ -7,6 +7,7 @@ mod figure;
 mod folder;
 mod held;
 mod load;
+mod objects;
 mod publisher;
 mod scheduler;
 mod server;

@@ -32,7 +32,7 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut reading = JoinSet::new();
         for number in 0..watchers {
-            let follower = Follower::open(&self.target, &self.objects, &revision).await?;
+            let follower = Follower::open(&self.target, &self.objects.path, &revision).await?;
             let sent = sent.clone();
             reading.spawn(async move {
                 if number == 0 {
@@ -44,7 +44,7 @@ impl Bench<'_> {
         }
         let (started, busy) = (Instant::now(), self.meter.processor());
         // A change that changes nothing is no event: every round has words of its own.
-        let (path, round) = (self.objects.clone(), name.clone());
+        let (path, round) = (self.objects.path.clone(), name.clone());
         let change: Nth = Arc::new(move |n| {
             sent[n].store(nanoseconds(began.elapsed()), Ordering::Relaxed);
             patch(
@@ -70,7 +70,7 @@ impl Bench<'_> {
     /// The revision of the newest change.
     async fn revision(&self) -> Result<String, BoxError> {
         let mut body = Vec::new();
-        let ask = Ask::bare("GET", format!("{}?limit=1", self.objects));
+        let ask = Ask::bare("GET", format!("{}?limit=1", self.objects.path));
         Connection::open(&self.target)
             .await?
             .call(&ask, |piece| body.extend_from_slice(piece))

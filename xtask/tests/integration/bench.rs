@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::program::{Serving, ended};
-use k8s_openapi::api::core::v1::Namespace;
+use hyper::Request;
+use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TINY: [&str; 14] = [
     "bench",
@@ -50,8 +50,8 @@ fn assert_within(figure: &Value) {
     assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{figure}");
 }
 
-/// The names of the namespaces of a server.
-fn namespaces(kubeconfig: &Path) -> Vec<String> {
+/// What a server answers at a path.
+fn served(kubeconfig: &Path, path: &str) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -61,14 +61,16 @@ fn namespaces(kubeconfig: &Path) -> Vec<String> {
         let options = KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(file, &options).await;
         let client = Client::try_from(config.unwrap()).unwrap();
-        let found = Api::<Namespace>::all(client).list(&Default::default()).await;
-        found
-            .unwrap()
-            .items
-            .into_iter()
-            .filter_map(|it| it.metadata.name)
-            .collect()
+        let request = Request::get(path).body(Vec::new()).unwrap();
+        client.request(request).await.unwrap()
     })
+}
+
+/// The names of the namespaces of a server.
+fn namespaces(kubeconfig: &Path) -> Vec<Value> {
+    let list = served(kubeconfig, "/api/v1/namespaces");
+    let items = list["items"].as_array().unwrap();
+    items.iter().map(|it| it["metadata"]["name"].clone()).collect()
 }
 
 #[test]
@@ -117,6 +119,26 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
         "{ready} ms of {whole:?}"
     );
     assert_eq!(namespaces(&kubeconfig), before);
+}
+
+#[test]
+fn custom_resources_among_definitions_are_measured_alike_and_nothing_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
+    let before = namespaces(&kubeconfig);
+    let output = bench(&kubeconfig, &["--json", "--definitions=3", "--each=2"]);
+    let measured: Value = serde_json::from_str(&output).unwrap();
+    for server in ["server", "against"] {
+        let figures = measured[server]["figures"].as_array().unwrap();
+        assert_eq!(counts(figures), [12, 12, 12, 3, 3 * 20, 12], "{server}");
+    }
+    assert_eq!(namespaces(&kubeconfig), before);
+    let definitions = served(
+        &kubeconfig,
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    );
+    assert_eq!(definitions["items"], json!([]));
 }
 
 #[test]

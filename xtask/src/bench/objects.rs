@@ -1,0 +1,158 @@
+//! What the objects of a load are: config maps, or custom resources among many definitions. Sends nothing but definitions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::connection::{Ask, Connection, JSON, Target};
+use suites::harness::system::BoxError;
+
+/// Bytes of data in each object; with its metadata an object is about 1 KB.
+const DATA_BYTES: usize = 700;
+/// How long a definition may take until its resources are served; a real server takes some seconds.
+const SERVED: Duration = Duration::from_secs(60);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A kind, and where its objects are.
+#[derive(Clone)]
+pub(super) struct Kind {
+    api_version: String,
+    kind: String,
+    plural: String,
+    /// `/api/v1` or `/apis/GROUP/VERSION`.
+    root: String,
+}
+
+impl Kind {
+    pub(super) fn config_maps() -> Self {
+        Kind {
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+            root: "/api/v1".into(),
+        }
+    }
+
+    /// The n-th custom resource of a group.
+    fn custom(group: &str, number: usize) -> Self {
+        Kind {
+            api_version: format!("{group}/v1"),
+            kind: format!("Item{number}"),
+            plural: format!("items{number}"),
+            root: format!("/apis/{group}/v1"),
+        }
+    }
+
+    /// Its objects in a namespace.
+    pub(super) fn collection(&self, namespace: &str) -> Collection {
+        let Kind {
+            api_version,
+            kind,
+            plural,
+            root,
+        } = self;
+        let filler = "x".repeat(DATA_BYTES);
+        Collection {
+            path: format!("{root}/namespaces/{namespace}/{plural}"),
+            head: format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}""#),
+            tail: format!(r#""labels":{{"app":"bench"}}}},"data":{{"filler":"{filler}"}}}}"#),
+        }
+    }
+}
+
+/// Objects of one kind in one namespace.
+#[derive(Clone)]
+pub(super) struct Collection {
+    pub(super) path: String,
+    /// What objects begin with, up to their names.
+    head: String,
+    /// What follows their names.
+    tail: String,
+}
+
+impl Collection {
+    /// Creates the object of a number.
+    pub(super) fn create(&self, number: usize) -> Ask {
+        let Collection { path, head, tail } = self;
+        Ask {
+            method: "POST",
+            path: path.clone(),
+            media: JSON,
+            body: format!(r#"{head},"metadata":{{"name":"item-{number}",{tail}"#),
+        }
+    }
+}
+
+/// Definitions of custom resources, made for a load.
+pub(super) struct Definitions {
+    group: String,
+    count: usize,
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+impl Definitions {
+    /// So many in that group; none has been sent yet.
+    pub(super) fn new(group: String, count: usize) -> Self {
+        Definitions { group, count }
+    }
+
+    /// Their kinds.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
+        (0..self.count).map(|number| Kind::custom(&self.group, number))
+    }
+
+    /// Creates them, and waits until the server has them all.
+    pub(super) async fn create(&self, target: &Arc<Target>) -> Result<(), BoxError> {
+        let mut connection = Connection::open(target).await?;
+        for kind in self.kinds() {
+            connection.call(&self.definition(&kind), |_| {}).await?;
+        }
+        for kind in self.kinds() {
+            let list = Ask::bare("GET", format!("{}/{}?limit=1", kind.root, kind.plural));
+            let served = async {
+                while connection.call(&list, |_| {}).await.is_err() {
+                    tokio::time::sleep(LOOK).await;
+                }
+            };
+            if tokio::time::timeout(SERVED, served).await.is_err() {
+                return Err(format!("{} is not served after {SERVED:?}", kind.plural).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes them, and with them their objects.
+    pub(super) async fn delete(&self, target: &Arc<Target>) -> Result<(), BoxError> {
+        let mut connection = Connection::open(target).await?;
+        for kind in self.kinds() {
+            let name = format!("{DEFINITIONS}/{}.{}", kind.plural, self.group);
+            connection.call(&Ask::bare("DELETE", name), |_| {}).await?;
+        }
+        Ok(())
+    }
+
+    fn definition(&self, kind: &Kind) -> Ask {
+        let data = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        let schema = json!({"type": "object", "properties": {"data": data}});
+        let body = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{}.{}", kind.plural, self.group)},
+            "spec": {
+                "group": self.group,
+                "scope": "Namespaced",
+                "names": {"kind": kind.kind, "plural": kind.plural},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+            },
+        });
+        Ask {
+            method: "POST",
+            path: DEFINITIONS.into(),
+            media: JSON,
+            body: body.to_string(),
+        }
+    }
+}
