@@ -7,17 +7,28 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::journal::{ProcessEvent, ProcessFact, What};
+use crate::plan::Plan;
 use crate::scenario::Role;
 
-/// Changes of objects by one client. The largest case needs some dozens.
-const WRITES: u64 = 5_000;
+/// Changes of objects by one client, in a cluster where nothing is and nothing happens.
+const WRITES: u64 = 300;
+/// So many more for each thing that there is or that happens. Programs in good health change each a few times at most, whatever breaks
+/// around them.
+const WRITES_OF_EACH: u64 = 20;
 
-/// Requests, watch events and calls of one client, and faults that it met.
+/// Requests, watch events and calls of one client, faults that it met, and what it does as time goes by: renew a lease.
 const EVENTS: u64 = 100_000;
+/// So many more for each thing.
+const EVENTS_OF_EACH: u64 = 1_000;
 
-/// What each client has done so far.
-#[derive(Debug, Default)]
+/// Whoever leads renews one for ever.
+const LEASES: &str = "leases";
+
+/// How much each client may do, and what it has done so far.
+#[derive(Debug)]
 pub(crate) struct ActivityLimit {
+    writes: u64,
+    events: u64,
     clients: HashMap<Arc<str>, Tally>,
 }
 
@@ -28,6 +39,22 @@ struct Tally {
 }
 
 impl ActivityLimit {
+    /// For a case.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let figures = plan.driver_nodes.len() * plan.class_parameters.len();
+        let actions: usize = plan.steps.iter().map(|step| step.actions.len()).sum();
+        Self::for_things((figures + plan.objects.len() + actions) as u64)
+    }
+
+    /// For so many figures, objects and actions.
+    pub(crate) fn for_things(things: u64) -> Self {
+        ActivityLimit {
+            writes: WRITES + WRITES_OF_EACH * things,
+            events: EVENTS + EVENTS_OF_EACH * things,
+            clients: HashMap::new(),
+        }
+    }
+
     /// What is to be written down instead of something that was observed: that itself, for once that there is too much, and then
     /// nothing.
     pub(crate) fn admit(&mut self, what: What) -> Option<What> {
@@ -35,9 +62,11 @@ impl ActivityLimit {
             return Some(what);
         };
         let tally = self.clients.entry(Arc::clone(&client)).or_default();
-        let (count, limit, of) = match what {
-            What::Commit(_) => (&mut tally.writes, WRITES, "changes of objects"),
-            _ => (&mut tally.events, EVENTS, "requests, watch events and calls"),
+        let (count, limit, of) = match &what {
+            What::Commit(commit) if *commit.resource != *LEASES => {
+                (&mut tally.writes, self.writes, "changes of objects")
+            }
+            _ => (&mut tally.events, self.events, "requests, watch events and calls"),
         };
         *count += 1;
         if *count <= limit {
@@ -85,7 +114,7 @@ mod tests {
 
     #[test]
     fn too_much_is_told_once_and_then_nothing_and_others_are_not_meant() {
-        let mut activity = ActivityLimit::default();
+        let mut activity = ActivityLimit::for_things(0);
         for _ in 0..EVENTS {
             assert!(matches!(
                 activity.admit(request("publisher@n1")),

@@ -340,7 +340,7 @@ mod tests {
     }
 
     fn attribution(journal: &Journal) -> Attribution {
-        Attribution::new(FactSink::new(journal.clone(), Killer::default()))
+        Attribution::new(FactSink::new(journal.clone(), Killer::default(), None))
     }
 
     fn authors(journal: &Journal) -> Vec<String> {

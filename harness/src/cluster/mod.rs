@@ -32,6 +32,7 @@ use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::activity_limit::ActivityLimit;
 use crate::apiserver::Refused;
 use crate::client_name::{HARNESS, file_stem};
 use crate::clock;
@@ -129,10 +130,8 @@ impl Cluster {
         let folder = network.folder().map_err(io("make a temporary folder"))?;
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
-        let sink = FactSink::new(journal.clone(), killer);
-        if boundless {
-            sink.lift_limit();
-        }
+        let activity = (!boundless).then(|| ActivityLimit::of(plan));
+        let sink = FactSink::new(journal.clone(), killer, activity);
         let commits = sink.commits();
         let api = Api::start(plan, systems, &sink, fleet.has_children(), (&network, seed)).await?;
         let observer = CsiObserver {
