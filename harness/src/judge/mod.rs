@@ -110,14 +110,9 @@ impl<'p> Judge<'p> {
             let broken = broken.unwrap_or_default();
             self.failure = Some(Box::new(self.offence(&broken)));
         }
-        // The explanation looks at the deciding fact as well, so it is made once that is in.
-        if let Some(at) = self
-            .monitors
-            .iter()
-            .position(|monitor| matches!(monitor.phase, Phase::Failed(_)))
-            && self.failure.is_none()
-        {
-            self.failure = Some(Box::new(self.explain(at)));
+        if self.failure.is_none() {
+            // The explanation looks at the deciding fact as well, so it is made once that is in.
+            self.failure = self.failed().or_else(|| self.flooded()).map(Box::new);
         }
     }
 
@@ -158,8 +153,11 @@ impl<'p> Judge<'p> {
                 let summary = match &process.event {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
-                    ProcessEvent::Flooded(what) => format!("{client} floods: {what} in one case"),
-                    ProcessEvent::Started | ProcessEvent::Stopped | ProcessEvent::Killed => String::new(),
+                    // The explanation looks at this fact as well.
+                    ProcessEvent::Flooded(_)
+                    | ProcessEvent::Started
+                    | ProcessEvent::Stopped
+                    | ProcessEvent::Killed => String::new(),
                 };
                 if !summary.is_empty() && !self.expects_end(process) {
                     let exit = match &process.event {
@@ -352,12 +350,13 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn explain(&self, at: usize) -> Failure {
+    /// An expectation can no longer be shown.
+    fn failed(&self) -> Option<Failure> {
+        let mut monitors = self.monitors.iter();
+        let at = monitors.position(|monitor| matches!(monitor.phase, Phase::Failed(_)))?;
         let monitor = &self.monitors[at];
-        let window = self.window();
-        let decided_by = monitor.decided_by.unwrap_or_default();
-        let view = self.view_at(self.started_us);
         let now = self.facts.last().map_or(Duration::ZERO, Fact::at);
+        let view = self.view_at(self.started_us);
         let passed = Passed {
             after: self.acted.as_ref().map_or(Duration::ZERO, |acted| {
                 now.saturating_sub(Duration::from_micros(acted.at_us))
@@ -366,32 +365,68 @@ impl<'p> Judge<'p> {
                 self.pace.within(monitor.expect, acted, view).1
             }),
         };
-        let mut summary = summary(monitor, self.pace, passed);
-        let mut rule = None;
-        let (rows, chain) = match (&monitor.expect.predicate, &self.oracle) {
+        let mut failure = self.explain(at, monitor.decided_by.unwrap_or_default());
+        let said = summary(monitor, self.pace, passed);
+        failure.summary = match failure.summary.as_str() {
+            "" => said,
+            details => format!("{said}: {details}"),
+        };
+        Some(failure)
+    }
+
+    /// With the last fact, a system did more than it may. What is not as expected by then tells best what it was busy with.
+    fn flooded(&self) -> Option<Failure> {
+        let fact = self.facts.last()?;
+        let What::Process(ProcessFact {
+            client,
+            event: ProcessEvent::Flooded(what),
+            ..
+        }) = &fact.what
+        else {
+            return None;
+        };
+        let mut monitors = self.monitors.iter();
+        let failure = match monitors.position(|monitor| monitor.phase == Phase::Waiting) {
+            Some(at) => self.explain(at, fact.seq),
+            None => self.crash(String::new(), fact.seq),
+        };
+        Some(Failure {
+            summary: format!("{client} floods: {what} in one case"),
+            ..failure
+        })
+    }
+
+    /// What is not as an expectation wants it, and the chain that leads there. The summary has only what the specification says of it.
+    fn explain(&self, at: usize, decided_by: u64) -> Failure {
+        let monitor = &self.monitors[at];
+        let window = self.window();
+        let crash = self.crash(String::new(), decided_by);
+        let failure = Failure {
+            expect: Some(at),
+            ..crash
+        };
+        match (&monitor.expect.predicate, &self.oracle) {
             (Predicate::Specification, Some(oracle)) => {
                 let wrong = oracle.unsettled();
-                rule = wrong.first().map(|violation| violation.rule);
-                summary = format!("{summary}: {}", specification::line(&wrong));
-                specification::shown(&window, oracle.demands(), &wrong, decided_by)
+                let (rows, chain) = specification::shown(&window, oracle.demands(), &wrong, decided_by);
+                Failure {
+                    summary: specification::line(&wrong),
+                    rule: wrong.first().map(|violation| violation.rule),
+                    rows,
+                    chain,
+                    ..failure
+                }
             }
             (predicate, _) => {
                 let rows = monitor.rows(self.plan, &self.cluster);
                 let seen = (monitor.seen, monitor.limit);
                 let chain = window.chain(predicate, &rows, seen, decided_by);
-                (rows, chain)
+                Failure {
+                    rows,
+                    chain,
+                    ..failure
+                }
             }
-        };
-        Failure {
-            step: self.step,
-            expect: Some(at),
-            summary,
-            chain,
-            rows,
-            exit: None,
-            rule,
-            decided_by,
-            step_started: self.step_started,
         }
     }
 }

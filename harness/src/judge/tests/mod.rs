@@ -339,6 +339,19 @@ fn no_lack_of_time_excuses_a_flood() {
 }
 
 #[test]
+fn a_flood_is_explained_by_what_is_not_as_expected() {
+    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
+    let verdict = story.judge.verdict();
+    let failure = verdict.failure().unwrap();
+    assert_eq!(failure.summary, "publisher floods: too much in one case");
+    assert_eq!(failure.expect, Some(0));
+    assert_eq!(failure.rows.len(), 1, "{:?}", failure.rows);
+    let missing = failure.chain.first_missing().unwrap();
+    assert!(missing.text.contains("app"), "{missing:?}");
+}
+
+#[test]
 fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     let call = json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
