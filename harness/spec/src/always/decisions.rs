@@ -5,7 +5,7 @@ use crate::placement::{Outcome, View, assumed};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
-use crate::world::{Change, NamespacedName, PodVolume, World};
+use crate::world::{Change, NamespacedName, Pod, PodVolume, World};
 
 /// What a decision depends on besides the pod: also its claims, some of which may be bound by now because of that very decision.
 const ASPECTS: [Aspect; 8] = [
@@ -22,12 +22,17 @@ const ASPECTS: [Aspect; 8] = [
 impl Monitor {
     pub(super) fn selected(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
         let uses = |volume: &PodVolume| matches!(volume, PodVolume::Claim(name) | PodVolume::Ephemeral(name) if *name == claim.name);
-        // A pod that is gone again is judged by nobody, and of several that share the claim any may have been meant.
-        let pods = self.world.pods.iter().filter(|(key, pod)| {
+        let waits = |(key, pod): &(&NamespacedName, &Pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
+        };
+        // A pod that is gone again is judged by nobody, and of several that share the claim any may have been meant.
+        let is_gone = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
+        let had_another = self.lately.any(&self.world, &[Aspect::Pods], |world| {
+            world.pods.iter().filter(waits).any(|(pod, _)| is_gone(pod))
         });
+        let pods = self.world.pods.iter().filter(waits);
         let judged: Vec<_> = pods.map(|(key, _)| self.decided(key, &node, &[])).collect();
-        let is_right = judged.iter().any(Vec::is_empty);
+        let is_right = had_another || judged.iter().any(Vec::is_empty);
         let violations = judged.into_iter().next().filter(|_| !is_right);
         let violations = violations.unwrap_or_default();
         if let Some(known) = self.world.claims.get(claim) {

@@ -459,6 +459,24 @@ fn a_selected_node_is_a_decision_about_the_pod() {
 }
 
 #[test]
+fn a_node_may_have_been_selected_for_a_pod_that_is_just_gone() {
+    let mut world = published();
+    let gone = add_pod(&mut world, "app", &["5Gi"]);
+    let mut other = world.pods[&gone].clone();
+    other.node_selector = [("kubernetes.io/hostname".to_owned(), "n2".to_owned())].into();
+    world.pods.insert(NamespacedName::new("default", "other"), other);
+    let selected = Event::Selected {
+        claim: NamespacedName::new("default", "app-0"),
+        node: "n1".to_owned(),
+    };
+    let deleted = || Event::Changed(Change::Pod(gone.clone(), None));
+    assert_eq!(judge(world.clone(), [deleted(), selected.clone()]), []);
+    // Everybody knows by then that it is gone.
+    let late = [deleted(), Event::Quiet, selected];
+    assert_eq!(broken(&judge(world, late)), [rules::NO_NODE]);
+}
+
+#[test]
 fn a_maximum_that_the_first_alpha_hid_may_be_written_again() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
