@@ -7,6 +7,7 @@ use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::change::Aspect;
 use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Parameters, Pod, PodVolume};
 use capacity_types::Segment;
+use capacity_types::capacity_api::RESOURCE;
 
 use super::Oracle;
 use super::change::change;
@@ -31,6 +32,7 @@ impl Oracle<'_> {
             What::Process(process) => {
                 if process.role == Role::Scheduler {
                     self.is_blind = self.world().api.version().is_none();
+                    self.is_uninformed = false;
                 }
                 let change = self.programs.process(process);
                 change.map_or_else(Vec::new, |change| self.changed(change))
@@ -109,6 +111,11 @@ impl Oracle<'_> {
     /// A change that may be one of the questions to the driver, and so of its answers.
     fn changed(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
+            self.is_uninformed = match (self.world().api.version(), api.version()) {
+                (Some(_), None) => self.heard.misses(Role::Scheduler, RESOURCE),
+                (None, None) => self.is_uninformed,
+                (_, Some(_)) => false,
+            };
             self.heard.served(api.version());
             if api.release.has_flag() && !self.world().api.release.has_flag() {
                 self.heard.shown_anew("csidrivers");

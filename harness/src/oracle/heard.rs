@@ -117,6 +117,17 @@ impl Heard {
         self.heard.values().flatten().any(is_behind)
     }
 
+    /// Whether a program of a role has not heard of all changes of a kind that it follows.
+    pub(super) fn misses(&self, role: Role, kind: &str) -> bool {
+        let written = self.written.get(kind);
+        let clients = self
+            .heard
+            .iter()
+            .filter(|(client, _)| Role::of_client(client) == Some(role));
+        let mut known = clients.filter_map(|(_, heard)| heard.get(kind));
+        known.any(|heard| written.is_some_and(|written| heard < written))
+    }
+
     fn tell(&mut self, client: &Arc<str>, kind: &str, revision: u64) {
         if !self.decisive(client).contains(&kind) {
             return;
@@ -173,6 +184,22 @@ mod tests {
         assert!(heard.is_behind());
         observe(&mut heard, &delivery);
         assert!(!heard.is_behind());
+    }
+
+    #[test]
+    fn a_change_that_was_not_delivered_is_missed() {
+        let mut heard = Heard::default();
+        let list = json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": RESOURCE, "namespace": null,
+            "name": null, "code": 200, "message": null, "revision": 7});
+        let object = json!({"fact": "commit", "client": "harness", "change": "added", "resource": RESOURCE, "namespace": "csi",
+            "name": "by-hand-1", "revision": 8, "object": {}});
+        let delivery = json!({"fact": "delivery", "client": "scheduler", "change": "added", "resource": RESOURCE,
+            "namespace": "csi", "name": "by-hand-1", "revision": 8});
+        for (fact, misses) in [(list, false), (object, true), (delivery, false)] {
+            observe(&mut heard, &fact);
+            assert_eq!(heard.misses(Role::Scheduler, RESOURCE), misses, "{fact}");
+            assert!(!heard.misses(Role::Publisher, RESOURCE));
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Oracle<'p> {
     is_asking: bool,
     /// Whether the type was not served when the scheduler began.
     is_blind: bool,
+    /// Whether the scheduler had not heard of all objects when they ceased to be served: what it knows of them is unknown, and stays.
+    is_uninformed: bool,
     /// Where pods were allowed to go when a node was chosen for them.
     allowed: BTreeMap<NamespacedName, BTreeSet<String>>,
     /// Pods that were sent to a node in this step where their volumes could not be made: they are tried again and again.
@@ -81,6 +83,7 @@ impl<'p> Oracle<'p> {
             next: (0, 0),
             is_asking: false,
             is_blind: false,
+            is_uninformed: false,
             allowed: BTreeMap::new(),
             given_back: BTreeSet::new(),
             has_stale_reads: actions.any(|(action, _)| is_stale(action)),
@@ -129,7 +132,7 @@ impl<'p> Oracle<'p> {
     pub(crate) fn unsettled(&self) -> Vec<Violation> {
         let mut violations = self.monitor.unsettled();
         violations.extend(self.monitor.unsettled_volumes(&self.storage));
-        if self.programs.runs(Role::Scheduler) {
+        if self.programs.runs(Role::Scheduler) && !self.is_uninformed {
             let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
             violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));
         }
