@@ -53,6 +53,8 @@ pub(super) struct Pace {
     pub(super) patience: f64,
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
     pub(super) late_answers: bool,
+    /// How often faults that are over by themselves can be met, each after a wait.
+    pub(super) times_of_faults: u32,
 }
 
 /// The moment from which the bounds of a step count: all its actions are done.
@@ -120,7 +122,7 @@ impl Pace {
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
         let longest = self.scaled(LONGEST).max(said);
         let longest = match last {
-            Some((_, Wait::Retry(limit))) => longest.max(limit),
+            Some((_, Wait::Retry(limit))) => longest.max(limit * self.times_of_faults.saturating_add(1)),
             _ => longest,
         };
         match last {

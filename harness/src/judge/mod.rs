@@ -78,6 +78,7 @@ impl<'p> Judge<'p> {
                 retry_interval_max: Duration::ZERO,
                 patience: 1.0,
                 late_answers: plan.has_late_answers(),
+                times_of_faults: plan.times_of_faults(),
             },
             step: 0,
             step_started: 0,

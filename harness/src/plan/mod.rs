@@ -155,6 +155,16 @@ impl Plan {
         })
     }
 
+    /// How often faults of the API that are over by themselves can be met.
+    pub(crate) fn times_of_faults(&self) -> u32 {
+        let actions = self.steps.iter().flat_map(|step| &step.actions);
+        let times = actions.filter_map(|(action, _)| match action {
+            Action::Fault { rule, .. } => rule.times,
+            _ => None,
+        });
+        times.fold(0, u32::saturating_add)
+    }
+
     /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
     pub fn has_usual_release(&self) -> bool {
         let mut actions = self.steps.iter().flat_map(|step| &step.actions);

@@ -280,6 +280,25 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
 }
 
 #[test]
+fn who_meets_a_fault_again_waits_again() {
+    let met = json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "watch ended: watch pods", "legal": true});
+    for (times, milliseconds) in [(json!(2), 16_000), (Value::Null, 10_000)] {
+        let mut story = steps(&json!([{"id": "a", "do": [
+            {"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}},
+            {"fault": {"api": "watch pods", "endAfter": 0, "times": times}},
+        ], "expect": [placement(None)]}]));
+        story.ask(3);
+        story.at_us += 6_000_000;
+        story.tell(met.clone());
+        let bound = story.judge.next_bound().unwrap().0.as_millis();
+        assert!(
+            (milliseconds..milliseconds + 100).contains(&bound),
+            "{times}: {bound}"
+        );
+    }
+}
+
+#[test]
 fn calls_to_a_driver_that_did_not_run_have_failed_though_nobody_has_seen_them() {
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let mut before = steps(&json!([
