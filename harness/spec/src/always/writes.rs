@@ -138,7 +138,11 @@ impl Monitor {
                 let detail = format!("class {} at {:?}", object.class, object.segment());
                 wrong.push((rules::UNWANTED_CREATE, detail));
             }
-            Some(before) if is_same(before) && !self.may_have_lacked_maximum(before) => {
+            Some(before)
+                if is_same(before)
+                    && !self.may_have_lacked_maximum(before)
+                    && !self.may_have_lost_maximum() =>
+            {
                 wrong.push((rules::IDLE_WRITE, object.figures()));
             }
             _ => {}
@@ -151,6 +155,14 @@ impl Monitor {
     /// Whether the publisher may have seen an object without the maximum that it has: a server of the first alpha does not show it.
     fn may_have_lacked_maximum(&self, object: &CapacityObject) -> bool {
         object.maximum.is_some() && self.has_hidden_maximum
+    }
+
+    /// Whether a publisher may have sent a maximum that the server has dropped: it may know it as a release that keeps it.
+    fn may_have_lost_maximum(&self) -> bool {
+        !self.world.api.release.has_maximum()
+            && self.lately.any(&self.world, &[Aspect::Settings], |world| {
+                world.api.release.has_maximum()
+            })
     }
 
     /// Whether the publisher may have seen the class, and the segment, of an object.

@@ -499,6 +499,27 @@ fn a_maximum_that_the_first_alpha_hid_may_be_written_again() {
 }
 
 #[test]
+fn a_maximum_that_the_first_alpha_drops_may_be_sent_by_who_knew_a_later_release() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let again = wrote(&n1, Some(world.objects[&n1].clone()));
+    let newer = world.api;
+    let older = Api {
+        release: Release::new(20),
+        gate: Some(true),
+    };
+    world.api = older;
+    let [to_newer, to_older] = [newer, older].map(|api| Event::Changed(Change::Api(api)));
+    assert_eq!(
+        broken(&judge(world.clone(), [again.clone()])),
+        [rules::IDLE_WRITE]
+    );
+    let since_long = [to_newer.clone(), to_older.clone(), Event::Quiet, again.clone()];
+    assert_eq!(broken(&judge(world.clone(), since_long)), [rules::IDLE_WRITE]);
+    assert_eq!(judge(world, [to_newer, to_older, again]), []);
+}
+
+#[test]
 fn questions_are_about_the_publishers_own() {
     let world = published();
     let with = |driver: &str, segment: Segment, parameters: &[(&str, &str)]| Event::Asked {
