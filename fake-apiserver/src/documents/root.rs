@@ -5,10 +5,13 @@ use super::served::groups;
 use crate::kinds::Api;
 use serde_json::{Value, json};
 
+/// The first minor release that tells which releases it behaves as, and works beside.
+const COMPATIBILITY: u8 = 33;
+
 /// `/version`: what this server follows.
 pub(crate) fn version(api: &Api) -> Value {
     let minor = api.profile.release.minor();
-    json!({
+    let mut version = json!({
         "major": "1",
         "minor": minor.to_string(),
         "gitVersion": format!("v1.{minor}.0"),
@@ -18,7 +21,15 @@ pub(crate) fn version(api: &Api) -> Value {
         "goVersion": "",
         "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, architecture()),
-    })
+    });
+    if minor >= COMPATIBILITY {
+        let before = minor - 1;
+        for (name, minor) in [("emulation", minor), ("minCompatibility", before)] {
+            version[format!("{name}Major")] = "1".into();
+            version[format!("{name}Minor")] = minor.to_string().into();
+        }
+    }
+    version
 }
 
 /// The architecture of this machine, in the names that clients know.

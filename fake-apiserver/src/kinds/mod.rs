@@ -23,6 +23,7 @@ mod extension;
 mod flow;
 mod hooks;
 mod ingress;
+mod internal_form;
 mod job;
 mod kind;
 mod lease;

@@ -15,6 +15,7 @@ pub(crate) mod names;
 pub mod quantity;
 pub(crate) mod selector;
 pub(crate) mod status;
+pub(crate) mod unified_diff;
 pub(crate) mod versions;
 pub(crate) mod x509;
 pub(crate) mod yaml;

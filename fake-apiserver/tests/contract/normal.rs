@@ -54,27 +54,10 @@ pub(crate) fn text(said: &str, id: &str) -> String {
     let said = said.replace(id, "${id}");
     let said = without_uids(&said);
     let said = without_token_volume(&said);
-    let said = without_diff(&said);
     let said = without_document(&said);
     ["current: ", "ResourceVersion: ", "UID: ", "in record ("]
         .iter()
         .fold(said, |said, before| without_number(&said, before))
-}
-
-/// The refusals of some changes end with a diff of Go structs.
-fn without_diff(said: &str) -> String {
-    const BEFORE: [&str; 2] = [
-        "(allow it to be set to 1 if it was previously negative)",
-        "spec.persistentvolumesource is immutable after creation",
-    ];
-    let found = BEFORE
-        .iter()
-        .find_map(|before| Some((before, said.split_once(before)?)));
-    match found {
-        Some((at, (before, diff))) if diff.ends_with(']') => format!("{before}{at}]"),
-        Some((at, (before, _))) => format!("{before}{at}"),
-        None => said.to_owned(),
-    }
 }
 
 /// The refusal of a patch shows the whole document that the patch has led to, if it was no strategic one.

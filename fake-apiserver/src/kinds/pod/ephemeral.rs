@@ -1,5 +1,6 @@
 //! Ephemeral containers: what may look into a running pod, and what may change of it (`pods/ephemeralcontainers`).
 
+use super::super::internal_form;
 use super::containers::common;
 use super::volumes::Mountable;
 use crate::machinery::faults::Faults;
@@ -86,7 +87,8 @@ pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         let text = match present.iter().find(|container| string(container, "name") == name) {
             None => format!("existing ephemeral containers {name:?} may not be removed\n"),
             Some(after) if after != before => {
-                format!("existing ephemeral containers {name:?} may not be changed\n")
+                let diff = internal_form::diff("EphemeralContainer", before, after);
+                format!("existing ephemeral containers {name:?} may not be changed\n{diff}")
             }
             Some(_) => continue,
         };

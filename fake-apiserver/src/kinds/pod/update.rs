@@ -1,5 +1,6 @@
 //! What may change of a pod that is there (`ValidatePodUpdate` of core/v1). Binding goes through its own subresource.
 
+use super::super::internal_form;
 use super::super::shown::as_internal;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
@@ -40,7 +41,8 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
         gated(&mut allowed, old, faults);
     }
     if allowed != *old {
-        faults.forbidden("spec", ONLY);
+        let diff = internal_form::diff("PodSpec", old, &allowed);
+        faults.forbidden("spec", &format!("{ONLY}\n{diff}"));
     }
 }
 

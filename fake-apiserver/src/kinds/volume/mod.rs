@@ -1,6 +1,5 @@
 //! Volumes and claims, with the sources that they may have.
 
-mod claim_diff;
 mod claim_source;
 mod persistent_volume;
 mod persistent_volume_claim;

@@ -1,5 +1,6 @@
 //! PersistentVolume.
 
+use super::super::internal_form;
 use super::super::selectors::{self, Values};
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
@@ -211,11 +212,12 @@ fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         // It may be added, once.
         json::assign(csi, "controllerExpandSecretRef", Value::Null);
     }
-    if sources[0] != sources[1] {
-        faults.forbidden(
-            "spec.persistentvolumesource",
-            "spec.persistentvolumesource is immutable after creation",
-        );
+    if let [now, before] = &sources
+        && now != before
+    {
+        let rule = "spec.persistentvolumesource is immutable after creation";
+        let diff = internal_form::diff("PersistentVolumeSource", before, now);
+        faults.forbidden("spec.persistentvolumesource", &format!("{rule}\n{diff}"));
     }
     faults.unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
     let affinity = &new["nodeAffinity"];

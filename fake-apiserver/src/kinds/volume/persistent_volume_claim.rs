@@ -1,8 +1,9 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
+use super::super::internal_form;
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
+use super::claim_source;
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
-use super::{claim_diff, claim_source};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text, wide};
@@ -158,7 +159,13 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if *spec != allowed {
         let rule = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
             claims";
-        faults.forbidden("spec", &format!("{rule}\n{}", claim_diff::diff(&allowed, spec)));
+        faults.forbidden(
+            "spec",
+            &format!(
+                "{rule}\n{}",
+                internal_form::diff("PersistentVolumeClaimSpec", &allowed, spec)
+            ),
+        );
     }
     // What is missing counts as nothing.
     let size = |claim: &Value, at: &str| {

@@ -1,0 +1,225 @@
+//! Values as kube-apiserver has them inside, in lines of JSON: it shows two of them as a difference when it refuses a change.
+//!
+//! Owns that form; which types there are, and their members, stands in `internal_types.txt`. Does not know which changes are refused.
+
+use crate::machinery::unified_diff;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+static TYPES: LazyLock<HashMap<&str, Vec<Member>>> =
+    LazyLock::new(|| parse(include_str!("internal_types.txt")));
+
+/// What is shown where the API has nothing.
+static NOTHING: [(&str, Value); 3] = [
+    ("\"\"", Value::String(String::new())),
+    ("false", Value::Bool(false)),
+    ("-", Value::Null),
+];
+
+/// A member of a struct.
+struct Member {
+    name: &'static str,
+    /// Where the API has it.
+    place: Cow<'static, str>,
+    kind: &'static str,
+    /// Whether it is left out where the API has none.
+    is_optional: bool,
+}
+
+/// The difference between two values of a type that stands in the table, as the server shows it.
+pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
+    unified_diff::of(&lines(kind, old), &lines(kind, new))
+}
+
+fn lines(kind: &str, value: &Value) -> Vec<String> {
+    let mut writer = Writer::default();
+    writer.structure(kind, value, &Value::Null);
+    writer.lines
+}
+
+fn parse(table: &'static str) -> HashMap<&'static str, Vec<Member>> {
+    let mut types: HashMap<&str, Vec<Member>> = HashMap::new();
+    let mut current = "";
+    let rows = table.lines().filter(|line| !line.starts_with('#'));
+    for word in rows.flat_map(str::split_ascii_whitespace) {
+        match word.strip_suffix(':') {
+            Some(name) => current = name,
+            None => types.entry(current).or_default().push(member(word)),
+        }
+    }
+    types
+}
+
+fn member(word: &'static str) -> Member {
+    let (names, kind) = word.split_once(':').unwrap_or((word, "-"));
+    let (name, place) = match names.split_once('=') {
+        Some((name, place)) => (name, place.into()),
+        None => (names, with_small_first_letter(names).into()),
+    };
+    let required = kind.strip_prefix('?');
+    Member {
+        name,
+        place,
+        kind: required.unwrap_or(kind),
+        is_optional: required.is_some(),
+    }
+}
+
+fn with_small_first_letter(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    first.to_ascii_lowercase() + rest
+}
+
+/// Writes as Go does with one space for each level.
+#[derive(Default)]
+struct Writer {
+    lines: Vec<String>,
+    depth: usize,
+    /// What stands before the next value on its line.
+    label: String,
+}
+
+impl Writer {
+    fn put(&mut self, text: &str) {
+        let indent = " ".repeat(self.depth);
+        let label = std::mem::take(&mut self.label);
+        self.lines.push(format!("{indent}{label}{text}"));
+    }
+
+    /// Parts between brackets, each followed by a comma but for the last.
+    fn all<T>(&mut self, brackets: [&str; 2], parts: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        let [open, close] = brackets;
+        if parts.is_empty() {
+            return self.put(&format!("{open}{close}"));
+        }
+        self.put(open);
+        self.depth += 1;
+        for (at, part) in parts.iter().enumerate() {
+            each(self, part);
+            if let Some(last) = self.lines.last_mut().filter(|_| at + 1 < parts.len()) {
+                last.push(',');
+            }
+        }
+        self.depth -= 1;
+        self.put(close);
+    }
+
+    fn structure(&mut self, kind: &str, value: &Value, parent: &Value) {
+        let members = TYPES.get(kind).map_or(&[] as &[Member], Vec::as_slice);
+        let members = members
+            .iter()
+            .map(|member| (member, found(&member.place, value, parent)));
+        let members: Vec<_> = members
+            .filter(|(member, found)| !member.is_optional || !found.is_null())
+            .collect();
+        self.all(["{", "}"], &members, |writer, (member, found)| {
+            writer.label = format!("{:?}: ", member.name);
+            writer.member(member.kind, found, value);
+        });
+    }
+
+    fn member(&mut self, kind: &str, value: &Value, parent: &Value) {
+        if let Some(items) = kind.strip_prefix("[]") {
+            return match value.as_array() {
+                Some(list) => self.all(["[", "]"], list, |writer, item| {
+                    writer.structure(items, item, value);
+                }),
+                None => self.put("null"),
+            };
+        }
+        if let Some(kind) = kind.strip_prefix('*') {
+            return match value.is_null() {
+                true => self.put("null"),
+                false => self.structure(kind, value, parent),
+            };
+        }
+        match NOTHING.iter().find(|(name, _)| *name == kind) {
+            _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
+            Some((_, nothing)) if value.is_null() => self.plain(nothing),
+            None if value.is_null() => self.put(kind),
+            _ => self.plain(value),
+        }
+    }
+
+    fn plain(&mut self, value: &Value) {
+        match value {
+            Value::Array(items) => self.all(["[", "]"], items, Self::plain),
+            Value::Object(members) => {
+                let members: Vec<_> = members.iter().collect();
+                self.all(["{", "}"], &members, |writer, (name, value)| {
+                    writer.label = format!("{}: ", text(name));
+                    writer.plain(value);
+                });
+            }
+            Value::String(plain) => self.put(&text(plain)),
+            scalar => self.put(&scalar.to_string()),
+        }
+    }
+}
+
+/// A string as Go writes it: safe within HTML.
+fn text(plain: &str) -> String {
+    let json = Value::from(plain).to_string();
+    [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")]
+        .into_iter()
+        .fold(json, |json, (sign, escaped)| json.replace(sign, escaped))
+}
+
+fn found<'v>(place: &str, value: &'v Value, parent: &'v Value) -> &'v Value {
+    match place.strip_prefix('^') {
+        Some(place) => &parent[place],
+        None => place.split('/').fold(value, |value, name| &value[name]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_kind_of_a_member_is_known() {
+        for (kind, members) in TYPES.iter() {
+            for member in members {
+                let of = member.kind.trim_start_matches("[]").trim_start_matches('*');
+                let is_plain = of == "0" || NOTHING.iter().any(|(name, _)| *name == of);
+                assert!(is_plain || TYPES.contains_key(of), "{of} of {kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_api_has_nothing_of_is_shown_as_go_has_it() {
+        let source = json!({"hostPath": {"path": "/a&b"}});
+        let shown = lines("PersistentVolumeSource", &source);
+        let expected = [
+            "{",
+            " \"GCEPersistentDisk\": null,",
+            " \"AWSElasticBlockStore\": null,",
+            " \"HostPath\": {",
+            "  \"Path\": \"/a\\u0026b\",",
+            "  \"Type\": null",
+            " },",
+        ];
+        assert_eq!(shown[..7], expected);
+        assert_eq!(shown.last().map(String::as_str), Some("}"));
+    }
+
+    #[test]
+    fn members_stand_where_the_server_has_them() {
+        let spec = json!({"hostNetwork": true, "securityContext": {"fsGroup": 1}, "containers": [{"name": "a"}],
+            "topologySpreadConstraints": [{"maxSkew": 1, "labelSelector": {"matchLabels": {"a": "b"}}}]});
+        let shown = lines("PodSpec", &spec);
+        let place = |line: &str| shown.iter().position(|shown| shown == line);
+        let context = place(" \"SecurityContext\": {").expect("it has one");
+        assert_eq!(shown[context + 1], "  \"HostNetwork\": true,");
+        assert!(place("  \"FSGroup\": 1,").is_some_and(|at| at > context));
+        let selector = place("   \"LabelSelector\": {").expect("it has one");
+        assert_eq!(
+            shown[selector + 1..selector + 5],
+            ["    \"matchLabels\": {", "     \"a\": \"b\"", "    }", "   },"]
+        );
+    }
+}

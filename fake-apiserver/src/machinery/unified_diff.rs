@@ -1,0 +1,266 @@
+//! The difference between two texts in the unified format, with the same choice of what stayed as Python's difflib makes it, which
+//! kube-apiserver uses in Go.
+//!
+//! Finds the longest block of lines that both have, and goes on before and after it. Does not know what the lines say.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Lines that stayed, shown before and after a change.
+const CONTEXT: usize = 3;
+
+/// From so many lines on, those that are more than one in a hundred begin no block.
+const LONG: usize = 200;
+
+/// A block of lines that both texts have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    old: usize,
+    new: usize,
+    len: usize,
+}
+
+/// A part of both texts: the same lines, or others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    is_same: bool,
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+/// The difference, and nothing if there is none.
+pub(crate) fn of(old: &[String], new: &[String]) -> String {
+    let mut out = String::new();
+    for hunk in hunks(parts(old, new)) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+            continue;
+        };
+        let (before, after) = (first.old.start..last.old.end, first.new.start..last.new.end);
+        out.push_str(&format!("@@ -{} +{} @@\n", shown(&before), shown(&after)));
+        for part in &hunk {
+            let signs = if part.is_same { [" ", ""] } else { ["-", "+"] };
+            let sides = [
+                (signs[0], &old[part.old.clone()]),
+                (signs[1], &new[part.new.clone()]),
+            ];
+            for (sign, lines) in sides.into_iter().filter(|(sign, _)| !sign.is_empty()) {
+                lines
+                    .iter()
+                    .for_each(|line| out.extend([sign, line.as_str(), "\n"]));
+            }
+        }
+    }
+    out
+}
+
+/// Lines as the head of a hunk has them.
+fn shown(lines: &Range<usize>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => format!("{}", lines.start + 1),
+        len => format!("{},{len}", lines.start + 1),
+    }
+}
+
+/// The parts with their contexts, cut where more stayed than two contexts show.
+fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
+    if let Some(first) = parts.first_mut().filter(|part| part.is_same) {
+        *first = tail(first);
+    }
+    if let Some(last) = parts.last_mut().filter(|part| part.is_same) {
+        *last = head(last);
+    }
+    let mut hunks = vec![Vec::new()];
+    for part in parts {
+        if part.is_same && part.old.len() > 2 * CONTEXT {
+            hunks.extend([vec![tail(&part)]]);
+            let before = hunks.len() - 2;
+            hunks[before].push(head(&part));
+        } else if let Some(hunk) = hunks.last_mut() {
+            hunk.push(part);
+        }
+    }
+    hunks.retain(|hunk| hunk.iter().any(|part| !part.is_same));
+    hunks
+}
+
+/// What is shown of lines that stayed, after a change.
+fn head(part: &Part) -> Part {
+    let len = part.old.len().min(CONTEXT);
+    Part {
+        old: part.old.start..part.old.start + len,
+        new: part.new.start..part.new.start + len,
+        ..*part
+    }
+}
+
+/// What is shown of lines that stayed, before a change.
+fn tail(part: &Part) -> Part {
+    let len = part.old.len().min(CONTEXT);
+    Part {
+        old: part.old.end - len..part.old.end,
+        new: part.new.end - len..part.new.end,
+        ..*part
+    }
+}
+
+/// All parts, in their order.
+fn parts(old: &[String], new: &[String]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    let end = Block {
+        old: old.len(),
+        new: new.len(),
+        len: 0,
+    };
+    for block in blocks(old, new).into_iter().chain([end]) {
+        let changed = (i..block.old, j..block.new);
+        (i, j) = (block.old + block.len, block.new + block.len);
+        let same = (block.old..i, block.new..j);
+        for (is_same, (old, new)) in [(false, changed), (true, same)] {
+            if !old.is_empty() || !new.is_empty() {
+                parts.push(Part { is_same, old, new });
+            }
+        }
+    }
+    parts
+}
+
+/// What both have, in order, the longest first and then what is left on both sides of it.
+fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
+    let places = places(new);
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut open = vec![(0..old.len(), 0..new.len())];
+    while let Some((olds, news)) = open.pop() {
+        let block = longest(old, new, &places, &olds, &news);
+        if block.len == 0 {
+            continue;
+        }
+        blocks.push(block);
+        open.push((olds.start..block.old, news.start..block.new));
+        open.push((block.old + block.len..olds.end, block.new + block.len..news.end));
+    }
+    blocks.sort_by_key(|block| block.old);
+    blocks
+        .into_iter()
+        .fold(Vec::new(), |mut joined: Vec<Block>, block| {
+            match joined.last_mut() {
+                Some(last) if (last.old + last.len, last.new + last.len) == (block.old, block.new) => {
+                    last.len += block.len;
+                }
+                _ => joined.push(block),
+            }
+            joined
+        })
+}
+
+/// Where the lines of a text stand that may begin a block.
+fn places(new: &[String]) -> HashMap<&str, Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, line) in new.iter().enumerate() {
+        places.entry(line).or_default().push(at);
+    }
+    if new.len() >= LONG {
+        places.retain(|_, places| places.len() <= new.len() / 100 + 1);
+    }
+    places
+}
+
+/// The longest block, and of several the first.
+fn longest(
+    old: &[String],
+    new: &[String],
+    places: &HashMap<&str, Vec<usize>>,
+    olds: &Range<usize>,
+    news: &Range<usize>,
+) -> Block {
+    let mut best = Block {
+        old: olds.start,
+        new: news.start,
+        len: 0,
+    };
+    // How long the blocks are that end with the line before, by the place of that in the new text.
+    let mut lengths: HashMap<usize, usize> = HashMap::new();
+    for i in olds.clone() {
+        let mut ending = HashMap::new();
+        let found = places.get(old[i].as_str()).into_iter().flatten();
+        for &j in found.filter(|j| news.contains(j)) {
+            let before = j.checked_sub(1).and_then(|before| lengths.get(&before));
+            let len = before.copied().unwrap_or_default() + 1;
+            ending.insert(j, len);
+            if len > best.len {
+                best = Block {
+                    old: i + 1 - len,
+                    new: j + 1 - len,
+                    len,
+                };
+            }
+        }
+        lengths = ending;
+    }
+    // Lines that begin no block can still belong to one.
+    while best.old > olds.start && best.new > news.start && old[best.old - 1] == new[best.new - 1] {
+        best.old -= 1;
+        best.new -= 1;
+        best.len += 1;
+    }
+    while best.old + best.len < olds.end
+        && best.new + best.len < news.end
+        && old[best.old + best.len] == new[best.new + best.len]
+    {
+        best.len += 1;
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(old: &str, new: &str) -> String {
+        let [old, new] = [old, new].map(|text| text.chars().map(String::from).collect::<Vec<_>>());
+        of(&old, &new).replace('\n', ";")
+    }
+
+    #[test]
+    fn what_is_the_same_has_no_difference() {
+        assert_eq!(diff("abc", "abc"), "");
+        assert_eq!(diff("", ""), "");
+    }
+
+    #[test]
+    fn a_change_is_shown_with_what_stands_around_it() {
+        assert_eq!(
+            diff("abcdefghi", "abcdXfghi"),
+            "@@ -2,7 +2,7 @@; b; c; d;-e;+X; f; g; h;"
+        );
+        assert_eq!(diff("ab", "Xab"), "@@ -1,2 +1,3 @@;+X; a; b;");
+        assert_eq!(diff("a", ""), "@@ -1 +0,0 @@;-a;");
+    }
+
+    #[test]
+    fn changes_that_are_far_apart_are_shown_apart() {
+        assert_eq!(
+            diff("abcdefghijk", "Xbcdefghijk"),
+            "@@ -1,4 +1,4 @@;-a;+X; b; c; d;"
+        );
+        assert_eq!(
+            diff("abcdefghijk", "XbcdefghijY"),
+            "@@ -1,4 +1,4 @@;-a;+X; b; c; d;@@ -8,4 +8,4 @@; h; i; j;-k;+Y;"
+        );
+        assert_eq!(
+            diff("abcdefgh", "XbcdefgY"),
+            "@@ -1,8 +1,8 @@;-a;+X; b; c; d; e; f; g;-h;+Y;"
+        );
+    }
+
+    #[test]
+    fn the_longest_block_stays_and_the_first_of_several() {
+        // What Python's difflib makes of them.
+        assert_eq!(
+            diff("qabxcd", "abycdf"),
+            "@@ -1,6 +1,6 @@;-q; a; b;-x;+y; c; d;+f;"
+        );
+        assert_eq!(diff("abab", "ab"), "@@ -1,4 +1,2 @@; a; b;-a;-b;");
+    }
+}
