@@ -11,7 +11,7 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
-use suites::report::{CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord};
+use suites::report::{CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord, seconds};
 use suites::{CaseResult, Ended, Session, Turns, quoted};
 
 use crate::accept::Accept;
@@ -217,7 +217,7 @@ async fn run_all(
         () = interrupted() => Some(Cut::Interrupted),
     };
     bar.finish_and_clear();
-    report.seconds = started.elapsed().as_secs_f64();
+    report.seconds = seconds(started.elapsed());
     report.cases = results.iter().map(record).collect();
     for result in &results {
         report.add_findings(result, manifest.as_ref());

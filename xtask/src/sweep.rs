@@ -10,7 +10,7 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
-use suites::report::{ShardsRecord, now, write_file};
+use suites::report::{ShardsRecord, now, seconds, write_file};
 use suites::sweep::{Cell, CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
 use suites::{Found, Part, Shard};
 
@@ -176,7 +176,7 @@ async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
         let case = SweptCase {
             number: *number,
             id: scenario.id.clone(),
-            seconds: began.elapsed().as_secs_f64(),
+            seconds: seconds(began.elapsed()),
             outcome,
         };
         worst = worse(worst, tell(&case, plan.args.output.as_deref()));

@@ -3,7 +3,7 @@
 use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
 
-use super::{FindingRecord, Report};
+use super::{FindingRecord, Report, seconds};
 use crate::known::excuse;
 use crate::session::CaseResult;
 
@@ -17,7 +17,7 @@ impl FindingRecord {
             count: finding.count,
             cases: 1,
             first: case.to_owned(),
-            seconds: finding.at.as_secs_f64(),
+            seconds: seconds(finding.at),
             known: known.map(|known| known.place.clone()),
         }
     }

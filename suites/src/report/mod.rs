@@ -21,7 +21,7 @@ pub use merge::{MergeError, merge};
 pub use page::page as whole_page;
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, IndicatorRecord, IndicatorState, KnownRecord, LoadError,
-    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord, now,
+    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord, now, seconds,
 };
 pub use schema::schema;
 pub use verdict::CaseVerdict;

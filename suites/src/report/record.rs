@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use harness::RunOptions;
 use harness::scenario::Level;
@@ -316,7 +317,7 @@ impl CaseRecord {
             line: explained.map_or(1, |it| it.line),
             verdict: CaseVerdict::of(ended),
             reason,
-            seconds: result.elapsed.as_secs_f64(),
+            seconds: seconds(result.elapsed),
             repeated: result.repeated,
             cause: explained.map(|it| it.cause),
             said: explained.map(|it| it.said.clone()),
@@ -329,6 +330,11 @@ impl CaseRecord {
             health: Vec::new(),
         }
     }
+}
+
+/// A time in seconds, as records have it: to the microsecond, since longer fractions are not read back as they were written.
+pub fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e6
 }
 
 /// Now in UTC, as records have it (RFC 3339).

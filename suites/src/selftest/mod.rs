@@ -13,7 +13,6 @@ mod share;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use harness::invocation::program;
 use harness::judge::{Finding, Verdict};
@@ -22,6 +21,7 @@ use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError, run};
 
 use crate::defects::Defect;
+use crate::report::seconds;
 use crate::said::Said;
 use crate::select::Shard;
 use crate::session::explain_failure;
@@ -338,8 +338,4 @@ fn deciding_words(outcome: &Outcome, findings: &[Finding]) -> String {
     }
     let named = |finding: &Finding| format!("finding/{}: {}", finding.rule, finding.text);
     findings.first().map(named).unwrap_or_default()
-}
-
-fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }

@@ -1,9 +1,12 @@
-//! The JSON Schema says what the types write: neither less nor more, and the copy in the repository is that schema.
+//! The JSON Schema says what the types write: neither less nor more, and the copy in the repository is that schema. What is read
+//! is what was written.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use proptest::prelude::*;
 use serde_json::Value;
-use suites::report::schema;
+use suites::report::{schema, seconds};
 
 use super::{every_verdict, read, written};
 
@@ -179,5 +182,14 @@ fn what_no_run_writes_is_invalid() {
         let mut record = record();
         *record.pointer_mut(place).unwrap() = value;
         assert!(!is_valid(&record), "{place} can be anything");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_time_is_read_back_as_it_was_written(nanoseconds in 0_u64..1_000_000_000_000_000) {
+        let written = seconds(Duration::from_nanos(nanoseconds));
+        let text = serde_json::to_string(&written).unwrap();
+        prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), written, "{}", text);
     }
 }
