@@ -3,7 +3,7 @@
 //! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in the real
 //! server.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row, View};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, View, autoscaler_rules};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Number, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
@@ -19,7 +19,10 @@ const ANY_AUTOSCALER: Row = Row {
     categories: &["all"],
     status: true,
     hooks: Hooks {
-        default: |object| json::default_member(&mut object["spec"], "minReplicas", 1),
+        default: autoscaler_rules::default,
+        validate_create: autoscaler_rules::validate_create,
+        validate_update: autoscaler_rules::validate_update,
+        validate_status: autoscaler_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[

@@ -1,13 +1,13 @@
 //! certificates.k8s.io: requests are stored and shown; nothing signs them.
 
 use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, certificate_rules};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{AGE, NAME, condition, text};
-use crate::machinery::json;
 use crate::machinery::selector::selectable;
+use crate::machinery::{json, names};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -21,12 +21,23 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     namespaced: false,
     status: true,
     subresources: &[Subresource::Approval],
+    // Names do not matter.
+    name_rule: |_| names::Complaints::new(),
+    status_resets: &[&["spec"], &["status", "conditions"]],
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {
         create: name_requester,
         // What was asked for, and by whom, stays.
-        update: |new, old, _| json::assign(new, "spec", old["spec"].clone()),
+        update: |new, old, setting| {
+            json::assign(new, "spec", old["spec"].clone());
+            certificate_rules::date_conditions(new, old, setting);
+        },
+        separate: certificate_rules::only_conditions,
+        separate_status: certificate_rules::keep_decisions,
+        validate_create: certificate_rules::validate_create,
+        validate_part: certificate_rules::validate_approval,
+        validate_status: certificate_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[

@@ -1,6 +1,6 @@
 //! flowcontrol.apiserver.k8s.io: requests are told which flow they belong to, and never queued.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, flow_rules, level_rules};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -12,6 +12,8 @@ const FLOW_CONTROL: Row = Row {
     namespaced: false,
     status: true,
     generation: Generation::FromCreation,
+    status_keeps_metadata: true,
+    status_resets: &[&["spec"], &["metadata"]],
     life: Life::since(29),
     ..PLAIN
 };
@@ -22,6 +24,8 @@ pub(super) static FLOW_SCHEMA: Row = Row {
     singular: "flowschema",
     hooks: Hooks {
         default: |object| fill(&mut object["spec"], &[("matchingPrecedence", 1000)]),
+        validate: flow_rules::validate,
+        validate_status: flow_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[
@@ -44,6 +48,8 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
     singular: "prioritylevelconfiguration",
     hooks: Hooks {
         default: level_default,
+        validate: level_rules::validate,
+        validate_status: flow_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[
@@ -85,11 +91,9 @@ fn number(level: &Value, pointer: &str) -> Value {
 }
 
 fn level_default(object: &mut Value) {
-    if object["spec"]["type"] == "Exempt" {
-        json::member(&mut object["spec"], "exempt");
-        let exempt = &mut object["spec"]["exempt"];
+    if let Some(exempt) = object.pointer_mut("/spec/exempt") {
         json::default_member(exempt, "nominalConcurrencyShares", 0);
-        return json::default_member(exempt, "lendablePercent", 0);
+        json::default_member(exempt, "lendablePercent", 0);
     }
     let limited = object.pointer_mut("/spec/limited");
     let Some(limited) = limited.filter(|limited| limited.is_object()) else {

@@ -26,6 +26,8 @@ pub(crate) struct Hooks {
     pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
     /// What a write to a subresource that has the form of the object itself leaves of the new object; the second is the old.
     pub(crate) separate: fn(&mut Value, &Value),
+    /// What a write to `/status` leaves of the new status; the second is the old object.
+    pub(crate) separate_status: fn(&mut Value, &Value),
     /// The rules for such a change; the second is the old one.
     pub(crate) validate_part: fn(&Value, &Value, &mut Faults),
     /// Warnings about a written object; the second value is the old object, or null.
@@ -64,6 +66,7 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     validate_update: |_, _, _| {},
     validate_status: |_, _, _| {},
     separate: |_, _| {},
+    separate_status: |_, _| {},
     validate_part: |_, _, _| {},
     warn: |_, _| Vec::new(),
     validate_update_then: |_, _, _, _| {},

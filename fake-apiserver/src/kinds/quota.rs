@@ -1,10 +1,10 @@
 //! LimitRange and ResourceQuota. What they bound is kept to by admission; what is used is counted with every commit.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, limit_range_rules, quota_rules};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::json;
+use crate::machinery::{json, metadata};
 use serde_json::Value;
 
 pub(super) static LIMIT_RANGE: Row = Row {
@@ -16,6 +16,8 @@ pub(super) static LIMIT_RANGE: Row = Row {
     columns: columns::NAME_AND_CREATION,
     hooks: Hooks {
         default: limit_range_default,
+        create: name_limit_range,
+        validate: limit_range_rules::validate,
         ..NO_HOOKS
     },
     ..PLAIN
@@ -34,6 +36,13 @@ pub(super) static RESOURCE_QUOTA: Row = Row {
         text("Limit", Of(|o| quota(o, true))),
         AGE,
     ],
+    hooks: Hooks {
+        validate: quota_rules::validate,
+        validate_update: quota_rules::validate_update,
+        validate_status: quota_rules::validate_status,
+        warn: quota_rules::warn,
+        ..NO_HOOKS
+    },
     ..PLAIN
 };
 
@@ -56,6 +65,14 @@ fn limit_range_default(object: &mut Value) {
                 members.entry(name).or_insert(amount);
             }
         }
+    }
+}
+
+/// A limit range need not be called anything.
+fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
+    if metadata::text(object, "name").is_empty() {
+        let name = metadata::text(object, "uid").to_owned();
+        metadata::set(object, "name", Some(name.into()));
     }
 }
 

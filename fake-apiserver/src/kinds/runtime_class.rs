@@ -1,9 +1,15 @@
 //! RuntimeClass: stored and shown.
 
-use super::{MetadataChecks, PLAIN, Row};
+use super::internal::{self, Form, OPTIONAL, TEXT};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, outdated, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::{metadata, names};
+use serde_json::{Value, json};
+use std::collections::HashSet;
 
 pub(super) static RUNTIME_CLASS: Row = Row {
     kind: "RuntimeClass",
@@ -13,7 +19,60 @@ pub(super) static RUNTIME_CLASS: Row = Row {
     group: "node.k8s.io",
     namespaced: false,
     unconditional_update: false,
+    hooks: Hooks {
+        validate,
+        validate_update: |new, old, faults| faults.members_unchanged(new, old, &["handler"]),
+        warn: |new, _| warn(new),
+        ..NO_HOOKS
+    },
     columns: &[NAME, text("Handler", Text("/handler")), AGE],
     life: Life::since(20),
     ..PLAIN
 };
+
+fn validate(class: &Value, faults: &mut Faults) {
+    match string(class, "handler") {
+        "" => faults.required("handler", ""),
+        handler => faults.complain("handler", handler, names::label(handler)),
+    }
+    if class["overhead"].is_object() {
+        // What a pod costs beside its containers is bounded as if it were one.
+        let limits = json!({"limits": class["overhead"]["podFixed"]});
+        pod::resources::validate(&limits, "overhead", faults);
+    }
+    let scheduling = &class["scheduling"];
+    metadata::labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", faults);
+    tolerations(&scheduling["tolerations"], faults);
+}
+
+/// A toleration as the server's own type has it.
+const TOLERATION: Form = Form::Whole(&[
+    ("key", "Key", TEXT),
+    ("operator", "Operator", TEXT),
+    ("value", "Value", TEXT),
+    ("effect", "Effect", TEXT),
+    ("tolerationSeconds", "TolerationSeconds", OPTIONAL),
+]);
+
+/// The rules for tolerations, of which no two may say the same.
+fn tolerations(all: &Value, faults: &mut Faults) {
+    let field = "scheduling.tolerations";
+    pod::tolerations(all, field, faults);
+    let mut seen = HashSet::new();
+    for (i, toleration) in list(all).iter().enumerate() {
+        let [key, operator, value, effect] =
+            ["key", "operator", "value", "effect"].map(|name| string(toleration, name));
+        if !seen.insert((key, operator, value, effect)) {
+            let shown = internal::shown(toleration, &TOLERATION);
+            faults.duplicate_as(format!("{field}[{i}]"), &shown);
+        }
+    }
+}
+
+/// Warns of labels of nodes that should not be used any more.
+fn warn(class: &Value) -> Vec<String> {
+    let labels = json::pairs(&class["scheduling"]["nodeSelector"]);
+    let told = labels.filter_map(|(label, _)| outdated::node_label(label));
+    told.map(|text| format!("scheduling.nodeSelector: {text}"))
+        .collect()
+}

@@ -31,6 +31,16 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     status: false,
     generation: Generation::None,
     hooks: Hooks {
+        validate: |new, faults| {
+            if let Some(negative) = new["revision"].as_i64().filter(|number| *number < 0) {
+                faults.invalid("revision", negative, "must be greater than or equal to 0");
+            }
+        },
+        validate_create: |new, faults| match &new["data"] {
+            Value::Object(_) => {}
+            Value::Null => faults.required("data", "data is mandatory"),
+            _ => faults.required("data", "data must be a valid JSON object"),
+        },
         validate_update: |new, old, faults| faults.unchanged("data", &new["data"], &old["data"]),
         ..NO_HOOKS
     },

@@ -18,4 +18,5 @@ pub(crate) mod status;
 pub(crate) mod unified_diff;
 pub(crate) mod versions;
 pub(crate) mod x509;
+pub(crate) mod x509_request;
 pub(crate) mod yaml;

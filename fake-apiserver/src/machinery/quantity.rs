@@ -115,6 +115,11 @@ impl Quantity {
         scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
 
+    /// A thousand times the number, rounded away from zero to an integer; the largest `i128` where it does not fit.
+    pub(crate) fn milli(&self) -> i128 {
+        scaled(self.mantissa, self.exponent + 3).unwrap_or(i128::MAX)
+    }
+
     /// Whether the number is zero.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0

@@ -178,9 +178,17 @@ fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     if part == Part::Status && kind.status_keeps_metadata {
         return only_status(new, old);
     }
-    if part == Part::Sub(Subresource::EphemeralContainers) {
-        return (kind.hooks.separate)(new, old);
+    if part != Part::Sub(Subresource::EphemeralContainers) {
+        separate_members(kind, part, new, old);
     }
+    match part {
+        Part::Main => {}
+        Part::Status => (kind.hooks.separate_status)(new, old),
+        Part::Sub(_) => (kind.hooks.separate)(new, old),
+    }
+}
+
+fn separate_members(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
         return;
     };
@@ -263,7 +271,7 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
         }
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
-    } else if target.part == Part::Sub(Subresource::EphemeralContainers) {
+    } else if let Part::Sub(_) = target.part {
         (kind.hooks.validate_part)(new, old, &mut faults);
     } else {
         (kind.hooks.validate_status)(new, old, &mut faults);

@@ -15,6 +15,7 @@ mod update;
 mod volumes;
 mod warn;
 
+pub(super) use placement::tolerations;
 pub(super) use spec::spec as spec_rules;
 
 use super::row::not_supported;

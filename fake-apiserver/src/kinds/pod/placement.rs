@@ -104,7 +104,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// The rules for `spec.tolerations`.
-pub(super) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults) {
     for (i, toleration) in list(tolerations).iter().enumerate() {
         let at = format!("{field}[{i}]");
         let (key, operator) = (string(toleration, "key"), string(toleration, "operator"));

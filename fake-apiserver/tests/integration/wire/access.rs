@@ -1,6 +1,7 @@
 //! Who a client is: tokens, service accounts, impersonation, and the reviews that tell.
 
 use super::client::{Answer, PODS, Wire, answer, client, pod, request};
+use super::kinds::SIGNED_REQUEST;
 use fake_apiserver::{Authorization, ServerOptions, User};
 use serde_json::{Value, json};
 
@@ -318,7 +319,7 @@ async fn a_request_for_a_certificate_says_who_has_sent_it() {
     let wire = Wire::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let spec = json!({
-        "request": "eA==", "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"],
+        "request": SIGNED_REQUEST, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"],
         "username": "somebody else",
     });
     let made = wire

@@ -107,7 +107,7 @@ async fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
         .await;
     quota(
         &wire,
-        json!({"hard": {"pods": "2", "cpu": "1", "count/deployments.apps": "0", "nonsense": "1"}}),
+        json!({"hard": {"pods": "2", "cpu": "1", "count/deployments.apps": "0", "example.com/nonsense": "1"}}),
     )
     .await;
     let zero = json!({"count/deployments.apps": "0", "cpu": "250m", "pods": "1"});

@@ -5,6 +5,15 @@ use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// A request for a certificate that is signed with its own key.
+pub(crate) const SIGNED_REQUEST: &str = concat!(
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITU1IVUNBUUF3RXpFUk1BOEdBMVVFQXd3SWMyOXRaV0p2Wkhr",
+    "d1dUQVRCZ2NxaGtqT1BRSUJCZ2dxaGtqTwpQUU1CQndOQ0FBVHd3MTY3MjNrVk13bWtoS2toVmpFa05pQm0yTWQ0c3lCYm9JZWNq",
+    "bEk5YVBoTklKK0xMaDhNClRNQ0VlYjNKbk1DbVl1RmQ5Z1NOdlVYdllJYjZOUjA5b0FBd0NnWUlLb1pJemowRUF3SURSd0F3UkFJ",
+    "Z0wwbWIKNm5yRnV3ZGcrd21mOWtrMG90bDhPRHY5eHJ1UU1wRndiVXF4Rm13Q0lCUXpYZVAwaG5EYldra3ZmaUk5WUllZApNRndy",
+    "d0hvN08xME9YYWRtZndPeAotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
+);
+
 const APPS: &str = "/apis/apps/v1/namespaces/default";
 const TABLE: [(&str, &str); 1] = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
 
@@ -385,7 +394,7 @@ async fn a_pod_has_the_priority_of_its_class() {
 async fn a_signing_request_is_approved_through_its_subresource() {
     let wire = Wire::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-    let request = json!({"metadata": {"name": "r"}, "spec": {"request": "eA==", "signerName": "example.com/s", "username": "somebody-else", "usages": ["client auth"]}});
+    let request = json!({"metadata": {"name": "r"}, "spec": {"request": SIGNED_REQUEST, "signerName": "example.com/s", "username": "somebody-else", "usages": ["client auth"]}});
     let mut made = wire.create(path, request).await;
     assert_eq!(
         made["spec"]["username"], "tester",

@@ -191,7 +191,7 @@ async fn other_versions_of_the_same_objects_count_unless_only_exact_ones_do() {
         json!({"rules": rules, "matchPolicy": "Exact"}),
     );
     register(&wire, MUTATING, "exact", vec![exact]).await;
-    let spec = json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}});
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}});
     wire.create(scalers, json!({"metadata": {"name": "a"}, "spec": spec}))
         .await;
     let requests = server.requests();

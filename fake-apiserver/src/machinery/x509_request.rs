@@ -1,0 +1,132 @@
+//! Whether a request for a certificate is signed with the key that it is about (RFC 2986).
+
+use super::x509;
+use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
+use yasna::models::ObjectIdentifier;
+use yasna::{ASN1Result, BERReader};
+
+/// What a request says, as far as its signature goes.
+struct Signed {
+    /// What is signed.
+    content: Vec<u8>,
+    algorithm: ObjectIdentifier,
+    signature: Vec<u8>,
+    key: Vec<u8>,
+    curve: Option<ObjectIdentifier>,
+}
+
+const RSA: &str = "crypto/rsa: verification error";
+const ECDSA: &str = "x509: ECDSA verification failure";
+const ED25519: &str = "x509: Ed25519 verification failure";
+
+const P256: &[u64] = &[1, 2, 840, 10_045, 3, 1, 7];
+const P384: &[u64] = &[1, 3, 132, 0, 34];
+
+/// Algorithms of signatures, the curve that goes with each where there is one, and what is said of a wrong signature.
+type Algorithm = (
+    &'static [u64],
+    Option<&'static [u64]>,
+    &'static dyn VerificationAlgorithm,
+    &'static str,
+);
+static ALGORITHMS: [Algorithm; 8] = [
+    (
+        &[1, 2, 840, 113_549, 1, 1, 11],
+        None,
+        &signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY,
+        RSA,
+    ),
+    (
+        &[1, 2, 840, 113_549, 1, 1, 12],
+        None,
+        &signature::RSA_PKCS1_2048_8192_SHA384,
+        RSA,
+    ),
+    (
+        &[1, 2, 840, 113_549, 1, 1, 13],
+        None,
+        &signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY,
+        RSA,
+    ),
+    (&[1, 3, 101, 112], None, &signature::ED25519, ED25519),
+    (
+        &[1, 2, 840, 10_045, 4, 3, 2],
+        Some(P256),
+        &signature::ECDSA_P256_SHA256_ASN1,
+        ECDSA,
+    ),
+    (
+        &[1, 2, 840, 10_045, 4, 3, 2],
+        Some(P384),
+        &signature::ECDSA_P384_SHA256_ASN1,
+        ECDSA,
+    ),
+    (
+        &[1, 2, 840, 10_045, 4, 3, 3],
+        Some(P256),
+        &signature::ECDSA_P256_SHA384_ASN1,
+        ECDSA,
+    ),
+    (
+        &[1, 2, 840, 10_045, 4, 3, 3],
+        Some(P384),
+        &signature::ECDSA_P384_SHA384_ASN1,
+        ECDSA,
+    ),
+];
+
+/// What is wrong with a request. Signatures by other algorithms than the usual ones are taken for good.
+pub(crate) fn fault(request: &[u8]) -> Option<&'static str> {
+    // The real server says where in the bytes it could not go on.
+    let Ok(signed) = yasna::parse_der(request, read) else {
+        return Some("asn1: syntax error: data truncated");
+    };
+    let curve = signed.curve.as_ref().map(|curve| &**curve.components());
+    let known = ALGORITHMS.iter().find(|(oid, on, _, _)| {
+        **oid == **signed.algorithm.components() && on.is_none_or(|on| curve == Some(on))
+    });
+    let (_, _, algorithm, fault) = known?;
+    let key = UnparsedPublicKey::new(*algorithm, &signed.key);
+    let is_good = key.verify(&signed.content, &signed.signature).is_ok();
+    (!is_good).then_some(*fault)
+}
+
+fn read(reader: BERReader<'_, '_>) -> ASN1Result<Signed> {
+    reader.read_sequence(|request| {
+        let content = request.next().read_der()?;
+        let algorithm = request.next().read_sequence(|algorithm| {
+            let oid = algorithm.next().read_oid()?;
+            x509::rest(algorithm)?;
+            Ok(oid)
+        })?;
+        let (signature, _) = request.next().read_bitvec_bytes()?;
+        let (key, curve) = yasna::parse_der(&content, key)?;
+        Ok(Signed {
+            content,
+            algorithm,
+            signature,
+            key,
+            curve,
+        })
+    })
+}
+
+/// The key that a request is about, and its curve.
+fn key(reader: BERReader<'_, '_>) -> ASN1Result<(Vec<u8>, Option<ObjectIdentifier>)> {
+    reader.read_sequence(|content| {
+        // Its version and the subject.
+        content.next().read_der()?;
+        content.next().read_der()?;
+        let key = content.next().read_sequence(|key| {
+            let curve = key.next().read_sequence(|algorithm| {
+                algorithm.next().read_oid()?;
+                algorithm.read_optional(|parameters| parameters.read_der())
+            })?;
+            let curve = curve.and_then(|der| yasna::parse_der(&der, |curve| curve.read_oid()).ok());
+            let (bytes, _) = key.next().read_bitvec_bytes()?;
+            Ok((bytes, curve))
+        })?;
+        x509::rest(content)?;
+        Ok(key)
+    })
+}
