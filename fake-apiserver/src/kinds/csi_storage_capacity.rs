@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, outdated, selectors, shown};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form, outdated, selectors};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
@@ -22,7 +22,7 @@ const ALL_VERSIONS: Row = Row {
         validate: capacity_validate,
         validate_update: |new, old, faults| {
             if new["nodeTopology"] != old["nodeTopology"] {
-                let shown = shown::label_selector(&new["nodeTopology"]);
+                let shown = internal_form::shown("*LabelSelector", &new["nodeTopology"]);
                 faults.invalid_as("nodeTopology", &shown, "field is immutable");
             }
             faults.members_unchanged(new, old, &["storageClassName"]);

@@ -1,7 +1,7 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
 use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, shown};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -193,15 +193,13 @@ fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let as_it_is: fn(&Value) -> String = Value::to_string;
     // Texts that are missing are empty.
     let text: fn(&Value) -> String = |value| Value::from(value.as_str().unwrap_or_default()).to_string();
+    let source: fn(&Value) -> String = |value| internal_form::shown("EventSource", value);
+    let reference: fn(&Value) -> String = |value| internal_form::shown("*ObjectReference", value);
     for (name, shown, form) in [
-        (
-            "involvedObject",
-            "involvedObject",
-            shown::reference as fn(&Value) -> String,
-        ),
+        ("involvedObject", "involvedObject", reference),
         ("reason", "reason", text),
         ("message", "message", text),
-        ("source", "source", shown::event_source),
+        ("source", "source", source),
         ("firstTimestamp", "firstTimestamp", as_it_is),
         ("lastTimestamp", "lastTimestamp", as_it_is),
         ("count", "count", as_it_is),
@@ -209,7 +207,7 @@ fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         ("type", "type", text),
         ("eventTime", "eventTime", as_it_is),
         ("action", "action", text),
-        ("related", "related", shown::reference),
+        ("related", "related", reference),
         ("reportingComponent", "reportingController", text),
         ("reportingInstance", "reportingInstance", text),
     ] {

@@ -1,6 +1,6 @@
 //! The rules for flow schemas, and for the conditions of schemas and levels.
 
-use super::internal::{self, FLAG, Form, NUMBER, OPTIONAL, TEXT};
+use super::internal_form;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::{metadata, names};
@@ -27,49 +27,6 @@ const SUBJECTS: [(&str, &str, [&str; 2]); 3] = [
     ("User", "user", ["serviceAccount", "group"]),
 ];
 
-const NAMED: Form = Form::Maybe(&[("name", "Name", TEXT)]);
-const SUBJECT: Form = Form::Whole(&[
-    ("kind", "Kind", TEXT),
-    ("user", "User", NAMED),
-    ("group", "Group", NAMED),
-    (
-        "serviceAccount",
-        "ServiceAccount",
-        Form::Maybe(&[("namespace", "Namespace", TEXT), ("name", "Name", TEXT)]),
-    ),
-]);
-const RESOURCE_RULE: Form = Form::Whole(&[
-    ("verbs", "Verbs", OPTIONAL),
-    ("apiGroups", "APIGroups", OPTIONAL),
-    ("resources", "Resources", OPTIONAL),
-    ("clusterScope", "ClusterScope", FLAG),
-    ("namespaces", "Namespaces", OPTIONAL),
-]);
-const PATH_RULE: Form = Form::Whole(&[
-    ("verbs", "Verbs", OPTIONAL),
-    ("nonResourceURLs", "NonResourceURLs", OPTIONAL),
-]);
-const RULE: Form = Form::Whole(&[
-    ("subjects", "Subjects", Form::List(&SUBJECT)),
-    ("resourceRules", "ResourceRules", Form::List(&RESOURCE_RULE)),
-    ("nonResourceRules", "NonResourceRules", Form::List(&PATH_RULE)),
-]);
-/// The spec of a schema as the server's own type has it.
-const SPEC: Form = Form::Whole(&[
-    (
-        "priorityLevelConfiguration",
-        "PriorityLevelConfiguration",
-        Form::Whole(&[("name", "Name", TEXT)]),
-    ),
-    ("matchingPrecedence", "MatchingPrecedence", NUMBER),
-    (
-        "distinguisherMethod",
-        "DistinguisherMethod",
-        Form::Maybe(&[("type", "Type", TEXT)]),
-    ),
-    ("rules", "Rules", Form::List(&RULE)),
-]);
-
 pub(super) fn validate(schema: &Value, faults: &mut Faults) {
     let (name, spec) = (metadata::text(schema, "name"), &schema["spec"]);
     precedence(
@@ -92,7 +49,7 @@ pub(super) fn validate(schema: &Value, faults: &mut Faults) {
     }
     if fixed(name).is_some_and(|fixed| fixed != *spec) {
         let text = format!("spec of '{name}' must equal the fixed value");
-        faults.invalid_as("spec", &internal::shown(spec, &SPEC), &text);
+        faults.invalid_as("spec", &internal_form::shown("FlowSchemaSpec", spec), &text);
     }
 }
 

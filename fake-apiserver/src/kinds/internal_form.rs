@@ -1,4 +1,4 @@
-//! Values as kube-apiserver has them inside, in lines of JSON: it shows two of them as a difference when it refuses a change.
+//! Values as kube-apiserver has them inside, in JSON: a refusal shows one, or the difference of two.
 //!
 //! Owns that form; which types there are, and their members, stands in `internal_types.txt`. Does not know which changes are refused.
 
@@ -33,9 +33,21 @@ pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
     unified_diff::of(&lines(kind, old), &lines(kind, new))
 }
 
+/// A value of a kind, as members of the table have them, on one line.
+pub(super) fn shown(kind: &str, value: &Value) -> String {
+    written(kind, value, true).concat()
+}
+
 fn lines(kind: &str, value: &Value) -> Vec<String> {
-    let mut writer = Writer::default();
-    writer.structure(kind, value, &Value::Null);
+    written(kind, value, false)
+}
+
+fn written(kind: &str, value: &Value, is_compact: bool) -> Vec<String> {
+    let mut writer = Writer {
+        is_compact,
+        ..Writer::default()
+    };
+    writer.member(kind, value, &Value::Null);
     writer.lines
 }
 
@@ -72,9 +84,10 @@ fn with_small_first_letter(name: &str) -> String {
     first.to_ascii_lowercase() + rest
 }
 
-/// Writes as Go does with one space for each level.
+/// Writes as Go does: with one space for each level, or without any.
 #[derive(Default)]
 struct Writer {
+    is_compact: bool,
     lines: Vec<String>,
     depth: usize,
     /// What stands before the next value on its line.
@@ -83,9 +96,18 @@ struct Writer {
 
 impl Writer {
     fn put(&mut self, text: &str) {
-        let indent = " ".repeat(self.depth);
+        let indent = match self.is_compact {
+            true => String::new(),
+            false => " ".repeat(self.depth),
+        };
         let label = std::mem::take(&mut self.label);
         self.lines.push(format!("{indent}{label}{text}"));
+    }
+
+    /// The name of what comes next.
+    fn name(&mut self, name: &str) {
+        let space = if self.is_compact { "" } else { " " };
+        self.label = format!("{name}:{space}");
     }
 
     /// Parts between brackets, each followed by a comma but for the last.
@@ -115,7 +137,7 @@ impl Writer {
             .filter(|(member, found)| !member.is_optional || !found.is_null())
             .collect();
         self.all(["{", "}"], &members, |writer, (member, found)| {
-            writer.label = format!("{:?}: ", member.name);
+            writer.name(&format!("{:?}", member.name));
             writer.member(member.kind, found, value);
         });
     }
@@ -149,7 +171,7 @@ impl Writer {
             Value::Object(members) => {
                 let members: Vec<_> = members.iter().collect();
                 self.all(["{", "}"], &members, |writer, (name, value)| {
-                    writer.label = format!("{}: ", text(name));
+                    writer.name(&text(name));
                     writer.plain(value);
                 });
             }
@@ -205,6 +227,18 @@ mod tests {
         ];
         assert_eq!(shown[..7], expected);
         assert_eq!(shown.last().map(String::as_str), Some("}"));
+    }
+
+    #[test]
+    fn a_refusal_shows_a_value_on_one_line() {
+        let spec = json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {"queues": 5}}}});
+        let expected = r#"{"Type":"Limited","Limited":{"NominalConcurrencyShares":0,"LimitResponse":{"Type":"Queue","Queuing":{"Queues":5,"HandSize":0,"QueueLengthLimit":0}},"LendablePercent":null,"BorrowingLimitPercent":null},"Exempt":null}"#;
+        assert_eq!(shown("PriorityLevelConfigurationSpec", &spec), expected);
+        assert_eq!(shown("*ObjectReference", &Value::Null), "null");
+        let selector =
+            json!({"matchExpressions": [{"key": "a", "operator": "Exists"}], "matchLabels": {"b": "c"}});
+        let expected = r#"{"matchLabels":{"b":"c"},"matchExpressions":[{"key":"a","operator":"Exists"}]}"#;
+        assert_eq!(shown("*LabelSelector", &selector), expected);
     }
 
     #[test]

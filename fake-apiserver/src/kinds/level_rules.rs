@@ -1,6 +1,6 @@
 //! The rules for priority levels.
 
-use super::internal::{self, Form, NUMBER, OPTIONAL, TEXT};
+use super::internal_form;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string;
 use crate::machinery::metadata;
@@ -13,44 +13,6 @@ const HASH_BITS: i64 = 60;
 
 /// The annotation by which an older version kept what it could not say.
 const PRESERVED: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
-
-/// The spec of a level as the server's own type has it.
-const SPEC: Form = Form::Whole(&[
-    ("type", "Type", TEXT),
-    (
-        "limited",
-        "Limited",
-        Form::Maybe(&[
-            ("nominalConcurrencyShares", "NominalConcurrencyShares", NUMBER),
-            (
-                "limitResponse",
-                "LimitResponse",
-                Form::Whole(&[
-                    ("type", "Type", TEXT),
-                    (
-                        "queuing",
-                        "Queuing",
-                        Form::Maybe(&[
-                            ("queues", "Queues", NUMBER),
-                            ("handSize", "HandSize", NUMBER),
-                            ("queueLengthLimit", "QueueLengthLimit", NUMBER),
-                        ]),
-                    ),
-                ]),
-            ),
-            ("lendablePercent", "LendablePercent", OPTIONAL),
-            ("borrowingLimitPercent", "BorrowingLimitPercent", OPTIONAL),
-        ]),
-    ),
-    (
-        "exempt",
-        "Exempt",
-        Form::Maybe(&[
-            ("nominalConcurrencyShares", "NominalConcurrencyShares", OPTIONAL),
-            ("lendablePercent", "LendablePercent", OPTIONAL),
-        ]),
-    ),
-]);
 
 pub(super) fn validate(level: &Value, faults: &mut Faults) {
     if level["metadata"]["annotations"].get(PRESERVED).is_some() {
@@ -81,7 +43,11 @@ fn fixed(name: &str, spec: &Value, faults: &mut Faults) {
     }
     if compared != fixed {
         let text = format!("spec of '{name}'{but_for} must equal the fixed value");
-        faults.invalid_as("spec", &internal::shown(spec, &SPEC), &text);
+        faults.invalid_as(
+            "spec",
+            &internal_form::shown("PriorityLevelConfigurationSpec", spec),
+            &text,
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules for quotas: what there can be quotas of, and which scopes go with it.
 
-use super::internal::{self, Form, OPTIONAL, TEXT};
+use super::internal_form;
 use super::resource_names;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string, texts};
@@ -121,7 +121,11 @@ fn selector(spec: &Value, faults: &mut Faults) {
             faults.invalid(format!("{at}.scopeName"), scope, "unsupported scope");
         }
         for _ in 0..misfits(spec, scope) {
-            faults.invalid_as(at, &internal::shown(&spec["scopeSelector"], &SELECTOR), MISFIT);
+            faults.invalid_as(
+                at,
+                &internal_form::shown("ScopeSelector", &spec["scopeSelector"]),
+                MISFIT,
+            );
         }
         operator(requirement, scope, at, faults);
     }
@@ -158,17 +162,6 @@ fn operator(requirement: &Value, scope: &str, at: &str, faults: &mut Faults) {
         operator => faults.invalid(field, operator, "not a valid selector operator"),
     }
 }
-
-/// A selector as the server's own type has it.
-const SELECTOR: Form = Form::Whole(&[(
-    "matchExpressions",
-    "MatchExpressions",
-    Form::List(&Form::Whole(&[
-        ("scopeName", "ScopeName", TEXT),
-        ("operator", "Operator", TEXT),
-        ("values", "Values", OPTIONAL),
-    ])),
-)]);
 
 /// Requests and limits of a resource that are at odds; requests may be named without saying so.
 const BOUNDED: [(&str, &[&str]); 4] = [

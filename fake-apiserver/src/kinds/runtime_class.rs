@@ -1,6 +1,6 @@
 //! RuntimeClass: stored and shown.
 
-use super::internal::{self, Form, OPTIONAL, TEXT};
+use super::internal_form;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, outdated, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
@@ -45,15 +45,6 @@ fn validate(class: &Value, faults: &mut Faults) {
     tolerations(&scheduling["tolerations"], faults);
 }
 
-/// A toleration as the server's own type has it.
-const TOLERATION: Form = Form::Whole(&[
-    ("key", "Key", TEXT),
-    ("operator", "Operator", TEXT),
-    ("value", "Value", TEXT),
-    ("effect", "Effect", TEXT),
-    ("tolerationSeconds", "TolerationSeconds", OPTIONAL),
-]);
-
 /// The rules for tolerations, of which no two may say the same.
 fn tolerations(all: &Value, faults: &mut Faults) {
     let field = "scheduling.tolerations";
@@ -63,7 +54,7 @@ fn tolerations(all: &Value, faults: &mut Faults) {
         let [key, operator, value, effect] =
             ["key", "operator", "value", "effect"].map(|name| string(toleration, name));
         if !seen.insert((key, operator, value, effect)) {
-            let shown = internal::shown(toleration, &TOLERATION);
+            let shown = internal_form::shown("Toleration", toleration);
             faults.duplicate_as(format!("{field}[{i}]"), &shown);
         }
     }

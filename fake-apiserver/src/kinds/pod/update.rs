@@ -1,7 +1,6 @@
 //! What may change of a pod that is there (`ValidatePodUpdate` of core/v1). Binding goes through its own subresource.
 
 use super::super::internal_form;
-use super::super::shown::as_internal;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use serde_json::Value;
@@ -162,13 +161,15 @@ fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
     }
     if old.len() != new.len() {
         let text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        faults.invalid(field, as_internal(&new.into()), text);
+        let shown = internal_form::shown("[]NodeSelectorTerm", &new.into());
+        faults.invalid_as(field, &shown, text);
         return;
     }
     for (i, (new, old)) in new.iter().zip(&old).enumerate() {
         if !only_adds(new, old) {
             let text = "only additions are allowed (no mutations or deletions)";
-            faults.invalid(format!("{field}[{i}]"), as_internal(new), text);
+            let shown = internal_form::shown("NodeSelectorTerm", new);
+            faults.invalid_as(format!("{field}[{i}]"), &shown, text);
         }
     }
 }

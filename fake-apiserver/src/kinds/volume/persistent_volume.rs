@@ -223,7 +223,8 @@ fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let affinity = &new["nodeAffinity"];
     if !old["nodeAffinity"].is_null() && *affinity != old["nodeAffinity"] {
         let text = "field is immutable, except for updating from beta label to GA";
-        faults.invalid("nodeAffinity", source::affinity_as_internal(affinity), text);
+        let shown = internal_form::shown("*VolumeNodeAffinity", affinity);
+        faults.invalid_as("nodeAffinity", &shown, text);
     }
     if !old["volumeAttributesClassName"].is_null() && new["volumeAttributesClassName"].is_null() {
         let text = "update from non-nil value to nil is forbidden";

@@ -2,12 +2,11 @@
 //!
 //! Those of plugins are in `plugins`.
 
-use super::super::shown::as_internal;
 use super::plugins::{PLUGINS, SourceRule, nfs_path};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string as text;
 use crate::machinery::names;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// In the order in which the real server looks for them.
 const SOURCES: [&str; 22] = [
@@ -146,13 +145,4 @@ pub(in crate::kinds) fn nfs(source: &Value, at: &str, faults: &mut Faults) {
         }
     }
     nfs_path(source, at, faults);
-}
-
-/// Node affinity as the real server shows it: its own types have no names of JSON.
-pub(super) fn affinity_as_internal(affinity: &Value) -> Value {
-    if affinity.is_null() {
-        return Value::Null;
-    }
-    let terms = as_internal(&affinity["required"]["nodeSelectorTerms"]);
-    json!({"Required": {"NodeSelectorTerms": terms}})
 }
