@@ -107,11 +107,15 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
     }
     for (part, field, annotation) in ONLY_V2 {
         let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
-        if let Some(taken) = taken.filter(|taken| taken.as_array().is_none_or(|list| !list.is_empty())) {
+        let is_empty = |taken: &Value| taken.is_null() || taken.as_array().is_some_and(Vec::is_empty);
+        if let Some(taken) = taken.filter(|taken| !is_empty(taken)) {
             json::member(&mut object["metadata"], "annotations")
                 .insert(annotation.to_owned(), taken.to_string().into());
         }
     }
+    json::member(&mut object, "status")
+        .entry("currentReplicas")
+        .or_insert_with(|| 0.into());
     object
 }
 

@@ -23,7 +23,9 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     subresources: &[Subresource::Approval],
     // Names do not matter.
     name_rule: |_| names::Complaints::new(),
+    main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
+    sub_resets: &[&["spec"], &["status", "certificate"]],
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {

@@ -1,8 +1,8 @@
-//! Ingress and IngressClass: stored and shown.
+//! Ingress and IngressClass: defaults and what is shown; nothing is routed.
 
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
-use super::{Generation, MetadataChecks, Row};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, Row, ingress_rules};
 use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
@@ -12,11 +12,16 @@ use serde_json::Value;
 
 pub(super) static INGRESS_CLASS: Row = Row {
     kind: "IngressClass",
-    metadata_checks: MetadataChecks::Core(2),
     plural: "ingressclasses",
     singular: "ingressclass",
     namespaced: false,
     generation: Generation::FromCreation,
+    hooks: Hooks {
+        default: ingress_rules::class_default,
+        validate_create: ingress_rules::validate_class,
+        validate_update: ingress_rules::validate_class_update,
+        ..NO_HOOKS
+    },
     columns: &[
         NAME,
         text("Controller", Text("/spec/controller")),
@@ -36,6 +41,13 @@ pub(super) static INGRESS: Row = Row {
     status: true,
     admission: &[Plugin::DefaultIngressClass],
     generation: Generation::FromCreation,
+    hooks: Hooks {
+        validate_create: ingress_rules::validate_create,
+        validate_update: |new, _, faults| ingress_rules::validate(new, faults),
+        validate_status: ingress_rules::validate_status,
+        warn: ingress_rules::warn,
+        ..NO_HOOKS
+    },
     columns: &[
         NAME,
         text("Class", Of(ingress_class)),
@@ -72,7 +84,7 @@ fn class_parameters(class: &Value) -> Value {
 }
 
 fn ingress_class(ingress: &Value) -> Value {
-    let annotated = ingress["metadata"]["annotations"]["kubernetes.io/ingress.class"].as_str();
+    let annotated = ingress["metadata"]["annotations"][ingress_rules::CLASS].as_str();
     let class = ingress["spec"]["ingressClassName"].as_str().or(annotated);
     or(class.unwrap_or_default(), "<none>")
 }

@@ -28,6 +28,7 @@ mod flow;
 mod flow_rules;
 mod hooks;
 mod ingress;
+mod ingress_rules;
 mod internal_form;
 mod job;
 mod kind;
@@ -36,6 +37,7 @@ mod level_rules;
 mod limit_range_rules;
 mod namespace;
 mod network;
+mod network_policy;
 mod node;
 mod outdated;
 mod part;
@@ -119,7 +121,7 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&ingress::INGRESS_CLASS),
     Kind::table(&ingress::INGRESS),
     Kind::table(&network::IP_ADDRESS),
-    Kind::table(&network::NETWORK_POLICY),
+    Kind::table(&network_policy::NETWORK_POLICY),
     Kind::table(&network::SERVICE_CIDR),
     Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET),
     Kind::table(&rbac::CLUSTER_ROLE_BINDING),

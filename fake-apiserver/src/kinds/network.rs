@@ -1,14 +1,13 @@
-//! IPAddress, NetworkPolicy and ServiceCIDR: stored and shown; there is no network.
+//! IPAddress and ServiceCIDR: rules and what is shown. Addresses are given out of the range of the options only.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Join, Labels, Of};
+use crate::kinds::columns::Cell::{Join, Of};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names::Complaints;
+use crate::machinery::json::{string, texts};
+use crate::machinery::{ip, names};
 use serde_json::{Value, json};
-use std::net::IpAddr;
 
 pub(super) const NETWORKING: Row = Row {
     group: "networking.k8s.io",
@@ -21,91 +20,54 @@ pub(super) static IP_ADDRESS: Row = Row {
     singular: "ipaddress",
     short_names: &["ip"],
     namespaced: false,
-    name_rule: ip,
+    name_rule: ip::canonical,
+    metadata_checks: MetadataChecks::Core(2),
+    hooks: Hooks {
+        validate: address_validate,
+        validate_update: address_update,
+        ..NO_HOOKS
+    },
     columns: &[NAME, text("ParentRef", Of(address_parent))],
     life: Life::since(33),
     ..NETWORKING
 };
 
-fn ip(name: &str) -> Complaints {
-    // The canonical form is the only one that parses and prints alike.
-    match name.parse::<IpAddr>() {
-        Ok(address) if address.to_string() == name => Complaints::new(),
-        _ => vec!["must be a valid IP address in canonical form".to_owned()],
+fn address_validate(address: &Value, faults: &mut Faults) {
+    let (at, parent) = ("spec.parentRef", &address["spec"]["parentRef"]);
+    if parent.is_null() {
+        return faults.required(at, "");
     }
-}
-
-pub(super) static NETWORK_POLICY: Row = Row {
-    kind: "NetworkPolicy",
-    plural: "networkpolicies",
-    singular: "networkpolicy",
-    short_names: &["netpol"],
-    generation: Generation::FromCreation,
-    hooks: Hooks {
-        default: policy_default,
-        validate: policy_validate,
-        ..NO_HOOKS
-    },
-    columns: &[NAME, text("Pod-Selector", Labels("/spec/podSelector")), AGE],
-    ..NETWORKING
-};
-
-/// A policy is about ingress, and about egress if it has egress rules.
-fn policy_default(object: &mut Value) {
-    let spec = &object["spec"];
-    if spec["policyTypes"].is_null() {
-        let out = spec["egress"].as_array().is_some_and(|rules| !rules.is_empty());
-        object["spec"]["policyTypes"] = if out {
-            json!(["Ingress", "Egress"])
-        } else {
-            json!(["Ingress"])
-        };
+    let group = string(parent, "group");
+    if !group.is_empty() {
+        faults.complain(&format!("{at}.group"), group, names::subdomain(group));
     }
-}
-
-/// A range of ports begins with a number, and ends after it.
-fn policy_validate(object: &Value, faults: &mut Faults) {
-    for way in ["ingress", "egress"] {
-        for (i, rule) in json::list(&object["spec"][way]).iter().enumerate() {
-            for (j, port) in json::list(&rule["ports"]).iter().enumerate() {
-                let at = format!("spec.{way}[{i}].ports[{j}]");
-                policy_port(port, &at, faults);
-            }
+    for (part, is_needed) in [("resource", true), ("name", true), ("namespace", false)] {
+        let (field, text) = (format!("{at}.{part}"), string(parent, part));
+        if text.is_empty() && is_needed {
+            faults.required(field.as_str(), "");
         }
+        faults.complain(&field, text, names::path_segment(text));
     }
 }
 
-fn policy_port(port: &Value, at: &str, faults: &mut Faults) {
-    const PORT: &str = "must be between 1 and 65535, inclusive";
-    let is_port = |number: i64| (1..=65_535).contains(&number);
-    if let Some(protocol) = port["protocol"].as_str() {
-        faults.one_of(&format!("{at}.protocol"), protocol, &["SCTP", "TCP", "UDP"]);
-    }
-    if let Some(number) = port["port"].as_i64().filter(|number| !is_port(*number)) {
-        faults.invalid(format!("{at}.port"), number, PORT);
-    }
-    let Some(end) = port["endPort"].as_i64() else {
+fn address_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (now, before) = (&new["spec"]["parentRef"], &old["spec"]["parentRef"]);
+    if now == before {
         return;
-    };
-    match &port["port"] {
-        Value::Null => {
-            let text = "may not be specified when `port` is not specified";
-            faults.invalid(format!("{at}.endPort"), end, text);
-        }
-        Value::String(_) => {
-            let text = "may not be specified when `port` is non-numeric";
-            faults.invalid(format!("{at}.endPort"), end, text);
-        }
-        first => {
-            if first.as_i64().is_some_and(|first| end < first) {
-                let text = "must be greater than or equal to `port`";
-                faults.invalid(format!("{at}.endPort"), first.clone(), text);
-            }
-            if !is_port(end) {
-                faults.invalid(format!("{at}.endPort"), end, PORT);
-            }
-        }
     }
+    // The value that is shown is of the server's own type.
+    let member = |name: &str| json!(string(now, name));
+    let shown = match now.is_null() {
+        true => "null".to_owned(),
+        false => format!(
+            "{{\"Group\":{},\"Resource\":{},\"Namespace\":{},\"Name\":{}}}",
+            member("group"),
+            member("resource"),
+            member("namespace"),
+            member("name")
+        ),
+    };
+    faults.invalid_as("spec.parentRef", &shown, IMMUTABLE);
 }
 
 pub(super) static SERVICE_CIDR: Row = Row {
@@ -114,22 +76,74 @@ pub(super) static SERVICE_CIDR: Row = Row {
     singular: "servicecidr",
     namespaced: false,
     status: true,
+    status_keeps_metadata: true,
+    status_resets: &[&["metadata"], &["spec"]],
+    hooks: Hooks {
+        validate_create: ranges_validate,
+        validate_update: ranges_update,
+        ..NO_HOOKS
+    },
     columns: &[NAME, text("CIDRs", Join("/spec/cidrs", "")), AGE],
     life: Life::since(33),
     ..NETWORKING
 };
 
+const CIDRS: &str = "spec.cidrs";
+const IMMUTABLE: &str = "field is immutable";
+
+fn cidrs(ranges: &Value) -> Vec<&str> {
+    texts(&ranges["spec"]["cidrs"])
+}
+
+fn ranges_validate(ranges: &Value, faults: &mut Faults) {
+    let all = cidrs(ranges);
+    if all.is_empty() {
+        return faults.required(CIDRS, "at least one CIDR required");
+    }
+    if all.len() > 2 {
+        // The value that is shown is of the server's own type.
+        let shown = json!({"CIDRs": all}).to_string();
+        return faults.invalid_as(CIDRS, &shown, "may only hold up to 2 values");
+    }
+    for (i, text) in all.iter().enumerate() {
+        faults.complain(&format!("{CIDRS}[{i}]"), text, ip::canonical_range(text));
+    }
+    let families: Vec<bool> = all
+        .iter()
+        .filter_map(|text| Some(ip::Range::parse(text)?.is_ipv4()))
+        .collect();
+    if let [first, second] = families[..]
+        && first == second
+    {
+        let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        faults.invalid(CIDRS, all, why);
+    }
+}
+
+/// A range of the other family may come; what is there stays.
+fn ranges_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (now, before) = (cidrs(new), cidrs(old));
+    let grows = (before.len(), now.len()) == (1, 2);
+    if now.len() != before.len() && !grows {
+        return faults.invalid(CIDRS, new["spec"]["cidrs"].clone(), IMMUTABLE);
+    }
+    for (i, (now, before)) in now.iter().zip(&before).enumerate() {
+        if now != before {
+            faults.invalid(format!("{CIDRS}[{i}]"), *now, IMMUTABLE);
+        }
+    }
+    if grows {
+        ranges_validate(new, faults);
+    }
+}
+
 fn address_parent(address: &Value) -> Value {
     let parent = &address["spec"]["parentRef"];
-    let resource = match (json::string(parent, "resource"), json::string(parent, "group")) {
-        ("", _) | (_, "") => json::string(parent, "resource").to_owned(),
+    let resource = match (string(parent, "resource"), string(parent, "group")) {
+        ("", _) | (_, "") => string(parent, "resource").to_owned(),
         (resource, group) => format!("{resource}.{group}"),
     };
-    let words = [
-        &resource,
-        json::string(parent, "namespace"),
-        json::string(parent, "name"),
-    ];
+    let words = [&resource, string(parent, "namespace"), string(parent, "name")];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
     or(&words.join("/"), "<none>")
 }

@@ -40,6 +40,10 @@ pub(crate) struct Row {
     pub(crate) defines: bool,
     /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
     pub(crate) status_resets: &'static [&'static [&'static str]],
+    /// The same of the object itself, ...
+    pub(crate) main_resets: &'static [&'static [&'static str]],
+    /// ... and of its other subresources.
+    pub(crate) sub_resets: &'static [&'static [&'static str]],
     /// PUT without a resourceVersion replaces whatever is there.
     pub(crate) unconditional_update: bool,
     /// PUT of an object that does not exist creates it.
@@ -175,7 +179,9 @@ pub(crate) const PLAIN: Row = Row {
     keeps_status: false,
     status_keeps_metadata: false,
     defines: false,
+    main_resets: &[&["status"]],
     status_resets: &[&["spec"]],
+    sub_resets: &[],
     unconditional_update: true,
     create_on_update: false,
     deletes_collection: true,

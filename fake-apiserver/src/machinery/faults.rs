@@ -2,7 +2,7 @@
 //!
 //! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
 
-use super::names::Complaints;
+use super::names::{self, Complaints};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -197,6 +197,13 @@ impl Faults {
     pub(crate) fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
         for complaint in complaints {
             self.invalid(field, value, &complaint);
+        }
+    }
+
+    /// Reports a number that is none of a port.
+    pub(crate) fn port(&mut self, field: &str, number: i64) {
+        for complaint in names::port_number(number) {
+            self.invalid(field, number, &complaint);
         }
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod document;
 pub(crate) mod faults;
 pub(crate) mod go;
 pub(crate) mod intern;
+pub(crate) mod ip;
 pub(crate) mod json;
 pub(crate) mod json_path;
 pub(crate) mod metadata;

@@ -12,6 +12,10 @@ pub(crate) type NameRule = fn(&str) -> Complaints;
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
+    consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. \
+    '*.example.com', regex used for validation is \
+    '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
     and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
     validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -37,6 +41,16 @@ pub(crate) fn subdomain(value: &str) -> Complaints {
 
 fn not_subdomain(value: &str) -> Option<String> {
     (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
+}
+
+/// A lower case DNS subdomain after a star.
+pub(crate) fn wildcard_subdomain(value: &str) -> Complaints {
+    let mut out = too_long(value, 253, "characters");
+    let rest = value.strip_prefix("*.");
+    if !rest.is_some_and(|rest| rest.split('.').all(is_dns_label)) {
+        out.push(WILDCARD.to_owned());
+    }
+    out
 }
 
 /// A lower case DNS label, the rule for namespaces.
@@ -121,10 +135,8 @@ pub(crate) fn label_value(value: &str) -> Complaints {
 /// The name of a port.
 pub(crate) fn port(value: &str) -> Complaints {
     let mut out = too_long(value, 15, "characters");
-    if !value
-        .bytes()
-        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    {
+    let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if value.is_empty() || !value.bytes().all(is_known) {
         out.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
     }
     if !value.bytes().any(|byte| byte.is_ascii_lowercase()) {
@@ -137,6 +149,13 @@ pub(crate) fn port(value: &str) -> Complaints {
         out.push("must not begin or end with a hyphen".to_owned());
     }
     out
+}
+
+/// The number of a port.
+pub(crate) fn port_number(number: i64) -> Complaints {
+    let outside = !(1..=65_535).contains(&number);
+    let text = outside.then(|| "must be between 1 and 65535, inclusive".to_owned());
+    text.into_iter().collect()
 }
 
 /// The name of a variable of an environment.

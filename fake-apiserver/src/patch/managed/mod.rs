@@ -269,8 +269,8 @@ fn untouched(kind: &Kind, part: Part) -> &'static [&'static [&'static str]] {
     match part {
         _ if !kind.status => &[],
         Part::Status => kind.status_resets,
-        Part::Main | Part::Sub(Subresource::Finalize) => &[&["status"]],
-        Part::Sub(_) => &[],
+        Part::Main | Part::Sub(Subresource::Finalize) => kind.main_resets,
+        Part::Sub(_) => kind.sub_resets,
     }
 }
 

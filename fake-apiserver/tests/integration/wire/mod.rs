@@ -38,6 +38,7 @@ mod protobuf;
 mod rbac;
 mod readme;
 mod release;
+mod rules;
 mod selectors;
 mod services;
 mod status;
