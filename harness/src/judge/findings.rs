@@ -89,7 +89,7 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// So many calls more than one in each poll interval are no mistake: volumes come and go, and failures are retried.
+/// So many calls in each poll interval are no mistake, and one more for each volume that is to come or go: failures are retried.
 const CALLS_ALLOWED: u64 = 3;
 /// So many more may come at once.
 const CALLS_AT_ONCE: u64 = 20;
@@ -97,7 +97,7 @@ const CALLS_AT_ONCE: u64 = 20;
 /// What the systems of a case did wrong beside its point, in the order of the first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Found::default();
-    let mut calls: BTreeMap<String, u64> = BTreeMap::new();
+    let mut calls = Calls::default();
     let refreshes = Refreshes::of(plan, facts);
     // Where the release is what the case is about, it judges versions itself.
     let release = plan.has_usual_release().then_some(plan.release);
@@ -168,6 +168,15 @@ impl Found {
     }
 }
 
+/// Calls of the driver so far.
+#[derive(Default)]
+struct Calls {
+    /// For each figure, as often as it was asked for.
+    figures: BTreeMap<String, u64>,
+    /// About volumes.
+    volumes: u64,
+}
+
 /// How often GetCapacity may be called.
 struct Refreshes {
     /// What the driver is told of each class.
@@ -189,17 +198,18 @@ impl Refreshes {
         }
     }
 
-    fn is_too_often(&self, call: &CallFact, fact: &Fact, calls: &mut BTreeMap<String, u64>) -> bool {
+    fn is_too_often(&self, call: &CallFact, fact: &Fact, calls: &mut Calls) -> bool {
+        calls.volumes += u64::from(call.volume.is_some());
         let Some(refresh) = self.interval.filter(|_| call.method == "GetCapacity") else {
             return false;
         };
-        let count = calls.entry(call_key(call)).or_default();
+        let count = calls.figures.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
         // Classes with the same parameters for the driver share a question, and each may ask it.
         let classes = self.parameters.iter();
         let alike = classes.filter(|told| **told == call.parameters).count();
-        let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE);
+        let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE + calls.volumes);
         u128::from(*count) > each * alike.max(1) as u128
     }
 }

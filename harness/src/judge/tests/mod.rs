@@ -411,6 +411,25 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
 }
 
 #[test]
+fn each_volume_is_a_reason_to_ask_again() {
+    let found = |volumes: usize| {
+        let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+        let call = |method: &str, volume: Value| {
+            json!({"fact": "call", "method": method, "node": null, "segment": "n1", "parameters": {}, "volume": volume,
+                "requiredBytes": 1, "code": "OK", "message": null, "available": 5, "maximum": null})
+        };
+        for _ in 0..volumes {
+            story.tell(call("CreateVolume", "v".into()));
+        }
+        for _ in 0..25 {
+            story.tell(call("GetCapacity", Value::Null));
+        }
+        findings(story.judge.plan, story.judge.facts()).len()
+    };
+    assert_eq!((found(0), found(5)), (1, 0));
+}
+
+#[test]
 fn classes_with_the_same_parameters_each_have_their_question() {
     let is_too_often = |plan: &'static Plan, calls: usize| {
         let mut story = Story {
