@@ -1,13 +1,13 @@
 //! IPAddress and ServiceCIDR: rules and what is shown. Addresses are given out of the range of the options only.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Join, Of};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{string, texts};
 use crate::machinery::{ip, names};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) const NETWORKING: Row = Row {
     group: "networking.k8s.io",
@@ -55,18 +55,7 @@ fn address_update(new: &Value, old: &Value, faults: &mut Faults) {
     if now == before {
         return;
     }
-    // The value that is shown is of the server's own type.
-    let member = |name: &str| json!(string(now, name));
-    let shown = match now.is_null() {
-        true => "null".to_owned(),
-        false => format!(
-            "{{\"Group\":{},\"Resource\":{},\"Namespace\":{},\"Name\":{}}}",
-            member("group"),
-            member("resource"),
-            member("namespace"),
-            member("name")
-        ),
-    };
+    let shown = internal_form::shown("*ParentReference", now);
     faults.invalid_as("spec.parentRef", &shown, IMMUTABLE);
 }
 
@@ -101,8 +90,7 @@ fn ranges_validate(ranges: &Value, faults: &mut Faults) {
         return faults.required(CIDRS, "at least one CIDR required");
     }
     if all.len() > 2 {
-        // The value that is shown is of the server's own type.
-        let shown = json!({"CIDRs": all}).to_string();
+        let shown = internal_form::shown("ServiceCIDRSpec", &ranges["spec"]);
         return faults.invalid_as(CIDRS, &shown, "may only hold up to 2 values");
     }
     for (i, text) in all.iter().enumerate() {
