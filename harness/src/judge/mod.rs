@@ -289,17 +289,9 @@ impl<'p> Judge<'p> {
         if self.progress() == Progress::StepDone && self.step + 1 == self.plan.steps.len() {
             return Verdict::Pass;
         }
-        Verdict::Fail(Box::new(Failure {
-            step: self.step,
-            expect: None,
-            summary: "the journal ends before the case was decided".to_owned(),
-            rows: Vec::new(),
-            exit: None,
-            rule: None,
-            chain: Chain::default(),
-            decided_by: self.facts.last().map_or(0, |fact| fact.seq),
-            step_started: self.step_started,
-        }))
+        let summary = "the journal ends before the case was decided".to_owned();
+        let last = self.facts.last().map_or(0, |fact| fact.seq);
+        Verdict::Fail(Box::new(self.crash(summary, last)))
     }
 
     /// All facts so far.
@@ -307,6 +299,7 @@ impl<'p> Judge<'p> {
         &self.facts
     }
 
+    /// A failure of the running step that is about none of its expectations.
     fn crash(&self, summary: String, seq: u64) -> Failure {
         Failure {
             step: self.step,
@@ -401,10 +394,9 @@ impl<'p> Judge<'p> {
     fn explain(&self, at: usize, decided_by: u64) -> Failure {
         let monitor = &self.monitors[at];
         let window = self.window();
-        let crash = self.crash(String::new(), decided_by);
         let failure = Failure {
             expect: Some(at),
-            ..crash
+            ..self.crash(String::new(), decided_by)
         };
         match (&monitor.expect.predicate, &self.oracle) {
             (Predicate::Specification, Some(oracle)) => {

@@ -110,22 +110,22 @@ impl Heard {
 
     /// Whether a change is on its way to a program that follows its kind.
     pub(super) fn is_behind(&self) -> bool {
-        let is_behind = |(kind, heard): (&Arc<str>, &u64)| {
-            let written = self.written.get(kind);
-            written.is_some_and(|written| heard < written)
-        };
-        self.heard.values().flatten().any(is_behind)
+        let mut known = self.heard.values().flatten();
+        known.any(|(kind, heard)| self.has_more(kind, *heard))
+    }
+
+    /// Whether a kind has changed since a revision.
+    fn has_more(&self, kind: &str, heard: u64) -> bool {
+        self.written.get(kind).is_some_and(|written| heard < *written)
     }
 
     /// Whether a program of a role has not heard of all changes of a kind that it follows.
     pub(super) fn misses(&self, role: Role, kind: &str) -> bool {
-        let written = self.written.get(kind);
-        let clients = self
-            .heard
-            .iter()
-            .filter(|(client, _)| Role::of_client(client) == Some(role));
-        let mut known = clients.filter_map(|(_, heard)| heard.get(kind));
-        known.any(|heard| written.is_some_and(|written| heard < written))
+        let mut clients = self.heard.iter();
+        clients.any(|(client, heard)| {
+            let heard = heard.get(kind).filter(|_| Role::of_client(client) == Some(role));
+            heard.is_some_and(|heard| self.has_more(kind, *heard))
+        })
     }
 
     fn tell(&mut self, client: &Arc<str>, kind: &str, revision: u64) {

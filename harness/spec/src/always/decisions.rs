@@ -27,13 +27,15 @@ impl Monitor {
         };
         // A pod that is gone again is judged by nobody, and of several that share the claim any may have been meant.
         let is_gone = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
-        let had_another = self.lately.any(&self.world, &[Aspect::Pods], |world| {
-            world.pods.iter().filter(waits).any(|(pod, _)| is_gone(pod))
-        });
+        let had_another = || {
+            self.lately.any(&self.world, &[Aspect::Pods], |world| {
+                world.pods.iter().filter(waits).any(|(pod, _)| is_gone(pod))
+            })
+        };
         let pods = self.world.pods.iter().filter(waits);
         let judged: Vec<_> = pods.map(|(key, _)| self.decided(key, &node, &[])).collect();
-        let is_right = had_another || judged.iter().any(Vec::is_empty);
-        let violations = judged.into_iter().next().filter(|_| !is_right);
+        let is_right = judged.iter().any(Vec::is_empty);
+        let violations = judged.into_iter().next().filter(|_| !is_right && !had_another());
         let violations = violations.unwrap_or_default();
         if let Some(known) = self.world.claims.get(claim) {
             let mut known = known.clone();
