@@ -1,5 +1,6 @@
 //! The network of a cluster: which addresses and ports services get, and where the server says that it is.
 
+use crate::machinery::ip;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -66,7 +67,7 @@ impl std::fmt::Display for Cidr {
 
 impl Cidr {
     fn bits(&self) -> u8 {
-        if self.address.is_ipv4() { 32 } else { 128 }
+        ip::bits(self.address)
     }
 
     /// Whether the addresses are of version 4.
@@ -82,17 +83,12 @@ impl Cidr {
 
     /// The address of that number; 0 is the network itself.
     pub(crate) fn at(&self, number: u64) -> IpAddr {
-        let host = u32::from(self.bits() - self.prefix);
-        match self.address {
-            IpAddr::V4(base) => {
-                let mask = u32::MAX.checked_shl(host).unwrap_or_default();
+        match ip::first(self.address, self.prefix) {
+            IpAddr::V4(first) => {
                 let offset = u32::try_from(number).unwrap_or(u32::MAX);
-                Ipv4Addr::from_bits((base.to_bits() & mask).saturating_add(offset)).into()
+                Ipv4Addr::from_bits(first.to_bits().saturating_add(offset)).into()
             }
-            IpAddr::V6(base) => {
-                let mask = u128::MAX.checked_shl(host).unwrap_or_default();
-                Ipv6Addr::from_bits((base.to_bits() & mask).saturating_add(number.into())).into()
-            }
+            IpAddr::V6(first) => Ipv6Addr::from_bits(first.to_bits().saturating_add(number.into())).into(),
         }
     }
 

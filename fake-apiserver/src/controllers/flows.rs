@@ -2,24 +2,23 @@
 //! is there.
 
 use super::itself::{SERVER, write};
-use crate::kinds::{FLOW_SCHEMA, PRIORITY_LEVEL_CONFIGURATION};
+use crate::kinds::{FLOW_SCHEMA, PRIORITY_LEVEL_CONFIGURATION, mandatory_levels, mandatory_schemas};
 use crate::machinery::json::{list, string};
 use crate::store::Txn;
 use serde_json::{Value, json};
 
 type Words = &'static [&'static str];
 
-type Level = (&'static str, i64, i64, Option<(i64, i64)>);
+type Level = (&'static str, i64, i64, i64, i64);
 
-/// Name, shares, percentage that is lent, and for those that queue: queues and how many of them a flow may use.
+/// Besides those that have to be there: name, shares, percentage that is lent, queues and how many of them a flow may use.
 const LEVELS: &[Level] = &[
-    ("catch-all", 5, 0, None),
-    ("global-default", 20, 50, Some((128, 6))),
-    ("leader-election", 10, 0, Some((16, 4))),
-    ("node-high", 40, 25, Some((64, 6))),
-    ("system", 30, 33, Some((64, 6))),
-    ("workload-high", 40, 50, Some((128, 6))),
-    ("workload-low", 100, 90, Some((128, 6))),
+    ("global-default", 20, 50, 128, 6),
+    ("leader-election", 10, 0, 16, 4),
+    ("node-high", 40, 25, 64, 6),
+    ("system", 30, 33, 64, 6),
+    ("workload-high", 40, 50, 128, 6),
+    ("workload-low", 100, 90, 128, 6),
 ];
 
 /// Whom a schema is about.
@@ -41,7 +40,7 @@ enum What {
 }
 use What::{Everything, Paths, Resources};
 
-/// Name, level, precedence, what tells its flows apart, and about what it is.
+/// Besides those that have to be there: name, level, precedence, what tells its flows apart, and about what it is.
 type Schema = (&'static str, &'static str, i64, &'static str, Who, What);
 
 const EVERYONE: Words = &["system:unauthenticated", "system:authenticated"];
@@ -51,15 +50,6 @@ const ALL: Words = &["*"];
 const LEASES: Words = &["coordination.k8s.io"];
 
 const SCHEMAS: &[Schema] = &[
-    (
-        "catch-all",
-        "catch-all",
-        10_000,
-        BY_USER,
-        Groups(EVERYONE),
-        Everything,
-    ),
-    ("exempt", "exempt", 1, "", Groups(&["system:masters"]), Everything),
     (
         "global-default",
         "global-default",
@@ -142,22 +132,22 @@ const SCHEMAS: &[Schema] = &[
 
 /// Writes what a cluster starts with.
 pub(super) fn create(txn: &mut Txn<'_>) {
-    let exempt = json!({"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}});
-    write_level(txn, "exempt", &exempt);
-    for (name, shares, lent, queues) in LEVELS {
-        let response = match queues {
-            None => json!({"type": "Reject"}),
-            Some((queues, hand)) => json!({
-                "type": "Queue", "queuing": {"queues": queues, "handSize": hand, "queueLengthLimit": 50},
-            }),
-        };
+    for (name, spec) in mandatory_levels() {
+        write_level(txn, name, &spec);
+    }
+    for (name, shares, lent, queues, hand) in LEVELS {
+        let queuing = json!({"queues": queues, "handSize": hand, "queueLengthLimit": 50});
         let limited = json!({
-            "nominalConcurrencyShares": shares, "lendablePercent": lent, "limitResponse": response,
+            "nominalConcurrencyShares": shares, "lendablePercent": lent,
+            "limitResponse": {"type": "Queue", "queuing": queuing},
         });
         write_level(txn, name, &json!({"type": "Limited", "limited": limited}));
     }
+    for (name, spec) in mandatory_schemas() {
+        write_schema(txn, name, &spec);
+    }
     for schema in SCHEMAS {
-        write_schema(txn, schema);
+        write_schema(txn, schema.0, &spec(schema));
     }
 }
 
@@ -171,7 +161,14 @@ fn write_level(txn: &mut Txn<'_>, name: &str, spec: &Value) {
     write(txn, &PRIORITY_LEVEL_CONFIGURATION, ("", name), SERVER, kept(spec));
 }
 
-fn write_schema(txn: &mut Txn<'_>, (name, level, precedence, method, who, what): &Schema) {
+fn write_schema(txn: &mut Txn<'_>, name: &str, spec: &Value) {
+    let level = string(&spec["priorityLevelConfiguration"], "name");
+    let mut schema = kept(spec);
+    schema["status"] = json!({"conditions": [dangling(level, true, &txn.now)]});
+    write(txn, &FLOW_SCHEMA, ("", name), SERVER, schema);
+}
+
+fn spec((_, level, precedence, method, who, what): &Schema) -> Value {
     let mut rule = what.rules();
     rule["subjects"] = who.subjects();
     let mut spec = json!({
@@ -180,9 +177,7 @@ fn write_schema(txn: &mut Txn<'_>, (name, level, precedence, method, who, what):
     if !method.is_empty() {
         spec["distinguisherMethod"] = json!({"type": method});
     }
-    let mut schema = kept(&spec);
-    schema["status"] = json!({"conditions": [dangling(level, true, &txn.now)]});
-    write(txn, &FLOW_SCHEMA, ("", name), SERVER, schema);
+    spec
 }
 
 impl Who {

@@ -6,7 +6,7 @@
 use crate::config::signer::Signer;
 use crate::kinds::CERTIFICATE_SIGNING_REQUEST;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::x509::{self, Attribute};
+use crate::machinery::x509::{self, Attribute, P256, P384};
 use crate::store::Txn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +18,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
-use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader};
 
 /// The signers that are played.
@@ -130,29 +129,21 @@ fn asked(reader: BERReader<'_, '_>) -> ASN1Result<(DistinguishedName, PublicKey)
 }
 
 fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
-    reader.read_sequence(|key| {
-        let (of, curve) = key.next().read_sequence(|algorithm| {
-            let of = algorithm.next().read_oid()?;
-            let curve = algorithm.read_optional(|parameters| parameters.read_der())?;
-            let curve = curve.and_then(|der| yasna::parse_der(&der, |curve| curve.read_oid()).ok());
-            Ok((of, curve))
-        })?;
-        let (bytes, _) = key.next().read_bitvec_bytes()?;
-        let is = |oid: &ObjectIdentifier, parts: &[u64]| **oid.components() == *parts;
-        let on = |parts: &[u64]| curve.as_ref().is_some_and(|curve| is(curve, parts));
-        let algorithm = if is(&of, &[1, 2, 840, 113_549, 1, 1, 1]) {
-            &rcgen::PKCS_RSA_SHA256
-        } else if is(&of, &[1, 3, 101, 112]) {
-            &rcgen::PKCS_ED25519
-        } else if on(&[1, 2, 840, 10_045, 3, 1, 7]) {
-            &rcgen::PKCS_ECDSA_P256_SHA256
-        } else if on(&[1, 3, 132, 0, 34]) {
-            &rcgen::PKCS_ECDSA_P384_SHA384
-        } else {
-            return Err(yasna::ASN1Error::new(yasna::ASN1ErrorKind::Invalid));
-        };
-        Ok(PublicKey { algorithm, bytes })
-    })
+    let key = x509::public_key(reader)?;
+    let is = |parts: &[u64]| **key.algorithm.components() == *parts;
+    let algorithm = if is(&[1, 2, 840, 113_549, 1, 1, 1]) {
+        &rcgen::PKCS_RSA_SHA256
+    } else if is(&[1, 3, 101, 112]) {
+        &rcgen::PKCS_ED25519
+    } else if key.is_on(P256) {
+        &rcgen::PKCS_ECDSA_P256_SHA256
+    } else if key.is_on(P384) {
+        &rcgen::PKCS_ECDSA_P384_SHA384
+    } else {
+        return Err(yasna::ASN1Error::new(yasna::ASN1ErrorKind::Invalid));
+    };
+    let bytes = key.bytes;
+    Ok(PublicKey { algorithm, bytes })
 }
 
 /// A name as it was written: certificates name who has signed them so.

@@ -82,10 +82,7 @@ fn place(spec: &Value, faults: &mut Faults) {
         }
     }
     let port = service["port"].as_i64().unwrap_or_default();
-    if !(1..=65_535).contains(&port) {
-        let text = "port is not valid: must be between 1 and 65535, inclusive";
-        faults.invalid("spec.service.port", port, text);
-    }
+    faults.service_port("spec.service.port", port);
     if trusts_all && !trust.is_empty() {
         faults.invalid(field, true, "may not be true if caBundle is present");
     }

@@ -20,8 +20,8 @@ const ANY_AUTOSCALER: Row = Row {
     status: true,
     hooks: Hooks {
         default: autoscaler_rules::default,
-        validate_create: autoscaler_rules::validate_create,
-        validate_update: autoscaler_rules::validate_update,
+        validate_create: |new, faults| autoscaler_rules::validate(new, &Value::Null, faults),
+        validate_update: autoscaler_rules::validate,
         validate_status: autoscaler_rules::validate_status,
         ..NO_HOOKS
     },

@@ -216,11 +216,7 @@ fn identifier(source: &Value, at: &str, faults: &mut Faults) {
 /// The rules for a reference to an object of any kind.
 pub(super) fn reference(of: &Value, at: &str, version: Version, faults: &mut Faults) {
     for name in ["kind", "name"] {
-        let field = format!("{at}.{name}");
-        match string(of, name) {
-            "" => faults.required(field, ""),
-            text => faults.complain(&field, text, names::path_segment(text)),
-        }
+        faults.needed(&format!("{at}.{name}"), string(of, name), names::path_segment);
     }
     version_rules(of, at, version, faults);
 }

@@ -44,15 +44,6 @@ fn scaling_default(behavior: &mut Value, direction: &str, policies: Value) {
     json::default_member(&mut behavior[direction], "policies", policies);
 }
 
-pub(super) fn validate_create(new: &Value, faults: &mut Faults) {
-    validate(new, &Value::Null, faults);
-}
-
-/// What was wrong before may stay as it is.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    validate(new, old, faults);
-}
-
 pub(super) fn validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     for name in ["currentReplicas", "desiredReplicas"] {
         let number = new["status"][name].as_i64().unwrap_or_default();
@@ -63,7 +54,8 @@ pub(super) fn validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     }
 }
 
-fn validate(new: &Value, old: &Value, faults: &mut Faults) {
+/// The rules for an autoscaler; what was wrong with the old one, which may be null, may stay as it is.
+pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let (spec, before) = (&new["spec"], &old["spec"]);
     replicas(spec, before, faults);
     let target = &spec["scaleTargetRef"];

@@ -1,4 +1,4 @@
-//! certificates.k8s.io: requests are stored and shown; nothing signs them.
+//! certificates.k8s.io: what becomes of requests, and what is shown. Whoever signs them is elsewhere.
 
 use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, certificate_rules};

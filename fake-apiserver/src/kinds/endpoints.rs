@@ -39,7 +39,6 @@ pub(super) static ENDPOINTS: Row = Row {
     ..PLAIN
 };
 
-const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 /// Lists of addresses in a subset.
 const ADDRESSES: [&str; 2] = ["addresses", "notReadyAddresses"];
 /// Whoever has this label writes addresses in their canonical form, and is not looked at.
@@ -122,7 +121,7 @@ fn subset_port(port: &Value, is_named: bool, at: &str, faults: &mut Faults) {
 /// The rules for the protocols of a port.
 pub(super) fn protocol(port: &Value, at: &str, faults: &mut Faults) {
     let (field, protocol) = (format!("{at}.protocol"), string(port, "protocol"));
-    faults.one_of(&field, protocol, &PROTOCOLS);
+    faults.one_of(&field, protocol, &names::PROTOCOLS);
     if let Some(protocol) = port["appProtocol"].as_str() {
         let field = format!("{at}.appProtocol");
         faults.complain(&field, protocol, names::qualified(protocol));

@@ -47,36 +47,34 @@ pub(super) fn validate(schema: &Value, faults: &mut Faults) {
     for (i, rule) in list(&spec["rules"]).iter().enumerate() {
         rule_rules(rule, &format!("spec.rules[{i}]"), faults);
     }
-    if fixed(name).is_some_and(|fixed| fixed != *spec) {
+    let differs = |(of, wanted): &(&str, Value)| *of == name && wanted != spec;
+    if mandatory().iter().any(differs) {
         let text = format!("spec of '{name}' must equal the fixed value");
         faults.invalid_as("spec", &internal_form::shown("FlowSchemaSpec", spec), &text);
     }
 }
 
-/// What the schemas that every server needs have to be.
-fn fixed(name: &str) -> Option<Value> {
-    let group = |name: &str| json!({"kind": "Group", "group": {"name": name}});
-    let rules = |subjects: Vec<Value>| {
+/// The schemas that every server needs, and what they have to be.
+pub(crate) fn mandatory() -> [(&'static str, Value); 2] {
+    let rules = |groups: &[&str]| {
+        let group = |name: &&str| json!({"kind": "Group", "group": {"name": name}});
         json!([{
-            "subjects": subjects,
+            "subjects": groups.iter().map(group).collect::<Value>(),
             "resourceRules": [{
                 "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": true, "namespaces": ["*"],
             }],
             "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
         }])
     };
-    let level = json!({"name": name});
-    match name {
-        "exempt" => Some(json!({
-            "priorityLevelConfiguration": level, "matchingPrecedence": 1, "rules": rules(vec![group("system:masters")]),
-        })),
-        "catch-all" => Some(json!({
-            "priorityLevelConfiguration": level, "matchingPrecedence": PRECEDENCE_MAX,
-            "distinguisherMethod": {"type": "ByUser"},
-            "rules": rules(vec![group("system:unauthenticated"), group("system:authenticated")]),
-        })),
-        _ => None,
-    }
+    let catch_all = json!({
+        "priorityLevelConfiguration": {"name": "catch-all"}, "matchingPrecedence": PRECEDENCE_MAX,
+        "distinguisherMethod": {"type": "ByUser"},
+        "rules": rules(&["system:unauthenticated", "system:authenticated"]),
+    });
+    let exempt = json!({
+        "priorityLevelConfiguration": {"name": "exempt"}, "matchingPrecedence": 1, "rules": rules(&["system:masters"]),
+    });
+    [("catch-all", catch_all), ("exempt", exempt)]
 }
 
 fn precedence(name: &str, precedence: i64, faults: &mut Faults) {

@@ -126,11 +126,11 @@ fn backend(backend: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn service(service: &Value, at: &str, faults: &mut Faults) {
-    let field = format!("{at}.service.name");
-    match string(service, "name") {
-        "" => faults.required(field, ""),
-        name => faults.complain(&field, name, names::label(name)),
-    }
+    faults.needed(
+        &format!("{at}.service.name"),
+        string(service, "name"),
+        names::label,
+    );
     let port = &service["port"];
     let (name, number) = (string(port, "name"), port["number"].as_i64().unwrap_or_default());
     match (name, number) {
@@ -147,11 +147,11 @@ fn reference(reference: &Value, at: &str, faults: &mut Faults) {
         faults.complain(&format!("{at}.apiGroup"), group, names::subdomain(group));
     }
     for part in ["kind", "name"] {
-        let field = format!("{at}.{part}");
-        match string(reference, part) {
-            "" => faults.required(field, ""),
-            text => faults.complain(&field, text, names::path_segment(text)),
-        }
+        faults.needed(
+            &format!("{at}.{part}"),
+            string(reference, part),
+            names::path_segment,
+        );
     }
 }
 

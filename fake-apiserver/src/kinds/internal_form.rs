@@ -11,13 +11,6 @@ use std::sync::LazyLock;
 static TYPES: LazyLock<HashMap<&str, Vec<Member>>> =
     LazyLock::new(|| parse(include_str!("internal_types.txt")));
 
-/// What is shown where the API has nothing.
-static NOTHING: [(&str, Value); 3] = [
-    ("\"\"", Value::String(String::new())),
-    ("false", Value::Bool(false)),
-    ("-", Value::Null),
-];
-
 /// A member of a struct.
 struct Member {
     name: &'static str,
@@ -157,10 +150,11 @@ impl Writer {
                 false => self.structure(kind, value, parent),
             };
         }
-        match NOTHING.iter().find(|(name, _)| *name == kind) {
+        match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
-            Some((_, nothing)) if value.is_null() => self.plain(nothing),
-            None if value.is_null() => self.put(kind),
+            "-" if value.is_null() => self.put("null"),
+            // The kind is what is shown where there is nothing.
+            nothing if value.is_null() => self.put(nothing),
             _ => self.plain(value),
         }
     }
@@ -206,7 +200,7 @@ mod tests {
         for (kind, members) in TYPES.iter() {
             for member in members {
                 let of = member.kind.trim_start_matches("[]").trim_start_matches('*');
-                let is_plain = of == "0" || NOTHING.iter().any(|(name, _)| *name == of);
+                let is_plain = ["\"\"", "0", "false", "-"].contains(&of);
                 assert!(is_plain || TYPES.contains_key(of), "{of} of {kind}");
             }
         }

@@ -2,7 +2,7 @@
 
 use super::internal_form;
 use crate::machinery::faults::Faults;
-use crate::machinery::json::string;
+use crate::machinery::json::{self, string};
 use crate::machinery::metadata;
 use serde_json::{Value, json};
 use std::ops::RangeInclusive;
@@ -24,30 +24,34 @@ pub(super) fn validate(level: &Value, faults: &mut Faults) {
     fixed(name, spec, faults);
 }
 
-/// What the levels that every server needs have to be.
+/// The levels that every server needs, and what they are made as.
+pub(crate) fn mandatory() -> [(&'static str, Value); 2] {
+    let exempt = json!({
+        "type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0},
+    });
+    let catch_all = json!({"type": "Limited", "limited": {
+        "nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"},
+    }});
+    [("exempt", exempt), ("catch-all", catch_all)]
+}
+
+/// They stay so, but what the level that is never bounded lends is up to the cluster.
 fn fixed(name: &str, spec: &Value, faults: &mut Faults) {
-    let (fixed, but_for) = match name {
-        "exempt" => (json!({"type": "Exempt"}), " except the 'spec.exempt' field"),
-        "catch-all" => (
-            json!({"type": "Limited", "limited": {
-                "nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"},
-            }}),
-            "",
-        ),
-        _ => return,
+    let Some((_, mut wanted)) = mandatory().into_iter().find(|(of, _)| *of == name) else {
+        return;
     };
-    // What the level that is never bounded lends is up to the cluster.
     let mut compared = spec.clone();
-    if let Some(members) = compared.as_object_mut().filter(|_| name == "exempt") {
-        members.remove("exempt");
+    let mut but_for = "";
+    if name == "exempt" {
+        but_for = " except the 'spec.exempt' field";
+        for spec in [&mut wanted, &mut compared] {
+            json::assign(spec, "exempt", Value::Null);
+        }
     }
-    if compared != fixed {
+    if compared != wanted {
         let text = format!("spec of '{name}'{but_for} must equal the fixed value");
-        faults.invalid_as(
-            "spec",
-            &internal_form::shown("PriorityLevelConfigurationSpec", spec),
-            &text,
-        );
+        let shown = internal_form::shown("PriorityLevelConfigurationSpec", spec);
+        faults.invalid_as("spec", &shown, &text);
     }
 }
 

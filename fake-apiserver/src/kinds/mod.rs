@@ -71,8 +71,10 @@ mod workload;
 
 pub(crate) use catalogue::{Api, Catalogue};
 pub(crate) use defined::{Conversion, Defined, ScalePaths};
+pub(crate) use flow_rules::mandatory as mandatory_schemas;
 pub(crate) use hooks::{Requester, Setting};
 pub(crate) use kind::{Kind, Shape};
+pub(crate) use level_rules::mandatory as mandatory_levels;
 pub(crate) use part::{Part, Subresource};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;

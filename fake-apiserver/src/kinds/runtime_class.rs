@@ -1,7 +1,6 @@
-//! RuntimeClass: stored and shown.
+//! RuntimeClass: its rules, and what is shown.
 
-use super::internal_form;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, outdated, pod};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form, outdated, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -31,10 +30,7 @@ pub(super) static RUNTIME_CLASS: Row = Row {
 };
 
 fn validate(class: &Value, faults: &mut Faults) {
-    match string(class, "handler") {
-        "" => faults.required("handler", ""),
-        handler => faults.complain("handler", handler, names::label(handler)),
-    }
+    faults.needed("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
         // What a pod costs beside its containers is bounded as if it were one.
         let limits = json!({"limits": class["overhead"]["podFixed"]});

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-const PORT: &str = "must be between 1 and 65535, inclusive";
 
 /// Who has a use for which fields.
 type Drop = (fn(&Value) -> bool, &'static [&'static str]);
@@ -115,10 +114,7 @@ pub(super) fn validate(service: &Value, faults: &mut Faults) {
     );
     if is_external(service) {
         let name = string(spec, "externalName").trim_end_matches('.');
-        match name {
-            "" => faults.required("spec.externalName", ""),
-            name => faults.complain("spec.externalName", name, names::subdomain(name)),
-        }
+        faults.needed("spec.externalName", name, names::subdomain);
         if !string(spec, "clusterIP").is_empty() {
             let text = "may not be set when `type` is 'ExternalName'";
             faults.forbidden("spec.clusterIPs[0]", text);
@@ -147,16 +143,11 @@ fn ports(service: &Value, all: &[Value], faults: &mut Faults) {
             }
         }
         let number = port["port"].as_i64().unwrap_or_default();
-        if !(1..=65_535).contains(&number) {
-            faults.invalid(format!("{at}.port"), number, PORT);
-        }
+        faults.port(&format!("{at}.port"), number);
         let protocol = string(port, "protocol");
-        faults.one_of(&format!("{at}.protocol"), protocol, &["SCTP", "TCP", "UDP"]);
-        if let Some(target) = port["targetPort"]
-            .as_i64()
-            .filter(|port| !(1..=65_535).contains(port))
-        {
-            faults.invalid(format!("{at}.targetPort"), target, PORT);
+        faults.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
+        if let Some(target) = port["targetPort"].as_i64() {
+            faults.port(&format!("{at}.targetPort"), target);
         }
         if !numbers.insert((number, protocol)) {
             let text = format!("{{\"port\":{number},\"protocol\":{protocol:?}}}");

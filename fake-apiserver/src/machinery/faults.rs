@@ -2,7 +2,7 @@
 //!
 //! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
 
-use super::names::{self, Complaints};
+use super::names::{self, Complaints, NameRule};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -204,6 +204,21 @@ impl Faults {
     pub(crate) fn port(&mut self, field: &str, number: i64) {
         for complaint in names::port_number(number) {
             self.invalid(field, number, &complaint);
+        }
+    }
+
+    /// The same for the port of a service that the server itself calls.
+    pub(crate) fn service_port(&mut self, field: &str, number: i64) {
+        for complaint in names::port_number(number) {
+            self.invalid(field, number, &format!("port is not valid: {complaint}"));
+        }
+    }
+
+    /// Reports a missing text, or everything that is wrong with one.
+    pub(crate) fn needed(&mut self, field: &str, value: &str, rule: NameRule) {
+        match value {
+            "" => self.required(field, ""),
+            value => self.complain(field, value, rule(value)),
         }
     }
 

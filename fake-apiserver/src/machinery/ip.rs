@@ -32,6 +32,26 @@ pub(crate) fn is_ipv4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
+/// How many bits an address has.
+pub(crate) fn bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// The first address that has as many bits in common with this one.
+pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
+    let host = u32::from(bits(address) - prefix);
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(host).unwrap_or_default();
+            Ipv4Addr::from_bits(address.to_bits() & mask).into()
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(host).unwrap_or_default();
+            Ipv6Addr::from_bits(address.to_bits() & mask).into()
+        }
+    }
+}
+
 /// The rules for an address in a field that takes all forms.
 pub(crate) fn any_form(text: &str) -> Complaints {
     if parse(text).is_none() {
@@ -166,21 +186,11 @@ impl Range {
     }
 
     fn bits(&self) -> u8 {
-        if self.address.is_ipv4() { 32 } else { 128 }
+        bits(self.address)
     }
 
     fn first(&self) -> IpAddr {
-        let host = u32::from(self.bits() - self.prefix);
-        match self.address {
-            IpAddr::V4(address) => {
-                let mask = u32::MAX.checked_shl(host).unwrap_or_default();
-                Ipv4Addr::from_bits(address.to_bits() & mask).into()
-            }
-            IpAddr::V6(address) => {
-                let mask = u128::MAX.checked_shl(host).unwrap_or_default();
-                Ipv6Addr::from_bits(address.to_bits() & mask).into()
-            }
-        }
+        first(self.address, self.prefix)
     }
 
     /// The range as Go writes it.

@@ -151,6 +151,9 @@ pub(crate) fn port(value: &str) -> Complaints {
     out
 }
 
+/// Protocols of ports, in the order in which most refusals list them.
+pub(crate) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+
 /// The number of a port.
 pub(crate) fn port_number(number: i64) -> Complaints {
     let outside = !(1..=65_535).contains(&number);

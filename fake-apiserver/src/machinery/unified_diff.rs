@@ -72,13 +72,14 @@ fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
     }
     let mut hunks = vec![Vec::new()];
     for part in parts {
-        if part.is_same && part.old.len() > 2 * CONTEXT {
-            hunks.extend([vec![tail(&part)]]);
-            let before = hunks.len() - 2;
-            hunks[before].push(head(&part));
-        } else if let Some(hunk) = hunks.last_mut() {
-            hunk.push(part);
+        let (shown, next) = match part.is_same && part.old.len() > 2 * CONTEXT {
+            true => (head(&part), Some(vec![tail(&part)])),
+            false => (part, None),
+        };
+        if let Some(hunk) = hunks.last_mut() {
+            hunk.push(shown);
         }
+        hunks.extend(next);
     }
     hunks.retain(|hunk| hunk.iter().any(|part| !part.is_same));
     hunks

@@ -1,4 +1,4 @@
-//! What certificates and requests for them say of their subject (RFC 5280, RFC 2986).
+//! What certificates and requests for them say of their subject and their key (RFC 5280, RFC 2986).
 //!
 //! Does not know whether they are good.
 
@@ -32,6 +32,41 @@ pub(crate) fn subject(certificate: &[u8]) -> ASN1Result<Vec<Attribute>> {
             })?;
             rest(certificate)?;
             Ok(subject)
+        })
+    })
+}
+
+/// A key that a certificate is for.
+pub(crate) struct PublicKey {
+    pub(crate) algorithm: ObjectIdentifier,
+    pub(crate) curve: Option<ObjectIdentifier>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Curves by their numbers.
+pub(crate) const P256: &[u64] = &[1, 2, 840, 10_045, 3, 1, 7];
+pub(crate) const P384: &[u64] = &[1, 3, 132, 0, 34];
+
+impl PublicKey {
+    /// Whether it is on that curve.
+    pub(crate) fn is_on(&self, curve: &[u64]) -> bool {
+        let own = self.curve.as_ref();
+        own.is_some_and(|own| **own.components() == *curve)
+    }
+}
+
+/// A key with its algorithm.
+pub(crate) fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
+    reader.read_sequence(|key| {
+        let (algorithm, parameters) = key.next().read_sequence(|algorithm| {
+            let of = algorithm.next().read_oid()?;
+            Ok((of, algorithm.read_optional(|parameters| parameters.read_der())?))
+        })?;
+        let (bytes, _) = key.next().read_bitvec_bytes()?;
+        Ok(PublicKey {
+            algorithm,
+            curve: parameters.and_then(|der| yasna::parse_der(&der, |curve| curve.read_oid()).ok()),
+            bytes,
         })
     })
 }

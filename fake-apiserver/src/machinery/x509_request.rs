@@ -1,6 +1,6 @@
 //! Whether a request for a certificate is signed with the key that it is about (RFC 2986).
 
-use super::x509;
+use super::x509::{self, P256, P384, PublicKey};
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader};
@@ -11,16 +11,12 @@ struct Signed {
     content: Vec<u8>,
     algorithm: ObjectIdentifier,
     signature: Vec<u8>,
-    key: Vec<u8>,
-    curve: Option<ObjectIdentifier>,
+    key: PublicKey,
 }
 
 const RSA: &str = "crypto/rsa: verification error";
 const ECDSA: &str = "x509: ECDSA verification failure";
 const ED25519: &str = "x509: Ed25519 verification failure";
-
-const P256: &[u64] = &[1, 2, 840, 10_045, 3, 1, 7];
-const P384: &[u64] = &[1, 3, 132, 0, 34];
 
 /// Algorithms of signatures, the curve that goes with each where there is one, and what is said of a wrong signature.
 type Algorithm = (
@@ -81,12 +77,11 @@ pub(crate) fn fault(request: &[u8]) -> Option<&'static str> {
     let Ok(signed) = yasna::parse_der(request, read) else {
         return Some("asn1: syntax error: data truncated");
     };
-    let curve = signed.curve.as_ref().map(|curve| &**curve.components());
     let known = ALGORITHMS.iter().find(|(oid, on, _, _)| {
-        **oid == **signed.algorithm.components() && on.is_none_or(|on| curve == Some(on))
+        **oid == **signed.algorithm.components() && on.is_none_or(|on| signed.key.is_on(on))
     });
     let (_, _, algorithm, fault) = known?;
-    let key = UnparsedPublicKey::new(*algorithm, &signed.key);
+    let key = UnparsedPublicKey::new(*algorithm, &signed.key.bytes);
     let is_good = key.verify(&signed.content, &signed.signature).is_ok();
     (!is_good).then_some(*fault)
 }
@@ -100,32 +95,23 @@ fn read(reader: BERReader<'_, '_>) -> ASN1Result<Signed> {
             Ok(oid)
         })?;
         let (signature, _) = request.next().read_bitvec_bytes()?;
-        let (key, curve) = yasna::parse_der(&content, key)?;
+        let key = yasna::parse_der(&content, key)?;
         Ok(Signed {
             content,
             algorithm,
             signature,
             key,
-            curve,
         })
     })
 }
 
-/// The key that a request is about, and its curve.
-fn key(reader: BERReader<'_, '_>) -> ASN1Result<(Vec<u8>, Option<ObjectIdentifier>)> {
+/// The key that a request is about.
+fn key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
     reader.read_sequence(|content| {
         // Its version and the subject.
         content.next().read_der()?;
         content.next().read_der()?;
-        let key = content.next().read_sequence(|key| {
-            let curve = key.next().read_sequence(|algorithm| {
-                algorithm.next().read_oid()?;
-                algorithm.read_optional(|parameters| parameters.read_der())
-            })?;
-            let curve = curve.and_then(|der| yasna::parse_der(&der, |curve| curve.read_oid()).ok());
-            let (bytes, _) = key.next().read_bitvec_bytes()?;
-            Ok((bytes, curve))
-        })?;
+        let key = x509::public_key(content.next())?;
         x509::rest(content)?;
         Ok(key)
     })

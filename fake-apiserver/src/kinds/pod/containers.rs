@@ -8,8 +8,6 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
-const PORT: &str = "must be between 1 and 65535, inclusive";
 const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
 /// The rules for containers and init containers. The volumes are those that can be mounted.
@@ -72,12 +70,7 @@ pub(super) fn common(
     faults: &mut Faults,
 ) {
     let name = string(container, "name");
-    let field = format!("{at}.name");
-    if name.is_empty() {
-        faults.required(field, "");
-    } else {
-        faults.complain(&field, name, names::label(name));
-    }
+    faults.needed(&format!("{at}.name"), name, names::label);
     if string(container, "image").is_empty() {
         faults.required(format!("{at}.image"), "");
     }
@@ -117,11 +110,11 @@ fn ports(container: &Value, at: &str, faults: &mut Faults) {
         for field in ["containerPort", "hostPort"] {
             match port[field].as_i64().unwrap_or_default() {
                 0 if field == "containerPort" => faults.required(format!("{at}.{field}"), ""),
-                0..=65535 => {}
-                number => faults.invalid(format!("{at}.{field}"), number, PORT),
+                0 => {}
+                number => faults.port(&format!("{at}.{field}"), number),
             }
         }
-        faults.one_of(&format!("{at}.protocol"), protocol, &PROTOCOLS);
+        faults.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
     }
 }
 

@@ -49,13 +49,7 @@ const CONVERTIBLE: [&str; 14] = [
 pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
     for (i, variable) in list(&container["env"]).iter().enumerate() {
         let at = format!("{at}.env[{i}]");
-        let name = string(variable, "name");
-        let field = format!("{at}.name");
-        if name.is_empty() {
-            faults.required(field, "");
-        } else {
-            faults.complain(&field, name, names::variable(name));
-        }
+        faults.needed(&format!("{at}.name"), string(variable, "name"), names::variable);
         if !variable["valueFrom"].is_null() {
             source(variable, &format!("{at}.valueFrom"), faults);
         }
@@ -158,11 +152,5 @@ fn key(reference: &Value, at: &str, faults: &mut Faults) {
     if string(reference, "name").is_empty() {
         faults.required(format!("{at}.name"), "");
     }
-    let key = string(reference, "key");
-    let field = format!("{at}.key");
-    if key.is_empty() {
-        faults.required(field, "");
-    } else {
-        faults.complain(&field, key, names::config_key(key));
-    }
+    faults.needed(&format!("{at}.key"), string(reference, "key"), names::config_key);
 }

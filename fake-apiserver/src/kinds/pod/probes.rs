@@ -99,11 +99,6 @@ fn socket(action: &Value, at: &str, faults: &mut Faults) {
     let field = format!("{at}.port");
     match &action["port"] {
         Value::String(name) => faults.complain(&field, name, names::port(name)),
-        number => {
-            let number = number.as_i64().unwrap_or_default();
-            if !(1..=65535).contains(&number) {
-                faults.invalid(field, number, "must be between 1 and 65535, inclusive");
-            }
-        }
+        number => faults.port(&field, number.as_i64().unwrap_or_default()),
     }
 }

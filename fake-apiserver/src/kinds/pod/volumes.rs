@@ -66,11 +66,7 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
         let before = faults.len();
         source(volume, pod, &at, faults);
         let (name, field) = (string(volume, "name"), format!("{at}.name"));
-        if name.is_empty() {
-            faults.required(field.as_str(), "");
-        } else {
-            faults.complain(&field, name, names::label(name));
-        }
+        faults.needed(&field, name, names::label);
         if good.contains_key(name) {
             faults.duplicate(field, name);
         }

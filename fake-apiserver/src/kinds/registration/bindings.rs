@@ -25,12 +25,7 @@ pub(in crate::kinds) fn validating(binding: &Value, faults: &mut Faults) {
 /// The rules for a binding of a policy that changes.
 pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut Faults) {
     let spec = &binding["spec"];
-    let policy = string(spec, "policyName");
-    if policy.is_empty() {
-        faults.required("spec.policyName", "");
-    } else {
-        faults.complain("spec.policyName", policy, names::subdomain(policy));
-    }
+    faults.needed("spec.policyName", string(spec, "policyName"), names::subdomain);
     if spec["paramRef"].is_object() {
         parameters(&spec["paramRef"], "spec.paramRef", faults);
     }

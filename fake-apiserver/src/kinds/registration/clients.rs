@@ -63,10 +63,7 @@ fn service(service: &Value, at: &str, faults: &mut Faults) {
         }
     }
     let port = service["port"].as_i64().unwrap_or(443);
-    if !(1..=65535).contains(&port) {
-        let why = "port is not valid: must be between 1 and 65535, inclusive";
-        faults.invalid(format!("{at}.port"), port, why);
-    }
+    faults.service_port(&format!("{at}.port"), port);
     if let Some(text) = service["path"].as_str() {
         path(text, &format!("{at}.path"), faults);
     }

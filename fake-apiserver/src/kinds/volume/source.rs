@@ -106,12 +106,8 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
             let rules: [(&str, names::NameRule); 2] =
                 [("name", names::subdomain), ("namespace", names::label)];
             for (part, rule) in rules {
-                let (name, field) = (text(&source[secret], part), format!("{at}.{secret}.{part}"));
-                if name.is_empty() {
-                    faults.required(field, "");
-                } else {
-                    faults.complain(&field, name, rule(name));
-                }
+                let field = format!("{at}.{secret}.{part}");
+                faults.needed(&field, text(&source[secret], part), rule);
             }
         }
     }
