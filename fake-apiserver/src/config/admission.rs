@@ -16,6 +16,9 @@ pub(crate) enum Plugin {
     StorageObjectInUseProtection,
     PersistentVolumeClaimResize,
     RuntimeClass,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
     DefaultIngressClass,
     DenyServiceExternalIps,
     ResourceQuota,
@@ -97,10 +100,16 @@ const PLUGINS: &[Row] = &[
     ),
     // Pods get the overhead, the selector and the tolerations of their runtime class.
     on("RuntimeClass", Does(Plugin::RuntimeClass)),
-    on("CertificateApproval", Idle),
-    on("CertificateSigning", Idle),
+    // Whoever decides about requests for certificates has the verb `approve` for the signer.
+    on("CertificateApproval", Does(Plugin::CertificateApproval)),
+    // Whoever answers them has the verb `sign`.
+    on("CertificateSigning", Does(Plugin::CertificateSigning)),
     on("ClusterTrustBundleAttest", Idle),
-    on("CertificateSubjectRestriction", Idle),
+    // No certificate of a user is in the group that may do everything.
+    on(
+        "CertificateSubjectRestriction",
+        Does(Plugin::CertificateSubjectRestriction),
+    ),
     // Ingresses without a class get the default one.
     on("DefaultIngressClass", Does(Plugin::DefaultIngressClass)),
     // Services have no external addresses.

@@ -6,20 +6,12 @@ use crate::access::auth::User;
 use crate::machinery::x509;
 use std::sync::Arc;
 
-const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
-const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
-
 /// A user with a certificate; none where it names nobody.
 pub(super) fn user(certificate: &[u8]) -> Option<Arc<User>> {
-    let attributes = x509::subject(certificate).ok()?;
-    let of = |wanted: &'static [u64]| {
-        let found = attributes.iter();
-        let found = found.filter(move |attribute| **attribute.kind.components() == *wanted);
-        found.map(|attribute| attribute.text.clone())
-    };
+    let subject = x509::subject(certificate).ok()?;
     let user = User {
-        groups: of(ORGANIZATION).collect(),
-        ..User::new(&of(COMMON_NAME).next()?)
+        groups: x509::texts(&subject, x509::ORGANIZATION).collect(),
+        ..User::new(&x509::texts(&subject, x509::COMMON_NAME).next()?)
     };
     Some(user.authenticated())
 }

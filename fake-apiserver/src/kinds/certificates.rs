@@ -2,6 +2,7 @@
 
 use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, certificate_rules};
+use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -23,6 +24,11 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     subresources: &[Subresource::Approval],
     // Names do not matter.
     name_rule: |_| names::Complaints::new(),
+    admission: &[
+        Plugin::CertificateApproval,
+        Plugin::CertificateSigning,
+        Plugin::CertificateSubjectRestriction,
+    ],
     main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
     sub_resets: &[&["spec"], &["status", "certificate"]],

@@ -14,6 +14,18 @@ pub(crate) struct Attribute {
     pub(crate) is_printable: bool,
 }
 
+/// Attributes by their numbers.
+pub(crate) const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
+pub(crate) const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
+
+/// What a name has of one attribute.
+pub(crate) fn texts(name: &[Attribute], kind: &'static [u64]) -> impl Iterator<Item = String> {
+    let found = name
+        .iter()
+        .filter(move |attribute| **attribute.kind.components() == *kind);
+    found.map(|attribute| attribute.text.clone())
+}
+
 /// The subject of a certificate.
 pub(crate) fn subject(certificate: &[u8]) -> ASN1Result<Vec<Attribute>> {
     yasna::parse_der(certificate, |reader| {

@@ -1,4 +1,4 @@
-//! Whether a request for a certificate is signed with the key that it is about (RFC 2986).
+//! Whether a request for a certificate is signed with the key that it is about, and which groups it names (RFC 2986).
 
 use super::x509::{self, P256, P384, PublicKey};
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
@@ -84,6 +84,24 @@ pub(crate) fn fault(request: &[u8]) -> Option<&'static str> {
     let key = UnparsedPublicKey::new(*algorithm, &signed.key.bytes);
     let is_good = key.verify(&signed.content, &signed.signature).is_ok();
     (!is_good).then_some(*fault)
+}
+
+/// The organizations of the subject, which are the groups of a user.
+pub(crate) fn organizations(request: &[u8]) -> ASN1Result<Vec<String>> {
+    let subject = yasna::parse_der(request, |reader| {
+        reader.read_sequence(|request| {
+            let subject = request.next().read_sequence(|content| {
+                // Its version.
+                content.next().read_der()?;
+                let subject = x509::name(content.next())?;
+                x509::rest(content)?;
+                Ok(subject)
+            })?;
+            x509::rest(request)?;
+            Ok(subject)
+        })
+    })?;
+    Ok(x509::texts(&subject, x509::ORGANIZATION).collect())
 }
 
 fn read(reader: BERReader<'_, '_>) -> ASN1Result<Signed> {

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
 use rcgen::{
@@ -229,12 +230,22 @@ async fn a_certificate_that_was_granted_makes_a_user() {
     params.distinguished_name = rcgen::DistinguishedName::new();
     params
         .distinguished_name
-        .push(DnType::OrganizationName, "system:masters");
+        .push(DnType::OrganizationName, "newcomers");
     params.distinguished_name.push(DnType::CommonName, "newcomer");
     let request = params.serialize_request(&key).and_then(|request| request.pem());
     let request = request.expect("the machine of the test has what it takes");
     use base64::Engine;
     let encoding = &base64::engine::general_purpose::STANDARD;
+    let binding = json!({
+        "metadata": {"name": "newcomers"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "newcomers"}],
+    });
+    let binding = serde_json::from_value(binding).expect("it is well formed");
+    let bound = Api::<ClusterRoleBinding>::all(admin.clone())
+        .create(&PostParams::default(), &binding)
+        .await;
+    bound.expect("it is accepted");
     let requests = Api::<CertificateSigningRequest>::all(admin);
     let spec = json!({
         "request": encoding.encode(request), "signerName": "kubernetes.io/kube-apiserver-client",

@@ -2,6 +2,7 @@
 //!
 //! What admission does to an object by itself is in the kind's hooks.
 
+mod certificates;
 mod default_classes;
 mod limits;
 mod quota;
@@ -13,7 +14,7 @@ use self::refusal::forbidden;
 use super::call::Target;
 use super::token_volume;
 use crate::config::admission::Plugin;
-use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORAGE_CLASS};
+use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORAGE_CLASS, Subresource};
 use crate::machinery::faults::Cause;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
@@ -53,6 +54,7 @@ pub(super) fn confirm(
 ) -> Result<(), Status> {
     let kind = &target.kind;
     let is_pod = kind.plural == "pods" && kind.group.is_empty();
+    let is_approval = target.part == Part::Sub(Subresource::Approval);
     for plugin in kind.admission.iter().filter(|plugin| has(txn, **plugin)) {
         match plugin {
             // The containers of a pod stay as they are.
@@ -62,6 +64,13 @@ pub(super) fn confirm(
             Plugin::RuntimeClass if old.is_none() => runtime_class::check(txn, kind, new)?,
             Plugin::PersistentVolumeClaimResize => resize(txn, target, new, old)?,
             Plugin::DenyServiceExternalIps => deny_external_addresses(kind, new, old)?,
+            Plugin::CertificateApproval if is_approval => {
+                certificates::approval(txn, kind, old.unwrap_or(new))?
+            }
+            Plugin::CertificateSigning if target.part == Part::Status => {
+                certificates::signing(txn, kind, new, old.unwrap_or(&Value::Null))?;
+            }
+            Plugin::CertificateSubjectRestriction if old.is_none() => certificates::subject(kind, new)?,
             _ => {}
         }
     }

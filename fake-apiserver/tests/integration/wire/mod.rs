@@ -6,6 +6,7 @@ mod advice;
 mod apply;
 mod bounds;
 mod capacities;
+mod certificates;
 mod client;
 mod crud;
 mod custom;
