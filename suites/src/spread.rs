@@ -1,37 +1,54 @@
 //! Much work, of which some is done at the same time. Knows nothing of the work.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// Does the work for each item, so many at the same time and begun in their order; `each` hears of what came of it, as it ends. Whoever
 /// waits no longer ends what runs.
+///
+/// Each of the workers takes its next item itself: while `each` is told of an item, nobody waits for work.
 pub(crate) async fn spread<I, T, F>(
     jobs: usize,
-    items: impl IntoIterator<Item = I>,
-    work: impl Fn(I) -> F,
+    items: impl IntoIterator<Item = I, IntoIter: Send + 'static>,
+    work: impl Fn(I) -> F + Send + Sync + 'static,
     mut each: impl FnMut(&T),
 ) -> Vec<T>
 where
+    I: Send + 'static,
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    let mut waiting = items.into_iter();
-    let mut tasks = JoinSet::new();
-    for item in waiting.by_ref().take(jobs.max(1)) {
-        tasks.spawn(work(item));
+    let (work, items) = (Arc::new(work), Arc::new(Mutex::new(items.into_iter())));
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let mut workers = JoinSet::new();
+    for _ in 0..jobs.max(1) {
+        let (work, items, tell) = (work.clone(), items.clone(), tell.clone());
+        workers.spawn(async move {
+            loop {
+                // Unlocked before the work begins.
+                let item = items.lock().next();
+                let Some(item) = item else { break };
+                tell.send(work(item).await).ok();
+            }
+        });
     }
+    drop(tell);
     let mut done = Vec::new();
-    while let Some(joined) = tasks.join_next().await {
-        if let Some(item) = waiting.next() {
-            tasks.spawn(work(item));
-        }
-        match joined {
-            Ok(result) => {
+    loop {
+        tokio::select! {
+            biased;
+            Some(result) = told.recv() => {
                 each(&result);
                 done.push(result);
             }
-            // Ours, not a system's: those panic inside tasks of their own.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            // A panic is ours, not a system's: those panic inside tasks of their own.
+            Some(ended) = workers.join_next() => {
+                ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            }
+            else => return done,
         }
     }
-    done
 }

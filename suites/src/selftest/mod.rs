@@ -187,8 +187,9 @@ impl Selftest {
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
         let plans: BTreeSet<usize> = pairs.iter().map(|(_, plan)| *plan).collect();
-        let look = |plan| {
-            let (selftest, observe) = (self.clone(), observe.clone());
+        let (selftest, observe) = (self.clone(), observe.clone());
+        let look = move |plan| {
+            let (selftest, observe) = (selftest.clone(), observe.clone());
             async move { (plan, selftest.look(&*observe, plan).await) }
         };
         let seen = spread(self.jobs, plans, look, |_| {}).await;
@@ -235,8 +236,9 @@ impl Selftest {
         jobs: usize,
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
-        let hold = |pair| {
-            let selftest = self.clone();
+        let selftest = self.clone();
+        let hold = move |pair| {
+            let selftest = selftest.clone();
             async move { selftest.hold(pair).await }
         };
         spread(jobs, pairs, hold, each).await

@@ -179,8 +179,9 @@ impl Sweep {
 
     /// Runs the cells, and hands them to `each` as they end.
     pub async fn run(&self, cells: Vec<Cell>, mut each: impl FnMut(&Cell, &Held)) -> Vec<(Cell, Held)> {
-        let hold = |(number, cell): (usize, Cell)| {
-            let sweep = self.clone();
+        let sweep = Arc::new(self.clone());
+        let hold = move |(number, cell): (usize, Cell)| {
+            let sweep = sweep.clone();
             async move {
                 let held = sweep.hold(&cell).await;
                 (number, cell, held)
