@@ -2,12 +2,13 @@
 //!
 //! Owns which formats are known, and what fits them. Others are kept in a schema, and mean nothing.
 
+use crate::machinery::ip;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use regex::Regex;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
 /// Whether a text fits a format.
@@ -19,9 +20,9 @@ const TEXTS: [(&str, Fits); 26] = [
     ("uri", is_uri),
     ("email", is_email),
     ("hostname", is_host),
-    ("ipv4", |text| ip(text).is_some_and(|_| text.contains('.'))),
+    ("ipv4", |text| text.contains('.') && ip::parse(text).is_some()),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
-    ("cidr", is_cidr),
+    ("cidr", |text| ip::Range::parse(text).is_some()),
     ("mac", |text| matches(&MAC, text)),
     ("uuid", |text| matches(&UUID, text)),
     ("uuid3", |text| is_uuid(text, "3", "")),
@@ -155,31 +156,6 @@ fn is_host(text: &str) -> bool {
     text.len() <= 255 && !text.is_empty() && text.split('.').all(|label| matches(&HOST_LABEL, label))
 }
 
-fn ip(text: &str) -> Option<IpAddr> {
-    let strict = text.parse().ok();
-    strict.or_else(|| {
-        // Zeros may lead, as they once could.
-        let parts: Vec<&str> = text.split('.').map(|part| part.trim_start_matches('0')).collect();
-        let parts: Vec<&str> = parts
-            .iter()
-            .map(|part| if part.is_empty() { "0" } else { part })
-            .collect();
-        parts.join(".").parse().ok()
-    })
-}
-
-fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else {
-        return false;
-    };
-    let most = match ip(address) {
-        Some(IpAddr::V4(_)) => 32,
-        Some(IpAddr::V6(_)) => 128,
-        None => return false,
-    };
-    bits.parse::<u8>().is_ok_and(|bits| bits <= most)
-}
-
 fn is_uuid(text: &str, version: &str, variants: &str) -> bool {
     let plain = text.replace('-', "").to_ascii_lowercase();
     let at = |index: usize| plain.get(index..=index).unwrap_or_default();
@@ -250,4 +226,28 @@ fn is_date_time(text: &str) -> bool {
 
 fn is_duration(text: &str) -> bool {
     text.parse::<SignedDuration>().is_ok() || text == "0" || matches(&AMOUNT, &text.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn addresses_of_version_6_alone_are_read_strictly() {
+        for (format, text, expected) in [
+            ("ipv4", "10.9.8.7", true),
+            ("ipv4", "010.9.8.7", true),
+            ("ipv4", "::ffff:10.9.8.7", true),
+            ("ipv4", "2001:db8::1", false),
+            ("ipv6", "2001:db8::1", true),
+            ("ipv6", "2001:00db8::1", false),
+            ("ipv6", "10.9.8.7", false),
+            ("cidr", "2001:00db8::/032", true),
+            ("cidr", "10.9.8.7/32", true),
+            ("cidr", "10.9.8.7/33", false),
+            ("cidr", "10.9.8.7", false),
+        ] {
+            assert_eq!(fits(format, text), expected, "{text} as {format}");
+        }
+    }
 }
