@@ -12,11 +12,19 @@ use imbl::OrdMap;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::{Bound, Range};
 use std::sync::{Arc, OnceLock};
 
 /// The member of `metadata` that is kept as text.
 const MANAGED: &str = "managedFields";
+
+thread_local! {
+    /// What an object is written into, before it is known how long it is: it is kept in as many bytes as it has.
+    static SCRATCH: RefCell<BytesMut> = RefCell::default();
+}
+/// A longer one is not kept for the next object.
+const SCRATCH_MAX: usize = 1 << 16;
 
 /// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
 pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
@@ -93,7 +101,7 @@ impl Object {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
-        let mut out = BytesMut::with_capacity(512 + managed.len());
+        let mut out = SCRATCH.take();
         out.put_slice(b"{");
         write_member(&mut out, "kind", &value["kind"]);
         out.put_slice(b",");
@@ -116,9 +124,14 @@ impl Object {
             }
         }
         out.put_slice(b"}");
+        let bytes = Bytes::copy_from_slice(&out);
+        if out.capacity() <= SCRATCH_MAX {
+            out.clear();
+            SCRATCH.set(out);
+        }
         Arc::new(Self {
             value: Arc::new(value),
-            bytes: out.freeze(),
+            bytes,
             protobuf: OnceLock::new(),
             forms: OnceLock::new(),
             members_at,
@@ -130,8 +143,7 @@ impl Object {
     /// What is kept of an object that hardly anybody asks for again.
     pub(crate) fn sent(&self) -> Sent {
         Sent {
-            // The buffer that it was written into may be twice as long.
-            bytes: Bytes::copy_from_slice(&self.bytes),
+            bytes: self.bytes.clone(),
             members_at: self.members_at,
             managed: self.managed.clone(),
             revision: self.revision,
@@ -222,7 +234,7 @@ fn write_managed(out: &mut BytesMut, managed: &str) -> Range<usize> {
 }
 
 fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
-    json::write(out, &Value::from(name));
+    json::write(out, name);
     out.put_slice(b":");
     json::write(out, value);
 }

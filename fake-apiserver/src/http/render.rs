@@ -86,11 +86,11 @@ fn list_metadata(listing: &Listing) -> Map<String, Value> {
 pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     let mut head = BytesMut::with_capacity(256);
     head.put_slice(b"{\"kind\":");
-    json::write(&mut head, &kind.list_kind().into());
+    json::write(&mut head, &kind.list_kind());
     head.put_slice(b",\"apiVersion\":");
-    json::write(&mut head, &kind.api_version().into());
+    json::write(&mut head, &kind.api_version());
     head.put_slice(b",\"metadata\":");
-    json::write(&mut head, &list_metadata(&listing).into());
+    json::write(&mut head, &list_metadata(&listing));
     head.put_slice(b",\"items\":[");
     // What definitions have made has no type that would say what the entries of a list are.
     Pieces::new(head, listing.objects, kind.defined().is_some())

@@ -3,6 +3,7 @@
 //! Indexing a value reads `null` where there is nothing, but leaves one behind where it writes: these do not.
 
 use bytes::{BufMut, BytesMut};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Sets a member of an object; `null` removes it.
@@ -84,6 +85,6 @@ pub(crate) fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Appends compact JSON.
-pub(crate) fn write(out: &mut BytesMut, value: &Value) {
+pub(crate) fn write(out: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out.writer(), value).expect("JSON values always serialize into memory");
 }
