@@ -4,14 +4,14 @@
 #   docker run --rm --read-only --tmpfs /tmp -v "$PWD:/data" -w /data csi-capacity conformance --sut sut.yaml --output report
 
 FROM rust:1.95-alpine AS build
-# The C compiler is for the cryptography of TLS.
+# The C compiler is for the cryptography of TLS, and for the allocator.
 RUN apk add --no-cache gcc musl-dev
 WORKDIR /source
 COPY . .
-RUN cargo build --locked --profile dist --package xtask && mkdir /empty
+RUN .ci/build-static "$(rustc -vV | sed -n 's/^host: //p')" && cp target/*/dist/csi-capacity / && mkdir /empty
 
 FROM scratch
-COPY --from=build /source/target/dist/csi-capacity /usr/bin/csi-capacity
+COPY --from=build /csi-capacity /usr/bin/csi-capacity
 COPY --from=build --chmod=1777 /empty /tmp
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/csi-capacity"]

@@ -79,11 +79,24 @@ const OUR_FAULT: u8 = 70;
 
 /// The program, which carries these files.
 pub fn main(files: Carried) -> ExitCode {
+    if cfg!(panic = "abort") {
+        exit_at_panic();
+    }
     if let Some(ended) = envtest::played() {
         return ended;
     }
     suites::carry(files);
     std::panic::catch_unwind(run).map_or(ExitCode::from(OUR_FAULT), ExitCode::from)
+}
+
+/// Where nothing is caught, a panic still says its place and has its code, instead of the signal of an abort.
+#[expect(clippy::exit, reason = "a panic that nobody catches comes back to no `main`")]
+fn exit_at_panic() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        told(panic);
+        std::process::exit(OUR_FAULT.into());
+    }));
 }
 
 /// The program, with mutants of the references.

@@ -5,6 +5,10 @@ use std::process::ExitCode;
 use built_in_files::{CASES, MANIFESTS};
 use suites::Carried;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     xtask::main(Carried {
         cases: CASES,

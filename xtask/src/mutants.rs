@@ -118,6 +118,8 @@ fn profile() -> String {
     let folder = std::env::current_exe().ok().and_then(built_in);
     match folder.as_deref() {
         Some("debug") => "dev".to_owned(),
+        // A mutant may panic, and others are to run after it.
+        Some("dist") => "release".to_owned(),
         Some(profile) => profile.to_owned(),
         None if cfg!(debug_assertions) => "dev".to_owned(),
         None => "release".to_owned(),

@@ -65,7 +65,7 @@ pub(super) fn confirm(
             Plugin::PersistentVolumeClaimResize => resize(txn, target, new, old)?,
             Plugin::DenyServiceExternalIps => deny_external_addresses(kind, new, old)?,
             Plugin::CertificateApproval if is_approval => {
-                certificates::approval(txn, kind, old.unwrap_or(new))?
+                certificates::approval(txn, kind, old.unwrap_or(new))?;
             }
             Plugin::CertificateSigning if target.part == Part::Status => {
                 certificates::signing(txn, kind, new, old.unwrap_or(&Value::Null))?;
