@@ -122,6 +122,15 @@ impl Running {
     }
 }
 
+/// A test that fails leaves no program behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already where the test has passed.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
 /// The certificates of a file, as kube takes them.
 fn rustls_pem(text: &[u8]) -> Vec<Vec<u8>> {
     use rustls::pki_types::CertificateDer;
