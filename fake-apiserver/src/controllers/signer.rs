@@ -7,6 +7,7 @@ use crate::config::signer::Signer;
 use crate::kinds::CERTIFICATE_SIGNING_REQUEST;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::x509::{self, Attribute, P256, P384};
+use crate::machinery::x509_request;
 use crate::store::Txn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +19,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
-use yasna::{ASN1Result, BERReader};
+use yasna::ASN1Result;
 
 /// The signers that are played.
 const SIGNERS: [&str; 2] = [
@@ -70,11 +71,12 @@ pub(super) fn settle(txn: &mut Txn<'_>, key: &str) {
 fn sign(signer: &Signer, spec: &Value) -> Result<String, String> {
     let request = STANDARD.decode(string(spec, "request")).map_err(told)?;
     let request = CertificateSigningRequestDer::from_pem_slice(&request).map_err(told)?;
-    let (subject, key) = yasna::parse_der(&request, asked).map_err(told)?;
+    let x509_request::Request { subject, key, .. } = x509_request::read(&request).map_err(told)?;
+    let key = signed_key(key).map_err(told)?;
     let asked = spec["expirationSeconds"].as_u64().map(Duration::from_secs);
     let now = SystemTime::now();
     let mut params = CertificateParams::default();
-    params.distinguished_name = subject;
+    params.distinguished_name = written(subject);
     params.key_usages = vec![
         KeyUsagePurpose::DigitalSignature,
         KeyUsagePurpose::KeyEncipherment,
@@ -113,23 +115,7 @@ impl PublicKeyData for PublicKey {
     }
 }
 
-/// Subject and key of a request (RFC 2986).
-fn asked(reader: BERReader<'_, '_>) -> ASN1Result<(DistinguishedName, PublicKey)> {
-    reader.read_sequence(|request| {
-        let asked = request.next().read_sequence(|info| {
-            info.next().read_der()?;
-            let subject = written(x509::name(info.next())?);
-            let key = public_key(info.next())?;
-            x509::rest(info)?;
-            Ok((subject, key))
-        })?;
-        x509::rest(request)?;
-        Ok(asked)
-    })
-}
-
-fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
-    let key = x509::public_key(reader)?;
+fn signed_key(key: x509::PublicKey) -> ASN1Result<PublicKey> {
     let is = |parts: &[u64]| **key.algorithm.components() == *parts;
     let algorithm = if is(&[1, 2, 840, 113_549, 1, 1, 1]) {
         &rcgen::PKCS_RSA_SHA256

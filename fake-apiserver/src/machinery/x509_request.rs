@@ -1,17 +1,20 @@
-//! Whether a request for a certificate is signed with the key that it is about, and which groups it names (RFC 2986).
+//! What a request for a certificate says, and whether it is signed with the key that it is about (RFC 2986).
 
-use super::x509::{self, P256, P384, PublicKey};
+use super::x509::{self, Attribute, P256, P384, PublicKey};
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader};
 
-/// What a request says, as far as its signature goes.
-struct Signed {
+/// A request, as far as it is looked at.
+pub(crate) struct Request {
+    /// Whom the certificate is for.
+    pub(crate) subject: Vec<Attribute>,
+    /// The key that it is for.
+    pub(crate) key: PublicKey,
     /// What is signed.
     content: Vec<u8>,
     algorithm: ObjectIdentifier,
     signature: Vec<u8>,
-    key: PublicKey,
 }
 
 const RSA: &str = "crypto/rsa: verification error";
@@ -74,7 +77,7 @@ static ALGORITHMS: [Algorithm; 8] = [
 /// What is wrong with a request. Signatures by other algorithms than the usual ones are taken for good.
 pub(crate) fn fault(request: &[u8]) -> Option<&'static str> {
     // The real server says where in the bytes it could not go on.
-    let Ok(signed) = yasna::parse_der(request, read) else {
+    let Ok(signed) = read(request) else {
         return Some("asn1: syntax error: data truncated");
     };
     let known = ALGORITHMS.iter().find(|(oid, on, _, _)| {
@@ -86,51 +89,36 @@ pub(crate) fn fault(request: &[u8]) -> Option<&'static str> {
     (!is_good).then_some(*fault)
 }
 
-/// The organizations of the subject, which are the groups of a user.
-pub(crate) fn organizations(request: &[u8]) -> ASN1Result<Vec<String>> {
-    let subject = yasna::parse_der(request, |reader| {
+/// Reads a request.
+pub(crate) fn read(request: &[u8]) -> ASN1Result<Request> {
+    yasna::parse_der(request, |reader| {
         reader.read_sequence(|request| {
-            let subject = request.next().read_sequence(|content| {
-                // Its version.
-                content.next().read_der()?;
-                let subject = x509::name(content.next())?;
-                x509::rest(content)?;
-                Ok(subject)
+            let content = request.next().read_der()?;
+            let algorithm = request.next().read_sequence(|algorithm| {
+                let oid = algorithm.next().read_oid()?;
+                x509::rest(algorithm)?;
+                Ok(oid)
             })?;
-            x509::rest(request)?;
-            Ok(subject)
-        })
-    })?;
-    Ok(x509::texts(&subject, x509::ORGANIZATION).collect())
-}
-
-fn read(reader: BERReader<'_, '_>) -> ASN1Result<Signed> {
-    reader.read_sequence(|request| {
-        let content = request.next().read_der()?;
-        let algorithm = request.next().read_sequence(|algorithm| {
-            let oid = algorithm.next().read_oid()?;
-            x509::rest(algorithm)?;
-            Ok(oid)
-        })?;
-        let (signature, _) = request.next().read_bitvec_bytes()?;
-        let key = yasna::parse_der(&content, key)?;
-        Ok(Signed {
-            content,
-            algorithm,
-            signature,
-            key,
+            let (signature, _) = request.next().read_bitvec_bytes()?;
+            let (subject, key) = yasna::parse_der(&content, subject_and_key)?;
+            Ok(Request {
+                subject,
+                key,
+                content,
+                algorithm,
+                signature,
+            })
         })
     })
 }
 
-/// The key that a request is about.
-fn key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
+fn subject_and_key(reader: BERReader<'_, '_>) -> ASN1Result<(Vec<Attribute>, PublicKey)> {
     reader.read_sequence(|content| {
-        // Its version and the subject.
+        // Its version.
         content.next().read_der()?;
-        content.next().read_der()?;
+        let subject = x509::name(content.next())?;
         let key = x509::public_key(content.next())?;
         x509::rest(content)?;
-        Ok(key)
+        Ok((subject, key))
     })
 }

@@ -64,11 +64,9 @@ pub(super) fn confirm(
             Plugin::RuntimeClass if old.is_none() => runtime_class::check(txn, kind, new)?,
             Plugin::PersistentVolumeClaimResize => resize(txn, target, new, old)?,
             Plugin::DenyServiceExternalIps => deny_external_addresses(kind, new, old)?,
-            Plugin::CertificateApproval if is_approval => {
-                certificates::approval(txn, kind, old.unwrap_or(new))?;
-            }
+            Plugin::CertificateApproval if is_approval => certificates::approval(txn, kind, new)?,
             Plugin::CertificateSigning if target.part == Part::Status => {
-                certificates::signing(txn, kind, new, old.unwrap_or(&Value::Null))?;
+                certificates::signing(txn, kind, new, old)?;
             }
             Plugin::CertificateSubjectRestriction if old.is_none() => certificates::subject(kind, new)?,
             _ => {}

@@ -2,7 +2,7 @@
 
 use super::client::{Answer, PODS, Wire, answer, client, pod, request};
 use super::kinds::SIGNED_REQUEST;
-use fake_apiserver::{Authorization, ServerOptions, User};
+use fake_apiserver::{Admission, Authorization, ServerOptions, User};
 use serde_json::{Value, json};
 
 const WHOAMI: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -12,9 +12,15 @@ pub(crate) const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessr
 
 /// A server on which RBAC decides; its own client is in `system:masters`.
 pub(crate) async fn guarded() -> Wire {
+    guarded_with(Admission::default()).await
+}
+
+/// The same with other admission plugins.
+pub(crate) async fn guarded_with(admission: Admission) -> Wire {
     let options = ServerOptions {
         authorization: Authorization::Rbac,
         default_service_accounts: true,
+        admission,
         ..ServerOptions::default()
     };
     let mut wire = Wire::with(options, None).await;

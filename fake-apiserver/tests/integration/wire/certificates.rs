@@ -1,11 +1,11 @@
 //! Who may decide and answer requests for certificates, and what nobody may ask for.
 
-use super::access::{ask, guarded};
-use super::client::{Wire, client};
+use super::access::{ask, guarded, guarded_with};
+use super::client::Wire;
 use super::kinds::SIGNED_REQUEST;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fake_apiserver::{Admission, Authorization, ServerOptions, User};
+use fake_apiserver::{Admission, User};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
 
@@ -130,14 +130,7 @@ async fn each_of_the_three_can_be_switched_off() {
     ] {
         admission.disable(name).expect("it is a plugin");
     }
-    let options = ServerOptions {
-        authorization: Authorization::Rbac,
-        admission,
-        ..ServerOptions::default()
-    };
-    let mut wire = Wire::with(options, None).await;
-    let master = User::new("admin").in_group("system:masters");
-    wire.client = client(&wire.running, Some(wire.server.add_user(master)));
+    let wire = guarded_with(admission).await;
     let mut made = wire
         .create(REQUESTS, request("r", CLIENTS, &in_group("system:masters")))
         .await;
