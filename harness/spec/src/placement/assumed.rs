@@ -3,47 +3,79 @@
 //! It places one pod after the other and writes for many at once, so that a choice for one is seen before what the choice before it took.
 
 use super::volumes;
-use crate::world::{Claim, NamespacedName, PodVolume, World};
+use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 
 /// So many volumes are tried with and without each other.
 const TRIED: usize = 4;
 
-/// The world as it may be for the scheduler, when other pods that wait have taken volumes that suit their claims: without some of these.
+/// The world as it may be for the scheduler, when other pods that wait have taken volumes that suit their claims: with some of these given
+/// to claims. Which claim has one matters only to a pod that has the claim, too.
 pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
-    let claims: Vec<&Claim> = claims_of_others(world, pod).collect();
-    let suits = |name: &&String| {
-        let volume = &world.volumes[*name];
-        claims.iter().any(|claim| volumes::can_take(claim, volume))
+    let claims = claims_of_others(world, pod);
+    let own = world.pods.get(pod).map(|pod| names(pod).collect::<Vec<_>>());
+    let is_own = |key: &NamespacedName| {
+        key.namespace == pod.namespace && own.iter().flatten().any(|it| **it == key.name)
     };
-    let names: Vec<&String> = world.volumes.keys().filter(suits).take(TRIED).collect();
-    (1..1_usize << names.len()).map(move |taken| {
-        let mut without = world.clone();
-        let gone = names.iter().enumerate().filter(|(at, _)| taken & (1 << at) != 0);
-        gone.for_each(|(_, name)| drop(without.volumes.remove(*name)));
-        without
+    let takers = world.volumes.iter().filter_map(|(name, volume)| {
+        let suits = |(_, claim): &&(NamespacedName, &Claim)| volumes::can_take(claim, volume);
+        let (own, others): (Vec<_>, Vec<_>) = claims.iter().filter(suits).partition(|(key, _)| is_own(key));
+        let takers: Vec<ClaimRef> = own
+            .into_iter()
+            .chain(others.into_iter().take(1))
+            .map(reference)
+            .collect();
+        (!takers.is_empty()).then_some((name, takers))
+    });
+    let takers: Vec<(&String, Vec<ClaimRef>)> = takers.take(TRIED).collect();
+    let ways: usize = takers.iter().map(|(_, takers)| takers.len() + 1).product();
+    (1..ways).map(move |mut way| {
+        let mut given = world.clone();
+        for (name, takers) in &takers {
+            let taker = (way % (takers.len() + 1)).checked_sub(1);
+            way /= takers.len() + 1;
+            if let (Some(taker), Some(volume)) = (taker, given.volumes.get_mut(*name)) {
+                volume.claim = Some(takers[taker].clone());
+            }
+        }
+        given
     })
 }
 
 /// The claims without a volume of other pods that are on no node.
-fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = &'w Claim> {
+fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(NamespacedName, &'w Claim)> {
     let others = world
         .pods
         .iter()
-        .filter(move |(key, other)| *key != pod && other.node.is_none());
-    let claims = others.flat_map(|(key, other)| {
-        let names = other.volumes.iter().filter_map(|volume| match volume {
-            PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
-            _ => None,
-        });
-        names.filter_map(|name| world.claims.get(&NamespacedName::new(&key.namespace, name)))
-    });
-    claims.filter(|claim| claim.volume.is_empty())
+        .filter(|(key, other)| *key != pod && other.node.is_none());
+    let mut claims: Vec<(NamespacedName, &Claim)> = others
+        .flat_map(|(key, other)| names(other).map(|name| NamespacedName::new(&key.namespace, name)))
+        .filter_map(|key| Some((key.clone(), world.claims.get(&key)?)))
+        .filter(|(_, claim)| claim.volume.is_empty())
+        .collect();
+    claims.sort_by(|(one, _), (other, _)| one.cmp(other));
+    claims.dedup_by(|(one, _), (other, _)| one == other);
+    claims
+}
+
+/// The names of a pod's claims.
+fn names(pod: &Pod) -> impl Iterator<Item = &String> {
+    pod.volumes.iter().filter_map(|volume| match volume {
+        PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
+        _ => None,
+    })
+}
+
+fn reference((key, claim): &(NamespacedName, &Claim)) -> ClaimRef {
+    ClaimRef {
+        claim: key.clone(),
+        uid: claim.uid.clone(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Pod, Volume};
+    use crate::world::Volume;
 
     fn pod(claim: &str) -> Pod {
         Pod {
@@ -82,7 +114,13 @@ mod tests {
             world.volumes.insert(name.to_owned(), volume);
         }
         let left: Vec<Vec<String>> = worlds(&world, &key("two"))
-            .map(|world| world.volumes.into_keys().collect())
+            .map(|world| {
+                let free = world
+                    .volumes
+                    .into_iter()
+                    .filter(|(_, volume)| volume.claim.is_none());
+                free.map(|(name, _)| name).collect()
+            })
             .collect();
         assert_eq!(
             left,
@@ -95,5 +133,26 @@ mod tests {
         assert_eq!(worlds(&world, &key("one")).count(), 0);
         world.pods.get_mut(&key("one")).unwrap().node = Some("n1".to_owned());
         assert_eq!(worlds(&world, &key("two")).count(), 0);
+    }
+
+    #[test]
+    fn a_claim_that_two_pods_share_may_have_its_volume() {
+        let key = |name: &str| NamespacedName::new("default", name);
+        let mut world = World::default();
+        let claim = Claim {
+            class: "fast".to_owned(),
+            request: Some("2Gi".parse().unwrap()),
+            ..Claim::default()
+        };
+        for name in ["data", "other"] {
+            world.claims.insert(key(name), claim.clone());
+            world.pods.insert(key(&format!("pod-{name}")), pod(name));
+        }
+        world.pods.insert(key("second"), pod("data"));
+        world.volumes.insert("fits".to_owned(), volume("fast", "2Gi"));
+        let takers: Vec<NamespacedName> = worlds(&world, &key("second"))
+            .filter_map(|world| Some(world.volumes["fits"].claim.clone()?.claim))
+            .collect();
+        assert_eq!(takers, [key("data"), key("other")]);
     }
 }
