@@ -237,6 +237,19 @@ impl ResourcePath {
     pub fn combined(&self) -> String {
         combined(&self.resource, self.subresource.as_deref().unwrap_or_default())
     }
+
+    /// What a request for it acts on, spelt in the same way: whoever creates `bindings` binds pods.
+    pub fn acted_on(&self) -> String {
+        match self.is_bindings() {
+            true => "pods/binding".to_owned(),
+            false => self.combined(),
+        }
+    }
+
+    /// Whether these are the `bindings` that name their pods themselves.
+    pub fn is_bindings(&self) -> bool {
+        self.group.is_empty() && self.resource == "bindings" && self.subresource.is_none()
+    }
 }
 
 /// A resource as rules name it: with its subresource, if there is one.

@@ -1,7 +1,7 @@
 //! What is asked about a request, and what is answered. Does not know who is asked.
 
 use crate::access::auth::User;
-use crate::kinds::{Kind, Part};
+use crate::kinds::{Kind, Part, sent_to};
 use crate::machinery::status::Status;
 use crate::object::Object;
 use serde_json::Value;
@@ -98,10 +98,11 @@ impl Operation {
 impl Subject {
     /// Group, version and kind of what is sent for a resource: that of its objects, or of the body of a subresource.
     pub(crate) fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
-        let own = (kind.group, kind.version, kind.kind);
+        let of = |kind: &Kind| (kind.group, kind.version, kind.kind);
+        let own = of(kind);
         match self.part {
             Part::Main | Part::Status => own,
-            Part::Sub(sub) => sub.body().unwrap_or(own),
+            Part::Sub(sub) => sent_to(sub).map_or(own, of),
         }
     }
 
@@ -109,7 +110,7 @@ impl Subject {
     pub(crate) fn is_whole(&self) -> bool {
         match self.part {
             Part::Main | Part::Status => true,
-            Part::Sub(sub) => sub.body().is_none(),
+            Part::Sub(sub) => sent_to(sub).is_none(),
         }
     }
 }

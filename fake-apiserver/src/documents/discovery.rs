@@ -115,7 +115,7 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
             .as_object_mut()
             .into_iter()
             .for_each(|entry| add_names(entry, kind));
-        if kind.review.is_none() && kind.told.is_none() {
+        if kind.unstored.is_none() && kind.told.is_none() {
             entry["storageVersionHash"] = storage_version(&kind.stored()).into();
         }
         entries.push(entry);
@@ -138,12 +138,15 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
     } else {
         format!("{group}/{version}")
     };
-    json!({
+    let mut list = json!({
         "kind": "APIResourceList",
-        "apiVersion": "v1",
         "groupVersion": group_version,
         "resources": entries,
-    })
+    });
+    if !group.is_empty() {
+        list["apiVersion"] = "v1".into();
+    }
+    list
 }
 
 /// Tells whether objects are still stored in the same version: a short hash of it.
@@ -172,7 +175,7 @@ fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static st
                 json!({"version": version, "resources": resources, "freshness": "Current"})
             };
             let versions: Vec<Value> = versions.iter().map(entry).collect();
-            let mut metadata = json!({"creationTimestamp": null});
+            let mut metadata = json!({});
             if !group.is_empty() {
                 metadata["name"] = group.into();
             }
@@ -189,7 +192,9 @@ fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static st
 
 fn aggregated_resource(kind: &Kind) -> Value {
     let response = |name: &str, home: Option<(&str, &str)>| {
-        let (group, version) = home.unwrap_or((kind.group, kind.version));
+        // The real server leaves out what the place says already, but for what a definition has made.
+        let own = kind.defined().map(|_| (kind.group, kind.version));
+        let (group, version) = home.or(own).unwrap_or_default();
         json!({"group": group, "version": version, "kind": name})
     };
     let mut entry = json!({

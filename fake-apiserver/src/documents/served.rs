@@ -2,7 +2,7 @@
 //!
 //! Everything is read off the kind table. Does not know the forms of documents.
 
-use crate::kinds::{Api, Kind, Subresource};
+use crate::kinds::{Api, Kind, Subresource, sent_to};
 use crate::machinery::versions;
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
@@ -78,7 +78,7 @@ pub(crate) fn has(group: &str, version: Option<&str>, api: &Api) -> bool {
 }
 
 pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
-    if kind.review.is_some() {
+    if kind.unstored.is_some() {
         return vec!["create"];
     }
     if kind.told.is_some() {
@@ -106,22 +106,21 @@ pub(super) struct Subentry {
 
 /// Subresources of a kind.
 pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
-    let part =
-        |name, body: Option<(&'static str, &'static str, &'static str)>, verbs: &[&'static str]| Subentry {
-            name,
-            body: body.map_or(kind.kind, |(_, _, kind)| kind),
-            home: body
-                .map(|(group, version, _)| (group, version))
-                .filter(|(group, _)| *group != kind.group),
-            verbs: verbs.to_vec(),
-        };
+    let part = |name, body: Option<&'static Kind>, verbs: &[&'static str]| Subentry {
+        name,
+        body: body.map_or(kind.kind, |body| body.kind),
+        home: body
+            .map(|body| (body.group, body.version))
+            .filter(|(group, _)| *group != kind.group),
+        verbs: verbs.to_vec(),
+    };
     let own = kind.subresources.iter().map(|sub| {
         let verbs: &[&str] = match sub {
             Subresource::Approval | Subresource::EphemeralContainers | Subresource::Scale => &STATUS_VERBS,
             Subresource::Binding | Subresource::Eviction | Subresource::Token => &["create"],
             Subresource::Finalize => &["update"],
         };
-        part(sub.as_str(), sub.body(), verbs)
+        part(sub.as_str(), sent_to(*sub), verbs)
     });
     let mut parts: Vec<Subentry> = own.collect();
     if kind.status {

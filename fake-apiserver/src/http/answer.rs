@@ -14,13 +14,15 @@ use super::stream::WatchBody;
 use super::untaken::Untaken;
 use super::{deadline, gzip, non_resource, offload, payload, respond};
 use crate::execute::{self, Execution, Progress};
+use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::perturb::Blow;
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Reply, Target, WatchPlan};
+use crate::verbs::options;
 use hyper::body::Incoming;
-use hyper::header::{HeaderName, USER_AGENT};
+use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Response};
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,6 +85,8 @@ pub(super) async fn answer(
     let response = outcome.map(|outcome| {
         outcome.report(&head, service);
         let mut response = outcome.respond(&head, hold);
+        let private = HeaderValue::from_static("no-cache, private");
+        response.headers_mut().entry(CACHE_CONTROL).or_insert(private);
         for (name, uid) in FLOW.into_iter().zip(head.flow.iter().flatten()) {
             response.headers_mut().insert(name, uid.clone());
         }
@@ -206,13 +210,13 @@ impl Exchange<'_> {
         let agent = agent(&request, verb);
         let payload = match payload::read(request, verb, &target).await {
             Ok(payload) => payload,
-            Err(refusal) => return Outcome::of(head, Err(refusal)),
+            Err(refusal) => {
+                let refusal = options::refusal(verb, &self.params, refusal);
+                return Outcome::of(head, Err(refusal));
+            }
         };
-        self.await_revision(verb).await;
+        self.await_revision(verb, &target.kind).await;
         let include_object = self.params.get("includeObject").to_owned();
-        if let Err(refusal) = head.form(include_object.clone()).check() {
-            return Outcome::of(head, Err(refusal));
-        }
         let call = Call {
             user: head.user.clone(),
             verb,
@@ -228,12 +232,17 @@ impl Exchange<'_> {
             mut warnings,
         } = carry_out(store, call).await;
         warnings.splice(0..0, target.kind.advice(store.profile()));
+        let fits = head.form(include_object.clone()).check();
         let answer = match outcome {
-            Ok(Answer::Watch(plan)) => match head.accept.unstreamed() {
-                Some(refusal) => Err(refusal),
-                None => Ok(self.watch(&target, plan, include_object)),
+            Ok(Answer::Watch(plan)) => match head.accept.unstreamed().map_or(fits, Err) {
+                Err(refusal) => {
+                    plan.abandon(store);
+                    Err(refusal)
+                }
+                Ok(()) => Ok(self.watch(&target, plan, include_object)),
             },
-            Ok(_) if let Some(refusal) = &head.misfit => {
+            Ok(_) if let Err(refusal) = fits => Err(refusal),
+            Ok(Answer::Object { .. } | Answer::List(_)) if let Some(refusal) = &head.misfit => {
                 return Outcome::executed(head, Err(refusal.clone()), warnings).refused_in_json();
             }
             Ok(answer) => self.render(&target, answer, include_object).await,
@@ -256,10 +265,12 @@ impl Exchange<'_> {
         Ok(Rendered::Plain(plain))
     }
 
-    /// Waits for a requested revision that is not written yet; gives up after some seconds.
-    async fn await_revision(&self, verb: Verb) {
+    /// Waits for a requested revision that is not written yet; gives up after some seconds. The real server keeps no events
+    /// in memory, and reads them as they are.
+    async fn await_revision(&self, verb: Verb, kind: &Kind) {
         let (params, store) = (&self.params, &self.endpoint.service.store);
         let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
+        let reads = reads && !kind.expires;
         if let Ok(asked) = params.get("resourceVersion").parse()
             && reads
             && asked > store.revision()

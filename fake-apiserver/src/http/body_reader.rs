@@ -2,7 +2,7 @@
 //!
 //! Owns which verb takes which media type. Does not know types: `verbs::decode` does.
 
-use crate::kinds::{Kind, Part, Subresource};
+use crate::kinds::{Kind, Part, sent_to};
 use crate::machinery::document::{Document, misfit};
 use crate::machinery::status::Status;
 use crate::machinery::{go, yaml};
@@ -104,7 +104,7 @@ fn object(
     }
     let unrecognized = |why: String| match purpose.is_deletion() {
         true => Status::bad_request(why),
-        false => Status::unrecognized(purpose.expected("").1, &why, body),
+        false => Status::unrecognized(purpose.expected().1, &why, body),
     };
     let mut document = parse(body).map_err(unrecognized)?;
     if document.value.is_null() {
@@ -141,21 +141,20 @@ fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
-    let version = purpose.target.kind.api_version();
-    let expected = purpose.expected(&version);
-    Ok(Payload::Object(protobuf::decode(body, expected)?.into()))
+    let (version, kind) = purpose.expected();
+    Ok(Payload::Object(protobuf::decode(body, (&version, kind))?.into()))
 }
 
 impl Purpose<'_> {
-    /// Version and kind of the body; subresources have bodies of types of their own, which must say which.
-    fn expected(self, version: &str) -> (&str, &'static str) {
-        match self.target.part {
-            _ if self.is_deletion() => ("v1", "DeleteOptions"),
-            Part::Main | Part::Status => (version, self.target.kind.kind),
-            Part::Sub(sub) if sub.is_of_whole() => (version, self.target.kind.kind),
-            Part::Sub(Subresource::Scale) => ("autoscaling/v1", "Scale"),
-            Part::Sub(_) => ("", ""),
-        }
+    /// Version and kind of the body.
+    fn expected(self) -> (String, &'static str) {
+        let own = &self.target.kind;
+        let kind = match self.target.part {
+            _ if self.is_deletion() => return ("v1".to_owned(), "DeleteOptions"),
+            Part::Main | Part::Status => own,
+            Part::Sub(sub) => sent_to(sub).unwrap_or(own),
+        };
+        (kind.api_version(), kind.kind)
     }
 
     /// Whether the body holds options, which may be missing.

@@ -5,7 +5,7 @@ use super::endpoint::Endpoint;
 use super::negotiate::{Accept, AnswerForm};
 use super::route::Route;
 use super::service::Service;
-use super::{gzip, respond};
+use super::{body_reader, gzip, respond};
 use crate::access::auth::User;
 use crate::execute;
 use crate::machinery::status::Status;
@@ -67,9 +67,11 @@ impl RequestHead {
             unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        // What is not there is not there in any form.
+        // What is refused in any case is refused for that, in the form that there is.
         let formed = match accept {
-            Err((_, status)) if !matches!(route, Route::Refused { .. }) => Err(status),
+            Err((_, status)) if !route.is_refused(&body_reader::content_type(request.headers())) => {
+                Err(status)
+            }
             _ => Ok(()),
         };
         let admitted = user.and_then(|user| wish.admit(endpoint, &user));

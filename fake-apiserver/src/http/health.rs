@@ -5,6 +5,7 @@
 use super::respond::{self, Plain};
 use crate::store::Store;
 use crate::verbs::call::Params;
+use hyper::header::X_CONTENT_TYPE_OPTIONS;
 use tokio_util::sync::CancellationToken;
 
 /// A check: its name, where it counts, and whether all is well.
@@ -115,9 +116,9 @@ pub(super) fn answer(
     stop: &CancellationToken,
 ) -> Option<Plain> {
     let all = CHECKS.iter().filter(|check| check.endpoints.contains(&endpoint));
-    let chosen: Vec<&Check> = match rest.join("/") {
-        name if name.is_empty() => all.collect(),
-        name => vec![all.into_iter().find(|check| check.name == name)?],
+    let chosen: Vec<&Check> = match rest {
+        [] => all.collect(),
+        name => vec![all.into_iter().find(|check| check.name == name.join("/"))?],
     };
     let excluded = params.all("exclude");
     let mut lines = String::new();
@@ -144,11 +145,15 @@ pub(super) fn answer(
             names.join(", ")
         ));
     }
-    Some(if !failed.is_empty() {
+    let plain = if !failed.is_empty() {
         respond::text(500, format!("{lines}{endpoint} check failed\n"))
     } else if params.flag("verbose").unwrap_or_default() {
         respond::text(200, format!("{lines}{endpoint} check passed\n"))
     } else {
         respond::text(200, "ok")
+    };
+    Some(match rest {
+        [] => plain.header(X_CONTENT_TYPE_OPTIONS, respond::NO_SNIFF),
+        _ => plain,
     })
 }

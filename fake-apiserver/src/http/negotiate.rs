@@ -13,6 +13,8 @@ use hyper::header::ACCEPT;
 /// What single objects can be sent in, and what lists, which may be watched as well.
 const REPRESENTATIONS: &str = BODIES;
 
+const JSON: &str = "application/json";
+
 const LISTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
@@ -42,11 +44,26 @@ pub(super) enum Accept {
     ProtobufMetadata(&'static str),
 }
 
+/// What is no object of the API. Each is served by another part of the real server, which refuses in its own words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Document {
+    /// It is not refused for any `Accept`.
+    Text,
+    /// The release of the server, which has one form.
+    Version,
+    /// The groups of the API, or one of them.
+    Groups,
+    /// The versions, or the resources of one.
+    Resources,
+}
+
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
 pub(super) struct Offer<'a> {
-    /// The answer is no object of the API, and is not refused for any `Accept`.
-    pub(super) text: bool,
+    /// The answer is no object of the API, but that.
+    pub(super) document: Option<Document>,
+    /// The answer has an aggregated form.
+    pub(super) aggregated: bool,
     /// The answer is a list, or events of one.
     pub(super) list: bool,
     /// The answer is one object.
@@ -62,6 +79,11 @@ pub(super) struct Offer<'a> {
 impl Offer<'_> {
     /// The refusal of what a client wants: none of its media types is spoken, or none of their forms is.
     fn refuse(self, ranges: &[&str]) -> Status {
+        match self.document {
+            Some(Document::Version) => return Status::not_acceptable(JSON),
+            Some(Document::Groups) => return Status::no_such_form(BODIES),
+            Some(Document::Text | Document::Resources) | None => {}
+        }
         let media = |range: &&str| range.split(';').next().unwrap_or_default().trim().to_owned();
         if ranges
             .iter()
@@ -96,7 +118,7 @@ impl Offer<'_> {
 
     /// The refusal of a table of what has no rows.
     fn untabled(self) -> Option<Status> {
-        let kind = self.kind.filter(|kind| kind.review.is_some())?;
+        let kind = self.kind.filter(|kind| kind.unstored.is_some())?;
         let (group, plural) = (kind.group, kind.plural);
         Some(Status::no_such_form_because(format!(
             "the resource {plural}.{group} does not support being converted to a Table"
@@ -158,7 +180,7 @@ impl Accept {
     ///
     /// What is refused is refused in the form that comes along with the reason.
     pub(super) fn parse(headers: &HeaderMap, offer: Offer<'_>) -> Result<Self, (Self, Status)> {
-        if offer.text {
+        if offer.document == Some(Document::Text) {
             return Ok(Self::Json);
         }
         let ranges = ranges(headers);
@@ -166,7 +188,14 @@ impl Accept {
             return Ok(Self::Json);
         }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
-        chosen.ok_or_else(|| (Self::Json, offer.refuse(&ranges)))
+        match chosen {
+            // What is refused has all forms.
+            Some(form) if offer.document == Some(Document::Version) && form != Self::Json => {
+                Err((form, offer.refuse(&ranges)))
+            }
+            Some(form) => Ok(form),
+            None => Err((Self::Json, offer.refuse(&ranges))),
+        }
     }
 
     /// The refusal of the metadata of one object where a list is asked for, or the other way round. It comes when all
@@ -200,7 +229,7 @@ impl Accept {
             return Some(Self::Yaml);
         }
         let protobuf = media == MEDIA && offer.has_protobuf();
-        if !protobuf && !["application/json", "*/*"].contains(&media) {
+        if !protobuf && ![JSON, "*/*"].contains(&media) {
             return None;
         }
         let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
@@ -221,6 +250,10 @@ impl Accept {
             // Tables and aggregated discovery come as JSON only.
             _ if protobuf => None,
             ("", ..) => Some(Self::Json),
+            ("APIGroupDiscoveryList", ..) if !offer.aggregated => None,
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(Self::Aggregated("v2")),
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => Some(Self::Aggregated("v2beta1")),
+            _ if offer.document.is_some() => None,
             ("Table", "meta.k8s.io", "v1") => Some(Self::Table("v1")),
             ("Table", "meta.k8s.io", "v1beta1") => Some(Self::Table("v1beta1")),
             ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => {
@@ -229,8 +262,6 @@ impl Accept {
             ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1beta1") => {
                 Some(Self::Metadata("v1beta1"))
             }
-            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(Self::Aggregated("v2")),
-            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => Some(Self::Aggregated("v2beta1")),
             _ => None,
         }
     }

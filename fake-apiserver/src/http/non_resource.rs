@@ -14,9 +14,9 @@ use crate::machinery::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
-use hyper::{Method, Request};
+use hyper::{Method, Request, StatusCode};
 
-/// Answers a request, if its method is one that documents have.
+/// Answers a request. None of these looks at the method.
 pub(super) fn answer(
     endpoint: &Endpoint,
     head: &RequestHead,
@@ -25,13 +25,14 @@ pub(super) fn answer(
     params: &Params,
 ) -> Result<Plain, Status> {
     let api = &endpoint.service.store.api();
-    if request.method() != Method::GET {
-        return Err(Status::method_not_allowed());
-    }
     Ok(match special {
         NonResource::Health(which, rest) => {
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
+        }
+        // There, it is how they are reset.
+        NonResource::Metrics if request.method() == Method::DELETE => {
+            return Err(Status::method_not_allowed());
         }
         NonResource::Metrics => {
             let limits = endpoint.service.store.limits();
@@ -49,7 +50,8 @@ pub(super) fn answer(
             .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
         NonResource::OpenApi(None) => openapi::index(api, request.headers()),
         NonResource::OpenApi(Some(place)) => {
-            openapi::group(place, api, params, request.headers()).unwrap_or_else(respond::not_found_text)
+            let found = openapi::group(place, api, params, request.headers());
+            found.unwrap_or_else(|| respond::empty(StatusCode::NOT_FOUND))
         }
         NonResource::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
@@ -58,13 +60,11 @@ pub(super) fn answer(
                 _ => None,
             };
             let found = discovery::document(document, aggregated, address.unwrap_or("127.0.0.1"), api);
-            respond::cached(
-                &found,
-                head.accept,
-                head.pretty,
-                request.headers().get(IF_NONE_MATCH),
-            )
-            .zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
+            let document = match aggregated {
+                Some(_) => respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH)),
+                None => respond::document(200, &found.document, head.accept, head.pretty),
+            };
+            document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
     })
 }

@@ -38,7 +38,7 @@ pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
     let Some(media) = chosen(headers, SECOND) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
     };
-    private(whole(&everything(api), media, headers))
+    whole(&everything(api), media, headers)
 }
 
 /// `/openapi/v3`: where the documents are.
@@ -57,7 +57,7 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     if is_unchanged_since(headers, last) {
         answer = respond::empty(StatusCode::NOT_MODIFIED);
     }
-    private(answer.header(LAST_MODIFIED, http_time(last)))
+    answer.header(LAST_MODIFIED, http_time(last))
 }
 
 /// `/openapi/v3/PLACE`: the document of one version of a group.
@@ -69,12 +69,12 @@ pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap
     };
     let asked = params.get("hash");
     if asked.is_empty() {
-        return Some(private(whole(&found, media, headers)));
+        return Some(whole(&found, media, headers));
     }
     if asked != found.hash {
         let moved = respond::empty(StatusCode::MOVED_PERMANENTLY);
         let moved = moved.header(LOCATION, header(address(place, &found)));
-        return Some(private(moved.header(ETAG, tag(&found))));
+        return Some(moved.header(ETAG, tag(&found)));
     }
     let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
     let answer = whole(&found, media, headers);
@@ -130,11 +130,6 @@ fn is_unchanged_since(headers: &HeaderMap, made: Timestamp) -> bool {
     let asked = asked.and_then(|asked| DateTime::strptime(HTTP_TIME, asked).ok());
     let asked = asked.and_then(|asked| asked.to_zoned(TimeZone::UTC).ok());
     asked.is_some_and(|asked| made.as_second() <= asked.timestamp().as_second())
-}
-
-/// An answer that every client must ask for again.
-fn private(answer: Plain) -> Plain {
-    answer.header(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"))
 }
 
 fn address(place: &str, document: &OpenApiDocument) -> String {

@@ -28,6 +28,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
+pub(super) const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// A response whose body is complete.
@@ -109,8 +110,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
             (success.code, Ok(document_body(&success.to_value(), form.accept)))
         }
         Answer::Status(success) => {
-            let plain = in_json(success.code, status_body(&success, form.pretty));
-            return Ok(plain.header(CACHE_CONTROL, HeaderValue::from_static("no-cache, private")));
+            return Ok(in_json(success.code, status_body(&success, form.pretty)));
         }
         Answer::List(plan) => (200, list_body(kind, plan.cut(), form)),
         // Watches are streamed; they do not come here.
@@ -123,10 +123,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
     };
     Ok(Plain {
         code,
-        headers: vec![
-            (CONTENT_TYPE, media(form.accept)),
-            (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
-        ],
+        headers: vec![(CONTENT_TYPE, media(form.accept))],
         body,
         list,
         is_zipped: false,
@@ -143,7 +140,6 @@ pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -
     let mut response = Response::new(Body::Watch(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     headers.extend(warnings::headers(warnings));
     response
 }
@@ -170,7 +166,7 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
 }
 
 /// Renders a document in protobuf if the client takes that and the document has such a form, or else in JSON.
-fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
+pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
     let encoded = accept.is_protobuf().then(|| protobuf::document(value));
     match encoded {
         Some(Ok(body)) => Plain {
@@ -244,10 +240,7 @@ pub(super) fn typed(code: u16, media: &'static str, text: impl Into<Bytes>) -> P
 pub(super) fn too_many() -> Plain {
     let mut plain = text(429, "Too many requests, please try again later.\n");
     plain.headers.push((RETRY_AFTER, HeaderValue::from_static("1")));
-    plain
-        .headers
-        .push((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
-    plain
+    plain.header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
 /// What is answered when the time of a request is up: a status that does not say what it is, as the real server's
@@ -270,12 +263,12 @@ pub(super) fn empty(code: StatusCode) -> Plain {
 
 /// What paths outside the API are answered.
 pub(super) fn not_found_text() -> Plain {
-    text(404, "404 page not found\n")
+    text(404, "404 page not found\n").header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
 /// Renders a document that clients may keep and ask for again by its tag.
-pub(super) fn cached(found: &Cached, accept: Accept, pretty: bool, known: Option<&HeaderValue>) -> Plain {
-    let mut response = document(200, &found.document, accept, pretty);
+pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) -> Plain {
+    let mut response = json(200, &found.document, pretty);
     let mut hasher = DefaultHasher::new();
     response.body.hash(&mut hasher);
     let tag = HeaderValue::try_from(format!("\"{:016X}\"", hasher.finish())).unwrap_or(JSON);
@@ -283,13 +276,8 @@ pub(super) fn cached(found: &Cached, accept: Accept, pretty: bool, known: Option
         response.code = 304;
         response.body = Bytes::new();
     }
-    let media = match accept {
-        Accept::Yaml => YAML,
-        _ if accept.is_protobuf() => protobuf::WHOLE,
-        _ => HeaderValue::from_static(found.media),
-    };
     response.headers = vec![
-        (CONTENT_TYPE, media),
+        (CONTENT_TYPE, HeaderValue::from_static(found.media)),
         (CACHE_CONTROL, HeaderValue::from_static("public")),
         (VARY, HeaderValue::from_static("Accept")),
         (ETAG, tag),

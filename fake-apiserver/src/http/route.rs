@@ -2,7 +2,8 @@
 //!
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
-use super::negotiate::Offer;
+use super::body_reader;
+use super::negotiate::{Document, Offer};
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::served;
 use crate::http::metrics::Labels;
@@ -51,43 +52,53 @@ const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 impl Route {
     pub(super) fn parse(method: &Method, path: &str, params: &Params, catalogue: &Catalogue) -> Self {
-        let segments: Option<Vec<String>> = path
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| {
-                percent_decode_str(segment)
-                    .decode_utf8()
-                    .ok()
-                    .map(|text| text.into_owned())
-            })
-            .collect();
-        let Some(segments) = segments else {
-            return Self::Unknown;
-        };
-        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        // An escaped slash is one like any other.
+        let path = percent_decode_str(path).decode_utf8_lossy();
+        let path = path.strip_prefix('/').unwrap_or(&path);
+        let segments: Vec<&str> = path.split('/').collect();
         match segments.as_slice() {
-            [] => Self::NonResource(NonResource::Paths),
+            [""] => Self::NonResource(NonResource::Paths),
             [first, rest @ ..] if let Some(which) = HEALTH.iter().find(|known| *known == first) => {
                 let rest = rest.iter().map(|part| (*part).to_owned()).collect();
                 Self::NonResource(NonResource::Health(which, rest))
             }
             ["metrics"] => Self::NonResource(NonResource::Metrics),
             ["metrics", "slis"] => Self::NonResource(NonResource::Indicators),
-            ["version"] => Self::NonResource(NonResource::Version),
             ["openapi", "v2"] => Self::NonResource(NonResource::Swagger),
             ["openapi", "v3"] => Self::NonResource(NonResource::OpenApi(None)),
             ["openapi", "v3", rest @ ..] => Self::NonResource(NonResource::OpenApi(Some(rest.join("/")))),
-            ["api"] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Core)),
-            ["apis"] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Groups)),
+            _ => Self::of_api(method, params, catalogue, path),
+        }
+    }
+
+    /// The same for what may have slashes at the end.
+    fn of_api(method: &Method, params: &Params, catalogue: &Catalogue, path: &str) -> Self {
+        let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
+        let document = |document| Self::NonResource(NonResource::Discovery(document));
+        match segments.as_slice() {
+            ["version"] if method == Method::GET => Self::NonResource(NonResource::Version),
+            ["version"] | ["api"] if method != Method::GET => {
+                Self::nowhere(method, Status::method_not_allowed())
+            }
+            ["version", ..] => Self::nowhere(method, Status::no_such_resource()),
+            ["api"] => document(DiscoveryDocument::Core),
+            ["apis"] => document(DiscoveryDocument::Groups),
             ["api", version, rest @ ..] => Self::versioned(method, params, catalogue, ("", version), rest),
-            ["apis", group] => match known_group(catalogue, group) {
-                Some(group) => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group))),
-                None => Self::Unknown,
-            },
+            ["apis", group] => known_group(catalogue, group)
+                .map_or(Self::Unknown, |group| document(DiscoveryDocument::Group(group))),
             ["apis", group, version, rest @ ..] => {
                 Self::versioned(method, params, catalogue, (group, version), rest)
             }
             _ => Self::Unknown,
+        }
+    }
+
+    /// A known place that is no resource, and a refusal.
+    fn nowhere(method: &Method, status: Status) -> Self {
+        Self::Refused {
+            verb: verb(method),
+            resource: None,
+            status,
         }
     }
 
@@ -101,16 +112,13 @@ impl Route {
         if known_group(catalogue, group).is_none() {
             return Self::Unknown;
         }
-        let nothing = || Self::Refused {
-            verb: verb(method),
-            resource: None,
-            status: Status::no_such_resource(),
-        };
+        let nothing = || Self::nowhere(method, Status::no_such_resource());
         let mut kinds = catalogue.of_group(group);
         let Some(sample) = kinds.find(|kind| kind.version == version) else {
             return nothing();
         };
         match rest {
+            [] if method != Method::GET => Self::nowhere(method, Status::method_not_allowed()),
             [] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Resources(
                 sample.group,
                 sample.version,
@@ -118,6 +126,9 @@ impl Route {
             ["watch", rest @ ..] if !rest.is_empty() => {
                 let target = target(catalogue, (group, version), rest);
                 target.map_or_else(nothing, |target| match target {
+                    Ok(target) if target.part != Part::Main => {
+                        refused(method, &target, Status::no_such_resource())
+                    }
                     Ok(target) if method == Method::GET => Self::Resource {
                         verb: Verb::Watch,
                         target,
@@ -125,6 +136,13 @@ impl Route {
                     Ok(target) => refused(method, &target, Status::method_not_allowed()),
                     Err(refusal) => refusal.route(method),
                 })
+            }
+            // Whoever names no namespace means all of them, where that is possible.
+            ["namespaces", "", plural] if method == Method::GET => {
+                Self::versioned(method, params, catalogue, (group, version), &[plural])
+            }
+            ["namespaces", "", rest @ ..] if target(catalogue, (group, version), &spaced(rest)).is_some() => {
+                Self::nowhere(method, Status::bad_request("Namespace parameter required."))
             }
             rest => match target(catalogue, (group, version), rest) {
                 None => nothing(),
@@ -185,21 +203,38 @@ impl Route {
         }
     }
 
+    /// Whether a request with a body of that media type is refused, whoever sends it.
+    pub(super) fn is_refused(&self, media: &str) -> bool {
+        match self {
+            Self::Refused { .. } => true,
+            Self::Resource {
+                verb: Verb::Patch,
+                target,
+            } => body_reader::reader(Verb::Patch, media, &target.kind).is_err(),
+            _ => false,
+        }
+    }
+
     /// What forms the answer may have.
     pub(super) fn offer(&self) -> Offer<'_> {
         Offer {
-            text: matches!(
+            document: match self {
+                Self::NonResource(NonResource::Version) => Some(Document::Version),
+                Self::NonResource(NonResource::Discovery(document)) => Some(match document {
+                    DiscoveryDocument::Groups | DiscoveryDocument::Group(_) => Document::Groups,
+                    DiscoveryDocument::Core | DiscoveryDocument::Resources(..) => Document::Resources,
+                }),
+                Self::NonResource(_) | Self::Unknown => Some(Document::Text),
+                Self::Resource { .. } | Self::Refused { .. } => None,
+            },
+            aggregated: matches!(
                 self,
-                Self::NonResource(
-                    NonResource::Health(..)
-                        | NonResource::Metrics
-                        | NonResource::Indicators
-                        | NonResource::Swagger
-                        | NonResource::OpenApi(_)
-                ) | Self::Unknown
+                Self::NonResource(NonResource::Discovery(
+                    DiscoveryDocument::Core | DiscoveryDocument::Groups
+                ))
             ),
             list: matches!(self.verb(), Verb::List | Verb::Watch),
-            one: self.verb() == Verb::Get,
+            one: !matches!(self.verb(), Verb::List | Verb::Watch | Verb::DeleteCollection),
             swept: self.verb() == Verb::DeleteCollection,
             stream: self.verb() == Verb::Watch,
             kind: match self {
@@ -312,10 +347,13 @@ fn target(
         _ => return None,
     };
     let kind = catalogue.find(group, version, plural)?;
-    if kind.review.is_some() && name.is_some() {
+    if kind.unstored.is_some() && (name.is_some() || kind.namespaced != namespace.is_some()) {
         return None;
     }
     if kind.namespaced != namespace.is_some() && (name.is_some() || namespace.is_some()) {
+        return None;
+    }
+    if name == Some("") || namespace == Some("") {
         return None;
     }
     let part = match subresource {
@@ -339,13 +377,21 @@ fn target(
     Some(Ok(target))
 }
 
+/// A path without a namespace, as if it had one.
+fn spaced<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+    ["namespaces", "any"]
+        .into_iter()
+        .chain(rest.iter().copied())
+        .collect()
+}
+
 /// The verb that a method means for a target, if it takes that method.
 fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb> {
     let kind = &target.kind;
     let scoped = !kind.namespaced || target.namespace.is_some();
     let watch = params.flag("watch").unwrap_or_default();
-    if kind.review.is_some() {
-        return (method == Method::POST && target.name.is_none() && scoped).then_some(Verb::Create);
+    if kind.unstored.is_some() {
+        return (method == Method::POST).then_some(Verb::Create);
     }
     if kind.told.is_some() {
         return match (method, target.name.is_some()) {

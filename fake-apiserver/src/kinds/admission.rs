@@ -29,7 +29,7 @@ pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1),
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
     columns: &[
@@ -51,7 +51,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1),
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
     columns: POLICY_BINDING,
@@ -65,9 +65,9 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
 };
 
 pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
-    generation_of: &["webhooks"],
+    generation_of: &["/webhooks"],
     kind: "MutatingWebhookConfiguration",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1).alone(),
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
     columns: WEBHOOKS,
@@ -81,7 +81,7 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
 
 pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     kind: "ValidatingAdmissionPolicy",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1),
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     status: true,
@@ -102,7 +102,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
 
 pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
     kind: "ValidatingAdmissionPolicyBinding",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1),
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
     columns: POLICY_BINDING,
@@ -116,9 +116,9 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
 };
 
 pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
-    generation_of: &["webhooks"],
+    generation_of: &["/webhooks"],
     kind: "ValidatingWebhookConfiguration",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1).alone(),
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
     columns: WEBHOOKS,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     kind: "CertificateSigningRequest",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "certificatesigningrequests",
     singular: "certificatesigningrequest",
     group: "certificates.k8s.io",

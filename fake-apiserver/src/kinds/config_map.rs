@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub(super) static CONFIG_MAP: Row = Row {
     kind: "ConfigMap",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "configmaps",
     singular: "configmap",
     short_names: &["cm"],

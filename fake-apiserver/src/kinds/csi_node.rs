@@ -1,7 +1,7 @@
 //! CSINode.
 
 use super::volume::driver_name;
-use super::{Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::{AGE, Cell, NAME, integer};
 use crate::machinery::faults::Faults;
 use crate::machinery::{json, names};
@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) static CSI_NODE: Row = Row {
     group: "storage.k8s.io",
     kind: "CSINode",
+    metadata_checks: MetadataChecks::core(1).alone(),
     plural: "csinodes",
     singular: "csinode",
     namespaced: false,

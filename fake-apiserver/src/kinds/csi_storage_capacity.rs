@@ -14,7 +14,7 @@ use serde_json::Value;
 const ALL_VERSIONS: Row = Row {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "csistoragecapacities",
     singular: "csistoragecapacity",
     unconditional_update: false,

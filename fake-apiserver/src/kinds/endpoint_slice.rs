@@ -1,7 +1,7 @@
 //! EndpointSlice: defaults, rules and what is shown.
 
 use super::endpoints::{protocol, reachable};
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, first, or, text};
@@ -14,10 +14,11 @@ use std::collections::HashSet;
 
 pub(super) static ENDPOINT_SLICE: Row = Row {
     kind: "EndpointSlice",
+    metadata_checks: MetadataChecks::core(1).alone(),
     plural: "endpointslices",
     singular: "endpointslice",
     group: "discovery.k8s.io",
-    generation_of: &["endpoints", "ports"],
+    generation_of: &["/endpoints", "/ports"],
     generation: Generation::FromCreation,
     hooks: Hooks {
         default: slice_default,

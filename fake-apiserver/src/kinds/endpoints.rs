@@ -11,8 +11,9 @@ use std::net::IpAddr;
 
 pub(super) static ENDPOINTS: Row = Row {
     kind: "Endpoints",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "endpoints",
+    registry: Some("services/endpoints"),
     singular: "endpoints",
     short_names: &["ep"],
     create_on_update: true,

@@ -26,7 +26,7 @@ const RENAMED: [(&str, &str); 7] = [
 pub(super) static EVENT: Row = Row {
     expires: true,
     kind: "Event",
-    metadata_checks: MetadataChecks::Core(0),
+    metadata_checks: MetadataChecks::core(0),
     plural: "events",
     singular: "event",
     short_names: &["ev"],

@@ -1,7 +1,9 @@
 //! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. Those of other servers are stored and shown, and never
 //! served.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, api_service_rules, definition};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, api_service_rules, definition,
+};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -24,8 +26,9 @@ fn any_name(_: &str) -> Complaints {
 
 pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
     kind: "CustomResourceDefinition",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1),
     plural: "customresourcedefinitions",
+    registry: Some("apiextensions.k8s.io/customresourcedefinitions"),
     singular: "customresourcedefinition",
     group: "apiextensions.k8s.io",
     short_names: &["crd", "crds"],
@@ -47,12 +50,13 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
 
 pub(super) static API_SERVICE: Row = Row {
     kind: "APIService",
-    metadata_checks: MetadataChecks::Machinery(2),
+    metadata_checks: MetadataChecks::machinery(2),
     plural: "apiservices",
+    registry: Some("apiregistration.k8s.io/apiservices"),
     singular: "apiservice",
     group: "apiregistration.k8s.io",
     name_rule: any_name,
-    status_keeps_metadata: true,
+    status_metadata: StatusMetadata::Kept,
     status_resets: &[&["spec"], &["metadata"]],
     hooks: Hooks {
         default: |api| {

@@ -1,6 +1,8 @@
 //! flowcontrol.apiserver.k8s.io: requests are told which flow they belong to, and never queued.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, flow_rules, level_rules};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, flow_rules, level_rules,
+};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -12,7 +14,7 @@ const FLOW_CONTROL: Row = Row {
     namespaced: false,
     status: true,
     generation: Generation::FromCreation,
-    status_keeps_metadata: true,
+    status_metadata: StatusMetadata::Kept,
     status_resets: &[&["spec"], &["metadata"]],
     life: Life::since(29),
     ..PLAIN
@@ -20,6 +22,7 @@ const FLOW_CONTROL: Row = Row {
 
 pub(super) static FLOW_SCHEMA: Row = Row {
     kind: "FlowSchema",
+    metadata_checks: MetadataChecks::core(1).alone(),
     plural: "flowschemas",
     singular: "flowschema",
     hooks: Hooks {

@@ -34,8 +34,9 @@ pub(super) static INGRESS_CLASS: Row = Row {
 
 pub(super) static INGRESS: Row = Row {
     kind: "Ingress",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "ingresses",
+    registry: Some("ingress"),
     singular: "ingress",
     short_names: &["ing"],
     status: true,

@@ -8,7 +8,7 @@ use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::selectable;
-use crate::machinery::{json, metadata};
+use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -22,12 +22,21 @@ const BATCH: Row = Row {
 
 pub(super) static CRON_JOB: Row = Row {
     kind: "CronJob",
+    metadata_checks: MetadataChecks::core(1).status(0, false),
     plural: "cronjobs",
     singular: "cronjob",
     short_names: &["cj"],
     hooks: Hooks {
         default: cron_job_default,
         validate: |object, faults| template_rules::CRON_JOB.validate(object, faults),
+        validate_create: |object, faults| {
+            let schedule = json::string(&object["spec"], "schedule");
+            if schedule.contains("TZ") {
+                let text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+                faults.invalid("spec.schedule", schedule, text);
+            }
+        },
+        warn: |new, old| template_rules::CRON_JOB.warn_of_name(new, old),
         ..NO_HOOKS
     },
     columns: &[
@@ -72,7 +81,7 @@ fn cron_job_default(object: &mut Value) {
 
 pub(super) static JOB: Row = Row {
     kind: "Job",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "jobs",
     singular: "job",
     orphans: Some(Some(
@@ -84,9 +93,21 @@ pub(super) static JOB: Row = Row {
         create: job_create,
         validate: |object, faults| template_rules::JOB.validate(object, faults),
         validate_update: job_update,
+        validate_create: |object, faults| {
+            let completions = object["spec"]["completions"].as_i64().unwrap_or_default();
+            let (name, last) = (metadata::text(object, "name"), completions - 1);
+            let pod = format!("{name}-{last}");
+            let is_indexed = object["spec"]["completionMode"] == "Indexed" && completions > 0;
+            if is_indexed && !names::label(&pod).is_empty() {
+                let text = format!("will not able to create pod with invalid DNS label: {pod}");
+                faults.invalid("metadata.name", name, &text);
+            }
+        },
+        warn: |new, old| template_rules::JOB.warn_of_name(new, old),
         ..NO_HOOKS
     },
     selectable: &[selectable("status.successful", &["/status/succeeded"])],
+    unknown_label: |label| format!("field label {label:?} not supported for Job"),
     columns: &[
         NAME,
         text("Status", Of(job_status)),

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) static LEASE: Row = Row {
     group: "coordination.k8s.io",
     kind: "Lease",
-    metadata_checks: MetadataChecks::Machinery(1),
+    metadata_checks: MetadataChecks::machinery(1),
     plural: "leases",
     singular: "lease",
     generation: Generation::None,

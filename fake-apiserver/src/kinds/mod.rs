@@ -57,11 +57,13 @@ mod row;
 mod runtime_class;
 mod secret;
 mod selectors;
+mod sent;
 mod service;
 mod service_account;
 mod service_rules;
 mod storage_class;
 mod template_rules;
+mod template_warnings;
 pub(crate) mod token_lifetime;
 pub(crate) mod usage;
 mod volume;
@@ -78,7 +80,9 @@ pub(crate) use level_rules::mandatory as mandatory_levels;
 pub(crate) use part::{Part, Subresource};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Generation, Grants, MetadataChecks, Review};
+pub(crate) use row::{Generation, Grants, Looks, MetadataChecks, Review, StatusMetadata, Unstored};
+
+pub(crate) use sent::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, body as sent_to};
 
 use hooks::{Hooks, NO_HOOKS};
 use row::{PLAIN, Row, View};
@@ -86,6 +90,7 @@ use row::{PLAIN, Row, View};
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.
 pub(crate) static KINDS: &[Kind] = &[
+    Kind::table(&sent::BINDING_ROW),
     Kind::table(&component_status::COMPONENT_STATUS),
     Kind::table(&config_map::CONFIG_MAP),
     Kind::table(&endpoints::ENDPOINTS),

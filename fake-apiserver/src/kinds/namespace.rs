@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub(super) static NAMESPACE: Row = Row {
     kind: "Namespace",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "namespaces",
     singular: "namespace",
     short_names: &["ns"],

@@ -1,6 +1,6 @@
 //! IPAddress and ServiceCIDR: rules and what is shown. Addresses are given out of the range of the options only.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, internal_form};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Join, Of};
 use crate::kinds::columns::{AGE, NAME, or, text};
@@ -21,7 +21,7 @@ pub(super) static IP_ADDRESS: Row = Row {
     short_names: &["ip"],
     namespaced: false,
     name_rule: ip::canonical,
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     hooks: Hooks {
         validate: address_validate,
         validate_update: address_update,
@@ -61,11 +61,12 @@ fn address_update(new: &Value, old: &Value, faults: &mut Faults) {
 
 pub(super) static SERVICE_CIDR: Row = Row {
     kind: "ServiceCIDR",
+    metadata_checks: MetadataChecks::core(1),
     plural: "servicecidrs",
     singular: "servicecidr",
     namespaced: false,
     status: true,
-    status_keeps_metadata: true,
+    status_metadata: StatusMetadata::Described,
     status_resets: &[&["metadata"], &["spec"]],
     hooks: Hooks {
         validate_create: ranges_validate,

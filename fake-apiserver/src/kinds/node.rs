@@ -15,8 +15,9 @@ use std::net::IpAddr;
 
 pub(super) static NODE: Row = Row {
     kind: "Node",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "nodes",
+    registry: Some("minions"),
     singular: "node",
     short_names: &["no"],
     namespaced: false,

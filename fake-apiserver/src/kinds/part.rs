@@ -73,15 +73,4 @@ impl Subresource {
             Self::Token => "token",
         }
     }
-
-    /// Group, version and kind of what is sent to it; none where that is the object itself.
-    pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
-        match self {
-            Self::Approval | Self::EphemeralContainers | Self::Finalize => None,
-            Self::Binding => Some(("", "v1", "Binding")),
-            Self::Eviction => Some(("policy", "v1", "Eviction")),
-            Self::Scale => Some(("autoscaling", "v1", "Scale")),
-            Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
-        }
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     kind: "PodDisruptionBudget",
-    metadata_checks: MetadataChecks::Core(0),
+    metadata_checks: MetadataChecks::core(0),
     plural: "poddisruptionbudgets",
     singular: "poddisruptionbudget",
     group: "policy",

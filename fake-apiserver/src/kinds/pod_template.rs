@@ -1,6 +1,6 @@
 //! PodTemplate: stored and shown.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod, template_rules};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod, template_rules, template_warnings};
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
 
@@ -8,7 +8,7 @@ pub(super) static POD_TEMPLATE: Row = Row {
     kind: "PodTemplate",
     plural: "podtemplates",
     singular: "podtemplate",
-    generation_of: &["template"],
+    generation_of: &["/template"],
     generation: Generation::FromCreation,
     returns_deleted: true,
     hooks: Hooks {
@@ -18,6 +18,7 @@ pub(super) static POD_TEMPLATE: Row = Row {
             }
         },
         validate: |object, faults| template_rules::pod_template(&object["template"], "template", faults),
+        warn: template_warnings::pod_template,
         ..NO_HOOKS
     },
     columns: &[

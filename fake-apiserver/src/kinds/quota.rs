@@ -1,6 +1,6 @@
 //! LimitRange and ResourceQuota. What they bound is kept to by admission; what is used is counted with every commit.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, limit_range_rules, quota_rules};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, limit_range_rules, quota_rules};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub(super) static LIMIT_RANGE: Row = Row {
     kind: "LimitRange",
+    metadata_checks: MetadataChecks::core(1).alone(),
     plural: "limitranges",
     singular: "limitrange",
     short_names: &["limits"],

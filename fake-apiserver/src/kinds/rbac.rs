@@ -24,7 +24,7 @@ const OF_GROUP: Row = Row {
 
 pub(super) static ROLE: Row = Row {
     kind: "Role",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "roles",
     singular: "role",
     grants: Some(Grants::Rules),
@@ -39,7 +39,7 @@ pub(super) static ROLE: Row = Row {
 
 pub(super) static CLUSTER_ROLE: Row = Row {
     kind: "ClusterRole",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "clusterroles",
     singular: "clusterrole",
     namespaced: false,
@@ -55,7 +55,7 @@ pub(super) static CLUSTER_ROLE: Row = Row {
 
 pub(super) static ROLE_BINDING: Row = Row {
     kind: "RoleBinding",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "rolebindings",
     singular: "rolebinding",
     grants: Some(Grants::Role),
@@ -69,7 +69,7 @@ pub(super) static ROLE_BINDING: Row = Row {
 
 pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
     kind: "ClusterRoleBinding",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",
     namespaced: false,

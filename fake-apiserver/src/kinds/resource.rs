@@ -1,7 +1,6 @@
 //! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
 
-use super::row::not_supported;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
@@ -18,7 +17,7 @@ const RESOURCE: Row = Row {
 
 pub(super) static DEVICE_CLASS: Row = Row {
     kind: "DeviceClass",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "deviceclasses",
     singular: "deviceclass",
     namespaced: false,
@@ -28,8 +27,9 @@ pub(super) static DEVICE_CLASS: Row = Row {
 
 pub(super) static RESOURCE_CLAIM: Row = Row {
     kind: "ResourceClaim",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "resourceclaims",
+    status_metadata: StatusMetadata::Described,
     singular: "resourceclaim",
     status: true,
     hooks: Hooks {
@@ -42,6 +42,7 @@ pub(super) static RESOURCE_CLAIM: Row = Row {
 
 pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     kind: "ResourceClaimTemplate",
+    metadata_checks: MetadataChecks::core(2),
     plural: "resourceclaimtemplates",
     singular: "resourceclaimtemplate",
     hooks: Hooks {
@@ -66,7 +67,9 @@ pub(super) static RESOURCE_SLICE: Row = Row {
         selectable("spec.nodeName", &["/spec/nodeName"]),
         selectable("spec.driver", &["/spec/driver"]),
     ],
-    unknown_label: not_supported,
+    unknown_label: |label| {
+        format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}")
+    },
     columns: &[
         NAME,
         text("Node", Text("/spec/nodeName")),

@@ -2,13 +2,13 @@
 //!
 //! Does not know how they are answered: `verbs::review` does.
 
-use super::{PLAIN, Review, Row};
+use super::{PLAIN, Review, Row, Unstored};
 
 const fn authentication(review: Review) -> Row {
     Row {
         group: "authentication.k8s.io",
         namespaced: false,
-        review: Some(review),
+        unstored: Some(Unstored::Review(review)),
         deletes_collection: false,
         ..PLAIN
     }

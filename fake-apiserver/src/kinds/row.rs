@@ -30,12 +30,12 @@ pub(crate) struct Row {
     pub(crate) subresources: &'static [Subresource],
     pub(crate) name_rule: fn(&str) -> Complaints,
     pub(crate) generation: Generation,
-    /// Members that say what is wanted, so that their change makes a new generation.
+    /// Pointers to what says what is wanted, so that its change makes a new generation.
     pub(crate) generation_of: &'static [&'static str],
     /// A new object may bring a status along: nodes, which kubelets register with theirs.
     pub(crate) keeps_status: bool,
-    /// A write to `/status` leaves metadata alone, too.
-    pub(crate) status_keeps_metadata: bool,
+    /// What a write to `/status` does to `metadata`.
+    pub(crate) status_metadata: StatusMetadata,
     /// Objects make resources of their own.
     pub(crate) defines: bool,
     /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
@@ -74,6 +74,8 @@ pub(crate) struct Row {
     pub(crate) grants: Option<Grants>,
     /// The version in which the real server stores objects, where it is another one.
     pub(crate) storage_version: Option<&'static str>,
+    /// Where the real server stores objects, below `/registry`, if it is not by their plural name: its errors say so.
+    pub(crate) registry: Option<&'static str>,
     pub(crate) hooks: Hooks,
     pub(crate) selectable: &'static [Selectable],
     /// How an unknown field label of a selector is reported.
@@ -81,7 +83,7 @@ pub(crate) struct Row {
     /// What `kubectl get` shows.
     pub(crate) columns: &'static [Column],
     /// Objects are not stored: to create one is to have it answered.
-    pub(crate) review: Option<Review>,
+    pub(crate) unstored: Option<Unstored>,
     /// Objects are not stored: they are told when they are asked for.
     pub(crate) told: Option<fn() -> Vec<Value>>,
     /// This resource shows another one's objects in its own form.
@@ -92,6 +94,15 @@ pub(crate) struct Row {
     pub(crate) deprecation: Option<(u8, &'static str)>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
+}
+
+/// What is done with an object that is never stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unstored {
+    /// The pod that it names is bound.
+    Binding,
+    /// It is answered.
+    Review(Review),
 }
 
 /// A question that a kind's objects ask.
@@ -120,24 +131,76 @@ pub(crate) enum Grants {
     Role,
 }
 
-/// What the rules of a kind say about `metadata` that changes, after those of all kinds: how often they look at it.
+/// What the rules of a kind say about `metadata` that changes, after those of all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetadataChecks {
-    /// By the rules of core/v1, which know the names of finalizers.
-    Core(u8),
-    /// By the rules of the API machinery, which do not.
-    Machinery(u8),
+pub(crate) struct MetadataChecks {
+    /// They are those of core/v1, which know the names of finalizers, and not those of the API machinery.
+    pub(crate) know_finalizers: bool,
+    /// At the object itself.
+    pub(crate) main: Looks,
+    /// At its `/status`, and its other subresources.
+    pub(crate) status: Looks,
+}
+
+/// How rules look at `metadata`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Looks {
+    /// How often.
+    pub(crate) times: u8,
+    /// Whether the last look compares it with that of the old object.
+    pub(crate) compare: bool,
 }
 
 impl MetadataChecks {
-    pub(crate) fn times(self) -> u8 {
-        let (Self::Core(times) | Self::Machinery(times)) = self;
-        times
+    /// The rules of core/v1 look so often.
+    pub(super) const fn core(times: u8) -> Self {
+        Self {
+            know_finalizers: true,
+            main: Looks { times, compare: true },
+            status: Looks {
+                times: if times > 1 { 1 } else { times },
+                compare: times == 1,
+            },
+        }
     }
 
-    pub(crate) fn know_finalizers(self) -> bool {
-        matches!(self, Self::Core(_))
+    /// Those of the API machinery do.
+    pub(super) const fn machinery(times: u8) -> Self {
+        Self {
+            know_finalizers: false,
+            ..Self::core(times)
+        }
     }
+
+    /// The same, but the object itself is not compared with the old one.
+    pub(super) const fn alone(self) -> Self {
+        Self {
+            main: Looks {
+                compare: false,
+                ..self.main
+            },
+            ..self
+        }
+    }
+
+    /// The same, but with other looks at `/status`.
+    pub(super) const fn status(self, times: u8, compare: bool) -> Self {
+        Self {
+            status: Looks { times, compare },
+            ..self
+        }
+    }
+}
+
+/// What a write to `/status` does to `metadata`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatusMetadata {
+    /// It is written, too.
+    Written,
+    /// What describes the object stays (`ResetObjectMetaForStatus`).
+    Described,
+    /// It all stays.
+    Kept,
 }
 
 /// When `metadata.generation` is set.
@@ -175,9 +238,9 @@ pub(crate) const PLAIN: Row = Row {
     subresources: &[],
     name_rule: names::subdomain,
     generation: Generation::None,
-    generation_of: &["spec"],
+    generation_of: &["/spec"],
     keeps_status: false,
-    status_keeps_metadata: false,
+    status_metadata: StatusMetadata::Written,
     defines: false,
     main_resets: &[&["status"]],
     status_resets: &[&["spec"]],
@@ -186,7 +249,7 @@ pub(crate) const PLAIN: Row = Row {
     create_on_update: false,
     deletes_collection: true,
     returns_deleted: false,
-    metadata_checks: MetadataChecks::Core(1),
+    metadata_checks: MetadataChecks::core(1),
     orphans: None,
     grace: |_, _, _| None,
     end: None,
@@ -196,13 +259,14 @@ pub(crate) const PLAIN: Row = Row {
     registers: false,
     grants: None,
     storage_version: None,
+    registry: None,
     hooks: NO_HOOKS,
     selectable: &[],
     unknown_label: |label| {
         format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
     },
     columns: NAME_AND_AGE,
-    review: None,
+    unstored: None,
     told: None,
     view: None,
     caveat: None,
@@ -255,6 +319,12 @@ impl Row {
 }
 
 impl Row {
+    /// The key under which the real server stores an object, as its errors show it: a dry run does not come to the store.
+    pub(crate) fn registry_key(&self, key: &str, dry_run: bool) -> String {
+        let root = if dry_run { "" } else { "/registry" };
+        format!("{root}/{}/{key}", self.registry.unwrap_or(self.plural))
+    }
+
     /// The plural resource name as subject.
     pub(crate) fn resource(&self) -> GroupResource<'static> {
         GroupResource {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 pub(super) static RUNTIME_CLASS: Row = Row {
     kind: "RuntimeClass",
-    metadata_checks: MetadataChecks::Machinery(2),
+    metadata_checks: MetadataChecks::machinery(2),
     plural: "runtimeclasses",
     singular: "runtimeclass",
     group: "node.k8s.io",

@@ -1,6 +1,7 @@
 //! Secret.
 
 use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
+use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, Cell, NAME, text};
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 pub(super) static SECRET: Row = Row {
     kind: "Secret",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "secrets",
     singular: "secret",
     hooks: Hooks {
@@ -23,6 +24,7 @@ pub(super) static SECRET: Row = Row {
         ..NO_HOOKS
     },
     selectable: &[selectable("type", &["/type"])],
+    unknown_label: not_supported,
     columns: &[
         NAME,
         text("Type", Text("/type")),

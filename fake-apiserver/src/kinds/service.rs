@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 pub(super) static SERVICE: Row = Row {
     kind: "Service",
     plural: "services",
+    registry: Some("services/specs"),
     singular: "service",
     short_names: &["svc"],
     categories: &["all"],

@@ -4,12 +4,11 @@ use super::{MetadataChecks, PLAIN, Row, Subresource};
 
 pub(super) static SERVICE_ACCOUNT: Row = Row {
     kind: "ServiceAccount",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "serviceaccounts",
     singular: "serviceaccount",
     short_names: &["sa"],
     subresources: &[Subresource::Token],
-    unconditional_update: false,
     returns_deleted: true,
     ..PLAIN
 };

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub(super) static STORAGE_CLASS: Row = Row {
     group: "storage.k8s.io",
     kind: "StorageClass",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "storageclasses",
     singular: "storageclass",
     short_names: &["sc"],

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(super) struct Workload {
     name: &'static str,
     /// Where the members of its spec are.
-    spec: &'static [&'static str],
+    pub(super) spec: &'static [&'static str],
     selects: Selects,
     restarts: Restarts,
 }

@@ -1,7 +1,7 @@
 //! VolumeAttachment.
 
 use super::volume::{driver_name, inline_validate, source_default};
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
 use crate::kinds::columns::Cell::{Flag, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::faults::Faults;
@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 pub(super) static VOLUME_ATTACHMENT: Row = Row {
     group: "storage.k8s.io",
     kind: "VolumeAttachment",
+    metadata_checks: MetadataChecks::core(1).alone().status(1, false),
     plural: "volumeattachments",
+    status_metadata: StatusMetadata::Described,
     status_resets: &[&["spec"], &["metadata"]],
     singular: "volumeattachment",
     namespaced: false,

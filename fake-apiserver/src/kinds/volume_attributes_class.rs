@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
     group: "storage.k8s.io",
     kind: "VolumeAttributesClass",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "volumeattributesclasses",
     singular: "volumeattributesclass",
     short_names: &["vac"],

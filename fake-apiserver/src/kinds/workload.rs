@@ -1,13 +1,15 @@
 //! Owners of pods and their companions: stored and shown, with their defaults and the rules for their pods; nothing runs them.
 
+use super::row::not_supported;
 use super::volume::claim_spec_default;
 use super::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules,
+    template_warnings,
 };
 use crate::kinds::columns::Cell::{Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
-use crate::machinery::json;
 use crate::machinery::selector::{Selectable, selectable};
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
 /// A row with a status and a generation, as all workloads have them.
@@ -24,7 +26,7 @@ const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/repli
 
 pub(super) static CONTROLLER_REVISION: Row = Row {
     kind: "ControllerRevision",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2),
     plural: "controllerrevisions",
     singular: "controllerrevision",
     categories: &[],
@@ -78,6 +80,10 @@ pub(super) static DAEMON_SET: Row = Row {
         update: daemon_set_update,
         validate: |object, faults| template_rules::DAEMON_SET.validate(object, faults),
         validate_update: template_rules::selector_update,
+        warn: |new, old| match new.pointer("/spec/template") == old.pointer("/spec/template") {
+            true => Vec::new(),
+            false => template_rules::DAEMON_SET.warn_of_template(new),
+        },
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -86,6 +92,7 @@ pub(super) static DAEMON_SET: Row = Row {
 pub(super) static DEPLOYMENT: Row = Row {
     kind: "Deployment",
     plural: "deployments",
+    generation_of: &["/spec", "/metadata/annotations"],
     status_resets: &[&["spec"], &["metadata", "labels"]],
     singular: "deployment",
     short_names: &["deploy"],
@@ -103,8 +110,10 @@ pub(super) static DEPLOYMENT: Row = Row {
     hooks: Hooks {
         default: deployment_default,
         blank: no_replicas,
+        separate_status: |new, old| metadata::set(new, "labels", old["metadata"].get("labels").cloned()),
         validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
         validate_update: template_rules::selector_update,
+        warn: |new, old| template_rules::REPLICA_SET.warn_of_name(new, old),
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -122,6 +131,7 @@ pub(super) static REPLICA_SET: Row = Row {
         blank: no_replicas,
         validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
         validate_update: template_rules::selector_update,
+        warn: |new, old| template_rules::REPLICA_SET.warn_of_name(new, old),
         ..NO_HOOKS
     },
     selectable: REPLICAS,
@@ -131,6 +141,7 @@ pub(super) static REPLICA_SET: Row = Row {
 pub(super) static STATEFUL_SET: Row = Row {
     kind: "StatefulSet",
     plural: "statefulsets",
+    name_rule: names::label,
     singular: "statefulset",
     short_names: &["sts"],
     columns: &[NAME, text("Ready", Of(ready)), AGE, CONTAINERS, IMAGES],
@@ -140,6 +151,7 @@ pub(super) static STATEFUL_SET: Row = Row {
         blank: no_replicas,
         validate: |object, faults| template_rules::STATEFUL_SET.validate(object, faults),
         validate_update: template_rules::stateful_set_update,
+        warn: |new, old| template_warnings::stateful_set(&template_rules::STATEFUL_SET, new, old),
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -149,6 +161,7 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     group: "",
     kind: "ReplicationController",
     plural: "replicationcontrollers",
+    registry: Some("controllers"),
     singular: "replicationcontroller",
     short_names: &["rc"],
     columns: REPLICA_COLUMNS,
@@ -157,9 +170,11 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     hooks: Hooks {
         default: replication_controller_default,
         validate: |object, faults| template_rules::REPLICATION_CONTROLLER.validate(object, faults),
+        warn: |new, old| template_rules::REPLICATION_CONTROLLER.warn_of_name(new, old),
         ..NO_HOOKS
     },
     selectable: REPLICAS,
+    unknown_label: not_supported,
     ..WORKLOAD
 };
 

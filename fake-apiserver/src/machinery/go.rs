@@ -2,6 +2,7 @@
 
 use base64::DecodeError;
 use serde_json::Value;
+use std::num::{IntErrorKind, ParseIntError};
 
 /// A value as Go prints maps.
 pub(crate) fn map(value: &Value) -> String {
@@ -25,9 +26,13 @@ pub(crate) fn is_print(c: char) -> bool {
     c == ' ' || !(c.is_control() || c.is_whitespace() || ('\u{200b}'..='\u{200f}').contains(&c))
 }
 
-/// The error of `strconv` for a text that is no number; `function` is `ParseInt` or `ParseUint`.
-pub(crate) fn no_number(function: &str, text: &str) -> String {
-    format!("strconv.{function}: parsing {text:?}: invalid syntax")
+/// The error of `strconv` for a text that is no number of that size; `function` is `ParseInt` or `ParseUint`.
+pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> String {
+    let why = match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
+    };
+    format!("strconv.{function}: parsing {text:?}: {why}")
 }
 
 /// The error of `encoding/base64` for a text that it cannot decode.

@@ -69,8 +69,15 @@ impl<'a> GroupResource<'a> {
     }
 }
 
-/// Subresources that the real server has.
-const NOT_HERE: [&str; 6] = ["attach", "exec", "log", "portforward", "proxy", "resize"];
+/// Subresources that the real server has, and this one has not.
+const NOT_HERE: [(&str, &[&str]); 3] = [
+    (
+        "pods",
+        &["attach", "exec", "log", "portforward", "proxy", "resize"],
+    ),
+    ("nodes", &["proxy"]),
+    ("services", &["proxy"]),
+];
 
 /// The group and kind under which the machinery reports faulty options.
 pub(crate) fn options(kind: &str) -> GroupResource<'_> {
@@ -178,7 +185,8 @@ impl Status {
 
     /// The answer to a subresource that is not there; what only this server lacks is named.
     pub(crate) fn no_such_subresource(resource: GroupResource<'_>, subresource: &str) -> Self {
-        if !NOT_HERE.contains(&subresource) {
+        let mut not_here = NOT_HERE.iter();
+        if !not_here.any(|(of, names)| *of == resource.kind && names.contains(&subresource)) {
             return Self::no_such_resource();
         }
         let text = "the server could not find the requested resource";
@@ -305,7 +313,7 @@ impl Status {
     }
 
     /// The answer to a request for a revision that is not written yet.
-    pub(crate) fn revision_too_large(asked: u64, current: u64) -> Self {
+    pub(crate) fn revision_too_large(asked: u64, current: u64, retry_after_seconds: u32) -> Self {
         let cause = Cause {
             reason: "ResourceVersionTooLarge",
             message: "Too large resource version".to_owned(),
@@ -313,7 +321,7 @@ impl Status {
         };
         let details = Details {
             causes: vec![cause],
-            retry_after_seconds: 1,
+            retry_after_seconds,
             ..Details::default()
         };
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");

@@ -277,7 +277,8 @@ fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
         Some((resource, subresource)) => (resource, Some(subresource)),
         None => (wanted, None),
     };
-    path.resource == resource && path.subresource.as_deref() == subresource
+    let is_it = path.resource == resource && path.subresource.as_deref() == subresource;
+    is_it || (path.is_bindings() && path.acted_on() == wanted)
 }
 
 /// Whether an effect is about such requests at all.
@@ -395,6 +396,11 @@ mod tests {
         };
         assert!(matches("publisher*", "pods") && matches("publisher@n1", "pods"));
         assert!(!matches("publisher", "pods") && !matches("publisher*", "pods/binding"));
+        let on = Match {
+            resource: Some("pods/binding".to_owned()),
+            ..Match::default()
+        };
+        assert!(on.matches(&create("scheduler", &path("bindings"))));
     }
 
     #[test]

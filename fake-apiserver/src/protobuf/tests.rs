@@ -29,7 +29,7 @@ fn kinds() -> Vec<(String, String)> {
     {
         kinds.push((kind.api_version(), kind.kind.to_owned()));
         // What is answered and not stored has no list.
-        if kind.review.is_none() {
+        if kind.unstored.is_none() {
             kinds.push((kind.api_version(), format!("{}List", kind.kind)));
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn taken(store: &Store) -> String {
     let stored = api
         .catalogue
         .kinds()
-        .filter(|kind| kind.is_stored() && kind.review.is_none());
+        .filter(|kind| kind.is_stored() && kind.unstored.is_none());
     let mut items = Vec::new();
     for kind in stored {
         let objects = txn.snapshot(kind).objects;

@@ -286,6 +286,13 @@ impl Store {
         });
     }
 
+    /// Takes a watch out of the index that nobody was told of.
+    pub(crate) fn forget(&self, watcher: &Arc<Watcher>) {
+        let mut state = self.state.lock();
+        state.shelves[watcher.kind.shelf()].watchers.remove(watcher);
+        self.activity.done(watcher.discard());
+    }
+
     /// Takes a watch out of the index.
     pub(crate) fn unwatch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
         let mut state = self.state.lock();

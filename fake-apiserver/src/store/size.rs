@@ -17,7 +17,7 @@ const SENT_FRAME_BYTES: usize = 25;
 
 /// Refuses an object that the real server could not store.
 pub(super) fn check(kind: &Kind, key: &str, object: &Object) -> Result<(), Status> {
-    let keys = 2 * ("/registry//".len() + kind.plural.len() + key.len());
+    let keys = 2 * kind.registry_key(key, false).len();
     // In protobuf an object is smaller, so that this decides about nearly all.
     if object.bytes().len() + keys + TAKEN_FRAME_BYTES <= TAKEN_BYTES_MAX {
         return Ok(());

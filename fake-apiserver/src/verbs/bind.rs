@@ -1,41 +1,70 @@
-//! pods/NAME/binding: assigns a pod to a node, once.
+//! Bindings: assign a pod to a node, once. They are sent to pods/NAME/binding, or to `bindings`.
 
-use super::body::no_body;
-use super::call::{Answer, Call, Payload};
+use super::call::{Answer, Call, Target};
 use super::consult::Write;
-use super::decode;
-use super::options::dry_run;
-use super::read::existing;
-use super::write::wrong_uid;
-use crate::kinds::POD;
+use super::sent;
+use super::write::{UID, precondition};
+use crate::kinds::{BINDING, POD, Part, Subresource};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::{GroupResource, Status};
 use crate::machinery::{json, metadata};
 use crate::store::Txn;
 use serde_json::{Value, json};
 
-const BINDING: GroupResource<'static> = GroupResource {
+const BOUND: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods/binding",
 };
 
+/// create of pods/NAME/binding.
 pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    txn.dry_run = dry_run(&call.params.all("dryRun"), "CreateOptions")?;
-    let Payload::Object(binding) = &call.payload else {
-        return Err(no_body());
+    let binding = sent::read(txn, call, &BINDING, None)?;
+    let binding = sent::admit(txn, call, &BINDING, binding)?;
+    let target = &call.target;
+    if metadata::text(&binding, "name") != target.name() {
+        return Err(Status::bad_request(
+            "name in URL does not match name in Binding object",
+        ));
+    }
+    carry_out(txn, call, target, &binding)
+}
+
+/// create of `bindings`: the binding names the pod. Who sends it there cannot say which of several that had the name.
+pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let mut binding = sent::read(txn, call, &BINDING, None)?;
+    metadata::set(&mut binding, "uid", None);
+    let name = metadata::text(&binding, "name").to_owned();
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let binding = sent::admit(txn, call, &BINDING, binding)?;
+    let target = Target {
+        kind: POD.clone(),
+        name: Some(name),
+        part: Part::Sub(Subresource::Binding),
+        namespace: call.target.namespace.clone(),
     };
-    let mut binding = binding.value.clone();
-    decode::identify_as("v1", "Binding", &binding)?;
-    let write = Write::create(&call.target);
-    write.mutate(txn, &mut binding, |_, _| Ok(()))?;
-    let name = call.target.name();
-    validate(&binding, name)?;
-    write.approve(txn, &binding)?;
-    let binding = &binding;
-    let old = existing(txn, call)?;
+    carry_out(txn, call, &target, &binding)
+}
+
+/// Binds the pod that a target names.
+fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
+    validate(binding)?;
+    Write::create(&call.target).approve(txn, binding)?;
+    let key = target.key();
+    let old = txn.get(&target.kind, &key);
+    let old = old.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))?;
     let mut pod = Value::clone(&old.value);
     let node = binding["target"]["name"].as_str().unwrap_or_default();
-    refuse_bound(&pod, binding, node)?;
+    for field in [UID, ("resourceVersion", "ResourceVersion")] {
+        precondition(
+            target,
+            field,
+            (binding, metadata::text(&pod, field.0)),
+            txn.dry_run,
+        )?;
+    }
+    refuse_bound(&pod, node)?;
     pod["spec"]["nodeName"] = node.into();
     for field in ["annotations", "labels"] {
         for (key, value) in json::pairs(&binding["metadata"][field]) {
@@ -43,17 +72,12 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         }
     }
     scheduled(&mut pod, &txn.now);
-    txn.put(&call.target.kind, &call.target.key(), pod);
+    txn.put(&target.kind, &key, pod);
     Ok(Answer::Status(Status::created()))
 }
 
-fn validate(binding: &Value, name: &str) -> Result<(), Status> {
-    let named = metadata::text(binding, "name");
-    if named != name {
-        return Err(Status::bad_request(
-            "name in URL does not match name in Binding object",
-        ));
-    }
+/// The rules for bindings (`ValidatePodBinding`). The real server answers with their texts alone.
+fn validate(binding: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
     if !kind.is_empty() && kind != "Node" {
@@ -62,33 +86,15 @@ fn validate(binding: &Value, name: &str) -> Result<(), Status> {
     if binding["target"]["name"].as_str().unwrap_or_default().is_empty() {
         faults.required("target.name", "");
     }
-    if faults.is_empty() {
-        return Ok(());
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Status::internal(faults.to_string())),
     }
-    Err(Status::invalid(
-        GroupResource {
-            group: "",
-            kind: "Binding",
-        },
-        name,
-        faults,
-    ))
 }
 
-fn refuse_bound(pod: &Value, binding: &Value, node: &str) -> Result<(), Status> {
+fn refuse_bound(pod: &Value, node: &str) -> Result<(), Status> {
     let name = metadata::text(pod, "name");
-    let conflict = |why: &str| Err(Status::conflict(BINDING, name, why));
-    let uid = metadata::text(binding, "uid");
-    if !uid.is_empty() && uid != metadata::text(pod, "uid") {
-        let kind = POD.resource();
-        let why = wrong_uid(
-            &POD,
-            &POD.key(Some(metadata::text(pod, "namespace")), name),
-            uid,
-            metadata::text(pod, "uid"),
-        );
-        return Err(Status::conflict(kind, name, &why));
-    }
+    let conflict = |why: &str| Err(Status::conflict(BOUND, name, why));
     if metadata::is_deleting(pod) {
         return conflict(&format!(
             "pod {name} is being deleted, cannot be assigned to a host"

@@ -10,7 +10,7 @@ use crate::machinery::{go, metadata};
 use crate::object::Object;
 use crate::observe::{ResourcePath, Verb};
 use crate::patch::managed::{self, FieldManager};
-use crate::store::{Selection, Snapshot, Watcher};
+use crate::store::{Selection, Snapshot, Store, Watcher};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -84,7 +84,7 @@ pub(crate) struct ListPlan {
     pub(crate) snapshot: Snapshot,
     pub(crate) selection: Selection,
     pub(crate) limit: usize,
-    /// The storage key after which the page begins.
+    /// Where the page begins: a storage key, or what follows the namespace in one.
     pub(crate) after: Option<String>,
 }
 
@@ -105,6 +105,15 @@ pub(crate) struct WatchPlan {
     pub(crate) marks_end: bool,
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) revision: u64,
+}
+
+impl WatchPlan {
+    /// Ends a watch whose request is refused after all.
+    pub(crate) fn abandon(self, store: &Store) {
+        if let Ok(watcher) = self.watcher {
+            store.forget(&watcher);
+        }
+    }
 }
 
 /// An answer with what belongs to it.
@@ -167,6 +176,12 @@ impl Target {
     }
 }
 
+/// Whether each percent sign of a text begins an escape.
+fn is_escaped(text: &str) -> bool {
+    let mut parts = text.split('%').skip(1);
+    parts.all(|part| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
+}
+
 impl<const N: usize> From<[(&str, &str); N]> for Params {
     fn from(pairs: [(&str, &str); N]) -> Self {
         Self(
@@ -181,7 +196,10 @@ impl Params {
     /// Parses a query string; empty pairs, as some clients send them, are no parameters. Go drops pairs with a
     /// semicolon, which used to separate pairs as well.
     pub(crate) fn parse(query: &str) -> Self {
-        let pairs = query.split('&').filter(|pair| !pair.contains(';'));
+        // As Go reads them: a pair that it can't read is none.
+        let pairs = query
+            .split('&')
+            .filter(|pair| !pair.contains(';') && is_escaped(pair));
         let pairs = pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()));
         Self(
             pairs
@@ -224,6 +242,6 @@ impl Params {
         };
         text.parse()
             .map(Some)
-            .map_err(|_| Status::bad_request(go::no_number("ParseInt", text)))
+            .map_err(|error| Status::bad_request(go::no_number("ParseInt", text, &error)))
     }
 }

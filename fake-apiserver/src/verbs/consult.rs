@@ -7,7 +7,7 @@
 use super::call::Target;
 use super::policies;
 use crate::admission::{Operation, Question, Registry, Stage, Subject, Verdict};
-use crate::kinds::{Kind, NAMESPACE, Part};
+use crate::kinds::{Kind, NAMESPACE, Part, sent_to};
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -73,15 +73,11 @@ impl<'a> Write<'a> {
         if !object.is_object() {
             return;
         }
-        let Some((group, version, body)) = sub.body() else {
+        let Some(body) = sent_to(*sub) else {
             return;
         };
-        let version = match group {
-            "" => version.to_owned(),
-            group => format!("{group}/{version}"),
-        };
-        json::default_member(object, "apiVersion", version);
-        json::default_member(object, "kind", body);
+        json::default_member(object, "apiVersion", body.api_version());
+        json::default_member(object, "kind", body.kind);
         if let Some(namespace) = namespace.as_deref().filter(|_| kind.namespaced) {
             metadata::edit(object)
                 .entry("namespace")

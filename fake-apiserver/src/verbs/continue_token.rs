@@ -28,7 +28,7 @@ pub(super) struct ContinueToken {
     v: String,
     /// Revision of the list; -1 to go on in the present state.
     pub(super) rv: i64,
-    /// The storage key after which the next page begins.
+    /// Where the next page begins: a storage key, or what follows the namespace in one.
     pub(super) start: String,
 }
 
@@ -38,7 +38,8 @@ impl ContinueToken {
         Self {
             v: TOKEN_VERSION.to_owned(),
             rv,
-            start: last.to_owned(),
+            // The first key that there can be after the last one.
+            start: format!("{last}\0"),
         }
     }
 
@@ -77,7 +78,8 @@ impl ContinueToken {
         if rest.split('/').any(|part| ["", ".", ".."].contains(&part)) {
             return Err(start.clone());
         }
-        Ok(token)
+        let start = rest.to_owned();
+        Ok(Self { start, ..token })
     }
 
     /// 410 for a token whose revision is gone, with one to go on inconsistently.

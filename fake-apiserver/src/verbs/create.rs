@@ -69,6 +69,14 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     write.approve(txn, &object)?;
     admission::count(txn, target, &object, None)?;
     let object = stored(txn, kind, object)?;
+    // A revision that is no number is none.
+    let asked = metadata::text(&object, "resourceVersion").parse::<u64>();
+    // It is the storage that refuses one, and a dry run does not come that far.
+    if !txn.dry_run && asked.is_ok_and(|revision| revision > 0) {
+        return Err(Status::internal(
+            "resourceVersion should not be set on objects to be created",
+        ));
+    }
     let key = kind.key(target.namespace.as_deref(), metadata::text(&object, "name"));
     if let Some(present) = txn.get(kind, &key) {
         return Err(exists(kind, &object, &present));
@@ -102,14 +110,6 @@ fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
 }
 
 fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
-    // A revision that is no number is none.
-    let asked = metadata::text(object, "resourceVersion").parse::<u64>();
-    // It is the storage that refuses one, and a dry run does not come that far.
-    if !txn.dry_run && asked.is_ok_and(|revision| revision > 0) {
-        return Err(Status::internal(
-            "resourceVersion should not be set on objects to be created",
-        ));
-    }
     let judged = kind.judged();
     if judged.status && !judged.keeps_status {
         let of = judged.object_type();
@@ -138,7 +138,10 @@ fn validate(kind: &Kind, object: &Value) -> Result<Vec<String>, Status> {
         Some(defined) => custom::validate(kind, defined, object, &mut faults),
         None => {
             metadata::validate_generated(object, kind.name_rule, &mut faults);
-            metadata::validate(object, kind.name_rule, &mut faults);
+            metadata::validate_common(object, kind.name_rule, &mut faults);
+            if kind.metadata_checks.know_finalizers {
+                metadata::known_finalizers(object, &mut faults);
+            }
             Vec::new()
         }
     };
@@ -164,6 +167,9 @@ fn exists(kind: &Kind, object: &Value, present: &Object) -> Status {
         status
             .message
             .push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut status.details {
+            details.retry_after_seconds = 1;
+        }
     }
     status
 }

@@ -107,20 +107,3 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
         why,
     })
 }
-
-/// Checks `apiVersion` and `kind` of a subresource's body, where they are set.
-pub(crate) fn identify_as(version: &str, kind: &str, object: &Value) -> Result<(), Status> {
-    let text = |name: &str| object[name].as_str().unwrap_or_default();
-    let (sent_version, sent) = (text("apiVersion"), text("kind"));
-    if ["", kind].contains(&sent) && ["", version].contains(&sent_version) {
-        return Ok(());
-    }
-    let short = sent_version.rsplit('/').next().unwrap_or_default();
-    let why = match Catalogue::built_in().find_kind(sent_version, sent) {
-        Some(_) => format!("converting ({short}.{sent}) to (core.{kind}): unknown conversion"),
-        None => format!("no kind {sent:?} is registered for version {sent_version:?} in {SCHEME}"),
-    };
-    Err(Status::bad_request(format!(
-        "{sent} in version {short:?} cannot be handled as a {kind}: {why}"
-    )))
-}

@@ -28,12 +28,13 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// Deletes what is selected and answers with it; objects that are held back stay, marked.
 pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let (kind, selection) = (&call.target.kind, selection(call)?);
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
-    let kind = &call.target.kind;
-    let selection = selection(call)?;
+    let limit = list::limit(&call.params)?;
     let (snapshot, after) = list::snapshot(txn, call)?;
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection, after.as_deref())
+        .take(limit)
         .cloned()
         .collect();
     let (count, refusal) = before_deletion(txn, kind, &objects)?;
@@ -49,7 +50,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
         kind: kind.clone(),
         snapshot,
         selection,
-        limit: usize::MAX,
+        limit,
         after,
     }))
 }

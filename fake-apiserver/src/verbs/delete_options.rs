@@ -1,7 +1,7 @@
 //! `DeleteOptions`: how they are read from a body or the query, what is wrong with them, and their preconditions.
 
 use super::call::Params;
-use super::options::dry_run;
+use super::options::judge_dry_run;
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
 use crate::machinery::status::{Status, options};
@@ -20,6 +20,8 @@ pub(super) struct DeleteOptions {
     pub(super) propagation: Option<&'static str>,
     /// Nothing is said about dependents: the kind decides.
     pub(super) is_silent: bool,
+    /// `orphanDependents` says that they go, too.
+    pub(super) is_cascading: bool,
     pub(super) uid: Option<String>,
     pub(super) revision: Option<String>,
     pub(super) dry_run: bool,
@@ -32,6 +34,7 @@ impl DeleteOptions {
             grace_seconds: None,
             propagation: None,
             is_silent: false,
+            is_cascading: false,
             uid: None,
             revision: None,
             dry_run,
@@ -56,7 +59,9 @@ impl DeleteOptions {
         if let Some(orphans) = params.flag("orphanDependents") {
             body["orphanDependents"] = orphans.into();
         }
-        body["propagationPolicy"] = params.get("propagationPolicy").into();
+        if let Some(policy) = params.all("propagationPolicy").first() {
+            body["propagationPolicy"] = (*policy).into();
+        }
         body["dryRun"] = params.all("dryRun").into();
         // The revision counts twice where a collection is deleted: as that of the list, and as one of each object.
         for precondition in ["uid", "resourceVersion"] {
@@ -87,37 +92,28 @@ impl DeleteOptions {
 
     fn of_body(body: &Value) -> Result<Self, Status> {
         let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
-        let policy = text(&body["propagationPolicy"]).unwrap_or_default();
+        let policy = body["propagationPolicy"].as_str();
         let orphan = body["orphanDependents"].as_bool();
-        let propagation = match (policy.as_str(), orphan) {
-            ("Foreground", None) => Some(FOREGROUND),
-            ("Orphan", None) | ("", Some(true)) => Some(ORPHAN),
-            ("Background", None) | ("", Some(false) | None) => None,
-            _ => return Err(Self::bad_propagation(&policy, orphan)),
+        let dry_run = json::texts(&body["dryRun"]);
+        let mut faults = propagation_faults(policy, orphan);
+        judge_dry_run(&dry_run, &mut faults);
+        if !faults.is_empty() {
+            return Err(Status::invalid(options(DELETE_OPTIONS), "", faults));
+        }
+        let propagation = match (policy, orphan) {
+            (Some("Foreground"), _) => Some(FOREGROUND),
+            (Some("Orphan"), _) | (None, Some(true)) => Some(ORPHAN),
+            _ => None,
         };
         Ok(Self {
             grace_seconds: body["gracePeriodSeconds"].as_i64(),
             propagation,
-            is_silent: policy.is_empty() && orphan.is_none(),
+            is_silent: policy.is_none() && orphan.is_none(),
+            is_cascading: orphan == Some(false),
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: dry_run(&json::texts(&body["dryRun"]), DELETE_OPTIONS)?,
+            dry_run: !dry_run.is_empty(),
         })
-    }
-
-    fn bad_propagation(policy: &str, orphan: Option<bool>) -> Status {
-        let mut faults = Faults::default();
-        if orphan.is_some() {
-            let text = "orphanDependents and deletionPropagation cannot be both set";
-            faults.invalid("propagationPolicy", policy, text);
-        } else {
-            faults.not_supported(
-                "propagationPolicy",
-                policy,
-                &["Foreground", "Background", "Orphan", "nil"],
-            );
-        }
-        Status::invalid(options("DeleteOptions"), "", faults)
     }
 
     pub(super) fn check(&self, kind: &Kind, name: &str, object: &Value) -> Result<(), Status> {
@@ -139,4 +135,20 @@ impl DeleteOptions {
         }
         Ok(())
     }
+}
+
+/// The rules for what becomes of dependents (`ValidateDeleteOptions`).
+fn propagation_faults(policy: Option<&str>, orphan: Option<bool>) -> Faults {
+    const FIELD: &str = "propagationPolicy";
+    const POLICIES: [&str; 4] = ["Foreground", "Background", "Orphan", "nil"];
+    let mut faults = Faults::default();
+    let Some(policy) = policy else { return faults };
+    if orphan.is_some() {
+        let text = "orphanDependents and deletionPropagation cannot be both set";
+        faults.invalid(FIELD, policy, text);
+    }
+    if !POLICIES[..3].contains(&policy) {
+        faults.not_supported(FIELD, policy, &POLICIES);
+    }
+    faults
 }

@@ -4,7 +4,7 @@ use super::call::{Answer, Call};
 use super::{
     bind, create, delete, evict, finalize, list, patch, read, review, scale, token, told, update, watch,
 };
-use crate::kinds::{Part, Subresource};
+use crate::kinds::{Part, Subresource, Unstored};
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::store::Txn;
@@ -18,9 +18,10 @@ pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
         None => return Err(Status::no_such_resource()),
     }
     match (call.verb, call.target.part) {
-        (Verb::Create, Part::Main) if let Some(asked) = call.target.kind.review => {
-            review::review(txn, asked, call)
-        }
+        (Verb::Create, Part::Main) if let Some(what) = call.target.kind.unstored => match what {
+            Unstored::Binding => bind::bind_named(txn, &call),
+            Unstored::Review(review) => review::review(txn, review, call),
+        },
         (_, Part::Main) if let Some(objects) = call.target.kind.told => told::tell(txn, objects, &call),
         (Verb::Create, Part::Main) => create::create(txn, call),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),

@@ -1,20 +1,18 @@
 //! pods/NAME/eviction: deletes a pod if its disruption budget allows it (policy/v1 Eviction).
 
-use super::body::no_body;
-use super::call::{Answer, Call, Payload};
+use super::call::{Answer, Call};
 use super::consult::Write;
-use super::decoded::Undecodable;
 use super::delete_options::DeleteOptions;
 use super::read::existing;
 use super::remove::remove;
-use crate::kinds::{POD_DISRUPTION_BUDGET, Part};
+use super::sent;
+use crate::kinds::{EVICTION, POD_DISRUPTION_BUDGET, Part};
 use crate::machinery::faults::Cause;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::status::{Details, Status};
 use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::patch::managed::FieldManager;
-use crate::schema::{Type, conform};
 use crate::store::Txn;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -25,24 +23,18 @@ const RETRY_SECONDS: u32 = 10;
 const DISRUPTED_MAX: usize = 2000;
 
 pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let Payload::Object(body) = &call.payload else {
-        return Err(no_body());
-    };
-    let mut eviction = body.value.clone();
-    let of = Type::find("policy/v1", "Eviction").expect("evictions are in the table of messages");
-    conform(of, &mut eviction).map_err(|error| Undecodable::Form(error).of_body(&call.target.kind))?;
+    let eviction = sent::read(txn, call, &EVICTION, Some("policy/v1beta1"))?;
+    let eviction = sent::admit(txn, call, &EVICTION, eviction)?;
     let named = metadata::text(&eviction, "name");
     if named != call.target.name() {
         return Err(Status::bad_request(
             "name in URL does not match name in Eviction object",
         ));
     }
-    let pod = existing(txn, call)?;
     let options = DeleteOptions::read(&call.params, &eviction["deleteOptions"])?;
-    txn.dry_run = options.dry_run;
-    let write = Write::create(&call.target);
-    write.mutate(txn, &mut eviction, |_, _| Ok(()))?;
-    write.approve(txn, &eviction)?;
+    txn.dry_run |= options.dry_run;
+    Write::create(&call.target).approve(txn, &eviction)?;
+    let pod = existing(txn, call)?;
     if is_protected(&pod.value) {
         permit(txn, &pod)?;
     }

@@ -8,35 +8,34 @@ use super::continue_token::ContinueToken;
 use super::convert::{is_unconverted, shown};
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
-use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
+use crate::machinery::{go, metadata};
 use crate::object::{Object, Objects, namespace_range};
 use crate::observe::Verb;
 use crate::store::{Selection, Snapshot, Txn};
-use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Bound;
 use std::sync::Arc;
 
 pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let selection = selection(call)?;
     let (snapshot, after) = snapshot(txn, call)?;
-    // A list that any state may answer is never cut.
-    let limit = call
-        .params
-        .number("limit")?
-        .filter(|_| call.params.get("resourceVersion") != "0");
-    let limit = limit
-        .and_then(|limit| usize::try_from(limit).ok())
-        .filter(|limit| *limit > 0);
-    let (kind, limit) = (&call.target.kind, limit.unwrap_or(usize::MAX));
     Ok(Answer::List(ListPlan {
-        kind: kind.clone(),
+        kind: call.target.kind.clone(),
         snapshot,
         selection,
-        limit,
+        limit: limit(&call.params)?,
         after,
     }))
+}
+
+/// How many objects a list holds at most. One that any state may answer is never cut.
+pub(super) fn limit(params: &Params) -> Result<usize, Status> {
+    let limit = params
+        .number("limit")?
+        .filter(|_| params.get("resourceVersion") != "0");
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    Ok(limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX))
 }
 
 /// The requested state, and the key after which its page begins.
@@ -56,11 +55,8 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
         let snapshot = readable(txn, kind, revision).ok_or_else(|| token.expired())?;
         return Ok((snapshot, Some(token.start)));
     }
-    let asked =
-        revision(asked).map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
-    if let Some(asked) = asked.filter(|asked| *asked > txn.revision()) {
-        return Err(Status::revision_too_large(asked, txn.revision()));
-    }
+    let asked = revision(asked).map_err(|why| no_revision(&why))?;
+    refuse_future(txn, kind, asked)?;
     match asked {
         Some(asked) if is_exact(call, asked) => {
             let gone = || Status::expired("The resourceVersion for the provided list is too old.");
@@ -130,6 +126,7 @@ impl ListPlan {
         let remaining = (more && plain).then(|| 1 + rest.count());
         let continue_token = last
             .filter(|_| more)
+            .map(|key| &key[prefix(selection.namespace.as_deref()).len()..])
             .map(|key| ContinueToken::new(snapshot.revision, key).to_text());
         Listing {
             objects: page,
@@ -158,16 +155,15 @@ fn keyed<'a>(
     let Some(after) = after else {
         return Box::new(namespace_range(objects, namespace));
     };
-    let prefix = namespace
-        .map(|namespace| format!("{namespace}/"))
-        .unwrap_or_default();
-    // A token may have been made by hand: it never leads out of the namespace.
-    let start = match after < prefix.as_str() {
-        true => Bound::Included(Arc::from(prefix.as_str())),
-        false => Bound::Excluded(Arc::from(after)),
-    };
+    let prefix = prefix(namespace);
+    let start = Bound::Included(Arc::from(format!("{prefix}{after}")));
     let rest = objects.range((start, Bound::<Arc<str>>::Unbounded));
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
+}
+
+/// What the keys of a namespace begin with.
+fn prefix(namespace: Option<&str>) -> String {
+    namespace.map_or_else(String::new, |namespace| format!("{namespace}/"))
 }
 
 /// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then
@@ -196,13 +192,28 @@ pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|error: ParseIntError| {
-        let why = match error.kind() {
-            IntErrorKind::PosOverflow => "value out of range",
-            _ => "invalid syntax",
-        };
-        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
+    text.parse().map(Some).map_err(|error| {
+        let why = go::no_number("ParseUint", text, &error);
+        format!("resourceVersion: Invalid value: {text:?}: {why}")
     })
+}
+
+/// The refusal of what is no revision.
+pub(super) fn no_revision(why: &str) -> Status {
+    Status::bad_request(format!("invalid resource version: {why}"))
+}
+
+/// Refuses a revision that is not written yet.
+pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, asked: Option<u64>) -> Result<(), Status> {
+    match asked.filter(|asked| *asked > txn.revision()) {
+        // Where nothing waits for it, nobody is told to come again.
+        Some(asked) => Err(Status::revision_too_large(
+            asked,
+            txn.revision(),
+            u32::from(!kind.expires),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The rules for combinations of list options (`ValidateListOptions`). Watches by the old path are judged as lists.

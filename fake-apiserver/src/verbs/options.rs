@@ -63,6 +63,17 @@ impl WriteOptions {
     }
 }
 
+/// The refusal of a write whose body is refused for `why`: its options are looked at before that, and where something is
+/// created only after the media type.
+pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
+    let options = match verb {
+        Verb::Create if why.code != 415 => WriteOptions::read(params, "CreateOptions"),
+        Verb::Update => WriteOptions::read(params, "UpdateOptions"),
+        _ => return why,
+    };
+    options.err().unwrap_or(why)
+}
+
 /// Reads `dryRun` of some options: absent or `All`.
 pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
     let mut faults = Faults::default();
@@ -74,7 +85,7 @@ pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status>
     }
 }
 
-fn judge_dry_run(values: &[&str], faults: &mut Faults) {
+pub(super) fn judge_dry_run(values: &[&str], faults: &mut Faults) {
     if values.iter().any(|value| *value != "All") {
         faults.not_supported("dryRun", values.iter().copied().collect::<Value>(), &["All"]);
     }

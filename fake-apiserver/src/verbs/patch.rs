@@ -6,7 +6,7 @@ use super::body::{check_name, no_body, place};
 use super::call::{Answer, Call, Patch, Payload};
 use super::convert::{judged, shown};
 use super::decode::decode;
-use super::decoded::{Decoded, said};
+use super::decoded::{Decoded, FieldValidation, said};
 use super::options::WriteOptions;
 use super::read::existing;
 use super::write::replace;
@@ -37,7 +37,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         Payload::None | Payload::Object(_) => return Err(no_body()),
     };
     let old = existing(txn, call)?;
-    let (change, mut flaws) = ParsedPatch::read(*style, body)?;
+    let (change, mut flaws) = ParsedPatch::read(*style, body, options.validation)?;
     let before = judged(txn, kind, &old)?;
     let mut document = present(kind, &before, change.speaks_of_managers());
     change.apply(kind.object_type(), &mut document)?;
@@ -86,6 +86,7 @@ impl<'a> ParsedPatch<'a> {
     pub(super) fn read(
         style: Patch,
         body: &'a Result<Document, String>,
+        validation: FieldValidation,
     ) -> Result<(Self, Vec<String>), Status> {
         let refuse = |why: &str| match style {
             Patch::Strategic => Status::bad_request(why),
@@ -103,8 +104,11 @@ impl<'a> ParsedPatch<'a> {
                     .for_each(|flaw| flaw.insert_str(0, "json patch "));
                 Self::Json(operations)
             }
-            (Patch::Merge, Value::Null) => return Err(Status::bad_request("Invalid JSON Patch")),
             (Patch::Merge, patch @ Value::Object(_)) => Self::Merge(patch),
+            // Whoever wants to know what is wrong with fields is told more.
+            (Patch::Merge, patch) if patch.is_null() || validation == FieldValidation::Ignore => {
+                return Err(Status::bad_request("Invalid JSON Patch"));
+            }
             (Patch::Strategic, patch @ (Value::Object(_) | Value::Null)) => Self::Strategic(patch),
             (Patch::Merge | Patch::Strategic, _) => {
                 let into = "value of type map[string]interface {}";
@@ -135,10 +139,16 @@ impl<'a> ParsedPatch<'a> {
             Self::Strategic(Value::Null) => Ok(()),
             Self::Strategic(patch) => {
                 let of = of.ok_or_else(|| Status::unsupported_patch("415: Unsupported Media Type"))?;
+                let identity = ["apiVersion", "kind"].map(|name| (name, document[name].clone()));
                 strategic::apply(of, document, patch).map_err(|misuse| match misuse {
                     Misuse::Form(text) => Status::bad_request(text),
                     Misuse::Fit(text) => Status::internal(text),
-                })
+                })?;
+                // Its type is known, and nobody looks at what the patch makes of it.
+                for (name, value) in identity {
+                    document[name] = value;
+                }
+                Ok(())
             }
         }
     }

@@ -9,17 +9,24 @@ use crate::store::Txn;
 use std::sync::Arc;
 
 pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let revision = list::revision(call.params.get("resourceVersion")).map_err(Status::internal)?;
-    if let Some(asked) = revision.filter(|asked| *asked > txn.revision()) {
-        return Err(Status::revision_too_large(asked, txn.revision()));
+    if call.params.flag("export") == Some(true) {
+        let text = "the export parameter, deprecated since v1.14, is no longer supported";
+        return Err(Status::bad_request(text));
     }
+    let kind = &call.target.kind;
+    let revision = list::revision(call.params.get("resourceVersion"));
+    let revision = revision.map_err(|why| match kind.expires {
+        true => list::no_revision(&why),
+        false => Status::internal(why),
+    })?;
+    list::refuse_future(txn, kind, revision)?;
     let object = match call.stale {
         Some(_) => stale(txn, call)?,
         None => existing(txn, call)?,
     };
     Ok(Answer::Object {
         code: 200,
-        object: shown(&call.target.kind, object),
+        object: shown(kind, object),
     })
 }
 

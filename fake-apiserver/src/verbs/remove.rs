@@ -59,7 +59,8 @@ pub(super) fn remove(
             txn.owe(FollowUp::NamespaceEnding(target.name().to_owned()));
         }
         return Ok(Answer::Object {
-            code: 200,
+            // By old custom, only those who want the dependents deleted are told that it takes a while.
+            code: if options.is_cascading { 202 } else { 200 },
             object: shown(kind, marked),
         });
     }

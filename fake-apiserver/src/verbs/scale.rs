@@ -6,30 +6,26 @@ use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
 use super::consult::Write;
 use super::convert::{is_unconverted, judged, shown as shown_workload};
-use super::decoded::{FieldValidation, said};
+use super::decoded::FieldValidation;
 use super::options::WriteOptions;
 use super::patch::ParsedPatch;
 use super::read::existing;
+use super::sent;
 use super::write::replace_reviewed;
-use crate::kinds::{Kind, Part};
+use crate::kinds::{Kind, Part, SCALE};
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
 use crate::machinery::json_path::member_at;
-use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::observe::Verb;
 use crate::patch::managed;
-use crate::schema::{Type, conform};
 use crate::store::Txn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 const VERSION: &str = "autoscaling/v1";
-const SCALE: GroupResource<'static> = GroupResource {
-    group: "autoscaling",
-    kind: "Scale",
-};
 
 /// Reads or writes the scale of a workload.
 pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
@@ -42,20 +38,20 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         }
         (Verb::Update, Payload::Object(body)) => {
             let options = WriteOptions::read(&call.params, "UpdateOptions")?;
-            (existing(txn, call)?, options, body.value.clone())
+            (existing(txn, call)?, options, body.clone())
         }
         (Verb::Patch, Payload::Patch(style, body)) => {
             let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
             let before = judged(txn, kind, &old)?;
-            let changed = patched(kind, &before, *style, body)?;
-            (old, options, changed)
+            let changed = patched(kind, &before, *style, body, options.validation)?;
+            (old, options, changed.into())
         }
         (_, Payload::Apply(body)) => return apply(txn, call, body),
         _ => return Err(no_body()),
     };
     txn.dry_run = options.dry_run;
-    let changed = decode(txn, options.validation, changed)?;
+    let changed = sent::decoded(txn, &SCALE, options.validation, changed)?;
     check_name(&call.target, &changed)?;
     let before = judged(txn, kind, &old)?;
     let changed = reviewed(txn, call, &before, changed)?;
@@ -63,7 +59,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     if replicas < 0 && kind.defined().is_none() {
         let mut faults = Faults::default();
         faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
-        return Err(Status::invalid(SCALE, call.target.name(), faults));
+        return Err(Status::invalid(SCALE.subject(), call.target.name(), faults));
     }
     let mut new = Value::clone(&before.value);
     put_replicas(kind, &mut new, replicas.into());
@@ -99,45 +95,16 @@ fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Re
     Ok(whole)
 }
 
-/// Checks that a document is a scale.
-fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -> Result<Value, Status> {
-    for (field, known) in [("apiVersion", VERSION), ("kind", SCALE.kind)] {
-        let sent = document[field].as_str().unwrap_or_default();
-        if !["", known].contains(&sent) {
-            let text = format!("a scale has the {field} {known:?}, not {sent:?}");
-            return Err(Status::bad_request(text));
-        }
-    }
-    let refuse = |why: &str| {
-        Status::bad_request(format!(
-            "Scale in version \"v1\" cannot be handled as a Scale: {why}"
-        ))
-    };
-    let Some(of) = Type::find(VERSION, SCALE.kind) else {
-        return Err(Status::internal("the type of scales is missing"));
-    };
-    let unknown = conform(of, &mut document).map_err(|error| refuse(&error.to_string()))?;
-    let flaws: Vec<String> = said(&unknown, "unknown").collect();
-    match validation {
-        FieldValidation::Ignore => {}
-        FieldValidation::Warn => txn.warnings.extend(flaws),
-        FieldValidation::Strict if flaws.is_empty() => {}
-        FieldValidation::Strict => {
-            return Err(refuse(&format!("strict decoding error: {}", flaws.join(", "))));
-        }
-    }
-    Ok(document)
-}
-
 fn patched(
     kind: &Kind,
     old: &Object,
     style: Patch,
     patch: &Result<Document, String>,
+    validation: FieldValidation,
 ) -> Result<Value, Status> {
     let mut document = scale_of(kind, &old.value)?;
-    let (change, _) = ParsedPatch::read(style, patch)?;
-    change.apply(Type::find(VERSION, SCALE.kind), &mut document)?;
+    let (change, _) = ParsedPatch::read(style, patch, validation)?;
+    change.apply(SCALE.object_type(), &mut document)?;
     Ok(document)
 }
 
@@ -155,7 +122,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         let text = format!("invalid object type: {version}, Kind={sent}");
         return Err(Status::bad_request(text));
     }
-    let scale = decode(txn, options.validation, document.value.clone())?;
+    let scale = sent::decoded(txn, &SCALE, options.validation, document.clone())?;
     if !metadata::text(&scale, "name").is_empty() {
         check_name(&call.target, &scale)?;
     }

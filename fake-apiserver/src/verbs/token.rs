@@ -1,38 +1,30 @@
 //! serviceaccounts/NAME/token: issues a token for a service account (`TokenRequest` of authentication.k8s.io/v1).
 
-use super::body::no_body;
-use super::call::{Answer, Call, Payload};
+use super::call::{Answer, Call};
 use super::consult::Write;
-use super::options::dry_run;
 use super::read::existing;
+use super::sent;
 use crate::access::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
-use crate::kinds::{Catalogue, token_lifetime};
+use crate::kinds::{Catalogue, TOKEN_REQUEST, token_lifetime};
 use crate::machinery::faults::Faults;
-use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::schema::{Type, conform};
+use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-const TOKEN_REQUEST: GroupResource<'static> = GroupResource {
-    group: "authentication.k8s.io",
-    kind: "TokenRequest",
-};
-
 pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let dry = dry_run(&call.params.all("dryRun"), "CreateOptions")?;
-    let Payload::Object(body) = &call.payload else {
-        return Err(no_body());
-    };
+    let request = sent::read(txn, call, &TOKEN_REQUEST, None)?;
+    let mut request = sent::admit(txn, call, &TOKEN_REQUEST, request)?;
+    Write::create(&call.target).approve(txn, &request)?;
+    FieldManager {
+        kind: &TOKEN_REQUEST,
+        ..call.field_manager()
+    }
+    .track(&txn.now, None, &mut request);
     let account = existing(txn, call)?;
-    txn.dry_run = dry;
-    let mut sent = body.value.clone();
-    let write = Write::create(&call.target);
-    write.mutate(txn, &mut sent, |_, _| Ok(()))?;
-    let mut request = identify(&sent)?;
-    write.approve(txn, &request)?;
     check_name(&request, call.target.name())?;
     let mut spec = request["spec"].take();
     let seconds = spec["expirationSeconds"]
@@ -59,16 +51,22 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         until,
         bound,
     };
-    let token = if dry { "fake".to_owned() } else { txn.issue(&claim) };
+    // Nothing is stored, so that a dry run is like any other.
+    let token = txn.issue(&claim);
     let expires =
         Timestamp::from_second(until).map_err(|_| Status::internal("the time of expiry is out of range"))?;
+    let mut metadata = request["metadata"].take();
+    for (field, value) in [
+        ("name", &*claim.name),
+        ("uid", &claim.uid),
+        ("creationTimestamp", &txn.now),
+    ] {
+        metadata[field] = value.into();
+    }
     let answer = json!({
         "kind": TOKEN_REQUEST.kind,
         "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {
-            "name": claim.name, "namespace": namespace, "uid": txn.new_uid(),
-            "creationTimestamp": txn.now,
-        },
+        "metadata": metadata,
         "spec": spec,
         "status": {"token": token, "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()},
     });
@@ -76,33 +74,6 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         code: 201,
         object: Object::new(answer, 0),
     })
-}
-
-/// Checks `apiVersion` and `kind` of the body.
-fn identify(body: &Value) -> Result<Value, Status> {
-    for (field, expected) in [
-        ("kind", TOKEN_REQUEST.kind),
-        ("apiVersion", "authentication.k8s.io/v1"),
-    ] {
-        let sent = body[field].as_str().unwrap_or(expected);
-        if sent != expected {
-            return Err(Status::bad_request(format!(
-                "the {field} of the body is {sent:?}; send {expected}"
-            )));
-        }
-    }
-    let mut request = body.clone();
-    let form = Type::find("authentication.k8s.io/v1", TOKEN_REQUEST.kind)
-        .ok_or_else(|| Status::internal("the form of a TokenRequest is not known"))?;
-    conform(form, &mut request).map_err(|why| {
-        Status::bad_request(format!(
-            "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {why}"
-        ))
-    })?;
-    if request["spec"].is_null() {
-        request["spec"] = json!({});
-    }
-    Ok(request)
 }
 
 /// A request that names an account names the one that it is sent to.
@@ -114,7 +85,7 @@ fn check_name(request: &Value, account: &str) -> Result<(), Status> {
     let mut faults = Faults::default();
     let text = "must match the service account name if specified";
     faults.invalid("metadata.name", name, text);
-    Err(Status::invalid(TOKEN_REQUEST, account, faults))
+    Err(Status::invalid(TOKEN_REQUEST.subject(), account, faults))
 }
 
 fn check(seconds: i64) -> Result<(), Status> {
@@ -124,7 +95,7 @@ fn check(seconds: i64) -> Result<(), Status> {
     if faults.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(TOKEN_REQUEST, "", faults))
+        Err(Status::invalid(TOKEN_REQUEST.subject(), "", faults))
     }
 }
 
@@ -138,14 +109,20 @@ fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bou
         .iter()
         .filter_map(|plural| Catalogue::built_in().find_resource("", plural));
     let kind = bindable
-        .find(|kind| kind.kind == text("kind") && text("apiVersion") == "v1")
+        .find(|kind| kind.kind == text("kind") && ["", "v1"].contains(&text("apiVersion")))
         .ok_or_else(|| {
+            let group_version = match text("apiVersion") {
+                "" => "/",
+                version => version,
+            };
             Status::bad_request(format!(
-                "cannot bind token to object of type {}, Kind={}",
-                text("apiVersion"),
+                "cannot bind token to object of type {group_version}, Kind={}",
                 text("kind")
             ))
         })?;
+    if text("name").is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
         .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;

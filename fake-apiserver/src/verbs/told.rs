@@ -3,7 +3,7 @@
 use super::call::{Answer, Call, ListPlan};
 use super::list::selection;
 use crate::machinery::metadata;
-use crate::machinery::status::Status;
+use crate::machinery::status::{GroupResource, Status};
 use crate::object::{Object, Objects};
 use crate::observe::Verb;
 use crate::store::{Snapshot, Txn};
@@ -22,8 +22,12 @@ pub(super) fn tell(txn: &Txn<'_>, objects: fn() -> Vec<Value>, call: &Call) -> R
     let objects: Objects = objects().into_iter().map(named).collect();
     match call.verb {
         Verb::Get => {
+            let named = GroupResource {
+                group: kind.group,
+                kind: kind.singular,
+            };
             let found = objects.get(call.target.name()).cloned();
-            let object = found.ok_or_else(|| Status::not_found(kind.resource(), call.target.name()))?;
+            let object = found.ok_or_else(|| Status::not_found(named, call.target.name()))?;
             Ok(Answer::Object { code: 200, object })
         }
         Verb::List => {

@@ -1,19 +1,18 @@
 //! update: a whole object replaces an older one.
 
 use super::body::{check_name, no_body, place};
-use super::call::{Answer, Call, Payload, Target};
+use super::call::{Answer, Call, Payload};
 use super::convert::shown;
 use super::create::create;
 use super::decode::decode;
 use super::escalation::may_create;
 use super::options::WriteOptions;
 use super::read::existing;
-use super::write::{replace, wrong_uid};
+use super::write::{UID, precondition, replace};
 use crate::kinds::Part;
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::store::Txn;
-use serde_json::Value;
 
 pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
@@ -34,7 +33,12 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         }
         found => found?,
     };
-    precondition(&call.target, &object, metadata::text(&old.value, "uid"))?;
+    precondition(
+        &call.target,
+        UID,
+        (&object, metadata::text(&old.value, "uid")),
+        txn.dry_run,
+    )?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
     Ok(Answer::Object {
         code: 200,
@@ -45,21 +49,11 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 /// PUT of a missing object creates it, for the kinds that allow it.
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
-        precondition(&call.target, &body.value, "")?;
+        precondition(&call.target, UID, (&body.value, ""), txn.dry_run)?;
         metadata::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
     // They are found again.
     txn.warnings.clear();
     create(txn, call)
-}
-
-/// A uid in the body of a PUT must be that of the object.
-fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
-    let wanted = metadata::text(new, "uid");
-    if wanted.is_empty() || wanted == uid {
-        return Ok(());
-    }
-    let why = wrong_uid(&target.kind, &target.key(), wanted, uid);
-    Err(Status::conflict(target.kind.resource(), target.name(), &why))
 }

@@ -1,7 +1,7 @@
 //! watch: where a stream starts and what it promises.
 
 use super::call::{Answer, Call, WatchPlan};
-use super::list::{revision, selection};
+use super::list::{refuse_future, revision, selection};
 use crate::machinery::status::Status;
 use crate::store::{Start, Txn};
 
@@ -14,10 +14,10 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         .number("timeoutSeconds")?
         .and_then(|seconds| u64::try_from(seconds).ok());
     let initial = params.flag("sendInitialEvents");
+    if initial == Some(true) {
+        refuse_future(txn, &call.target.kind, asked)?;
+    }
     let start = match (initial, asked) {
-        (Some(true), Some(asked)) if asked > txn.revision() => {
-            return Err(Status::revision_too_large(asked, txn.revision()));
-        }
         (Some(true), _) => Start::State,
         (Some(false), None | Some(0)) => Start::Now,
         (None, None | Some(0)) => Start::State,

@@ -11,7 +11,7 @@ use super::custom;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
 use crate::config::release::Profile;
-use crate::kinds::{Generation, Kind, Part, Requester, Setting, Subresource};
+use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, Subresource};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
@@ -42,13 +42,28 @@ enum Sent {
     Refused,
 }
 
-/// The error of the store for a uid that is not that of the object.
-pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
-    format!(
-        "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
-         Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
-        kind.plural
-    )
+/// The uid of an object, and how the store calls it.
+pub(super) const UID: (&str, &str) = ("uid", "UID");
+
+/// Refuses a write of an object in which `field` of its metadata is not what the request says; `what` is the name of the
+/// field in the text of the store.
+pub(super) fn precondition(
+    target: &Target,
+    (field, what): (&str, &str),
+    (sent, found): (&Value, &str),
+    dry_run: bool,
+) -> Result<(), Status> {
+    let wanted = metadata::text(sent, field);
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
+    }
+    let kind = &target.kind;
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}",
+        kind.registry_key(&target.key(), dry_run)
+    );
+    Err(Status::conflict(kind.resource(), target.name(), &why))
 }
 
 /// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded
@@ -149,7 +164,7 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
     let sent = metadata::text(object, "resourceVersion");
     match sent.parse::<u64>() {
         Ok(0) => Ok(""),
-        Err(_) if !sent.is_empty() => Err(Status::internal(go::no_number("ParseUint", sent))),
+        Err(error) if !sent.is_empty() => Err(Status::internal(go::no_number("ParseUint", sent, &error))),
         _ => Ok(sent),
     }
 }
@@ -172,11 +187,27 @@ pub(super) fn carry_over(new: &mut Value, old: &Value) {
     }
 }
 
+/// What describes an object, and not what it is.
+const DESCRIPTION: [&str; 6] = [
+    "annotations",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "labels",
+    "ownerReferences",
+];
+
 /// The main path leaves the status alone; `/status`, and `/approval`, which is a part of it, leave all else alone but
 /// metadata.
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
-    if part == Part::Status && kind.status_keeps_metadata {
-        return only_status(new, old);
+    match kind.status_metadata {
+        StatusMetadata::Kept if part == Part::Status => return only_status(new, old),
+        StatusMetadata::Described if part == Part::Status => {
+            for field in DESCRIPTION {
+                metadata::set(new, field, old["metadata"].get(field).cloned());
+            }
+        }
+        _ => {}
     }
     if part != Part::Sub(Subresource::EphemeralContainers) {
         separate_members(kind, part, new, old);
@@ -222,7 +253,10 @@ fn count_generation(target: &Target, new: &mut Value, old: &Value) {
     let kind = &target.kind;
     let is_same = match kind.defined() {
         Some(_) => target.part == Part::Status || is_same_but_for_metadata(new, old),
-        None => kind.generation_of.iter().all(|field| new[*field] == old[*field]),
+        None => {
+            let mut wanted = kind.generation_of.iter();
+            target.part == Part::Status || wanted.all(|pointer| new.pointer(pointer) == old.pointer(pointer))
+        }
     };
     if kind.generation == Generation::None || is_same {
         return;
@@ -246,14 +280,18 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
     metadata::validate_update(new, old, &mut faults);
     // The real server's rules of a kind look at it again, up to three times, and what they find is told as often: the first time
     // before all else, the last time by the rules for changes.
-    let times = kind.metadata_checks.times();
+    let checks = kind.metadata_checks;
+    let Looks { times, compare } = match target.part {
+        Part::Main => checks.main,
+        Part::Status | Part::Sub(_) => checks.status,
+    };
     let check = |time: u8, faults: &mut Faults| {
-        if time == times {
+        if compare && time == times {
             metadata::validate_update(new, old, faults);
         } else {
             metadata::described(new, faults);
         }
-        if kind.metadata_checks.know_finalizers() {
+        if checks.know_finalizers {
             metadata::known_finalizers(new, faults);
         }
     };

@@ -58,7 +58,7 @@ pub(super) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePa
     case.attribution.sink().put(What::Request(RequestFact {
         client: client.clone(),
         verb: verb.as_str().to_owned(),
-        resource: path.combined(),
+        resource: path.acted_on(),
         version: Some(path.group_version()),
         namespace: path.namespace.clone(),
         name,

@@ -53,14 +53,17 @@ pub(super) async fn settle(
 async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<'_>) {
     let path = &wanted.path;
     let resource: Arc<str> = path.resource.as_str().into();
-    let key = Key {
-        resource: resource.clone(),
-        namespace: path.namespace.clone(),
-        name: path.name.clone().unwrap_or_default(),
+    let key = match path.is_bindings() {
+        true => bound_pod(wanted),
+        false => Key {
+            resource: resource.clone(),
+            namespace: path.namespace.clone(),
+            name: path.name.clone().unwrap_or_default(),
+        },
     };
     let is_there = value["kind"] != "Status";
     match (wanted.verb, path.subresource.as_deref()) {
-        (Verb::Create, Some("binding")) => {
+        (Verb::Create, part) if part == Some("binding") || path.is_bindings() => {
             open.made(Made::Something(key.clone()));
             drop(open);
             let is_bound = |pod: Option<&Value>| pod.is_none_or(|pod| pod["spec"]["nodeName"].is_string());
@@ -88,6 +91,19 @@ async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<
             drop(open);
             case.attribution.seen(&resource, revision).await;
         }
+    }
+}
+
+/// The pod that a binding names.
+fn bound_pod(wanted: &Wanted) -> Key {
+    let binding: Value = serde_json::from_slice(&wanted.incoming.body).unwrap_or_default();
+    Key {
+        resource: "pods".into(),
+        namespace: wanted.path.namespace.clone(),
+        name: binding["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 

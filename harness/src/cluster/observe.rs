@@ -110,7 +110,7 @@ fn request(
     };
     let resource = path
         .as_ref()
-        .map_or_else(String::new, api::ResourcePath::combined);
+        .map_or_else(String::new, api::ResourcePath::acted_on);
     let version = path.as_ref().map(api::ResourcePath::group_version);
     let (namespace, name) = path.map(|path| (path.namespace, path.name)).unwrap_or_default();
     RequestFact {

@@ -76,7 +76,7 @@ impl Proxy {
         let Some((verb, path)) = target else {
             return self.pass(&head, &query, body).await.map(whole);
         };
-        let resource = path.combined();
+        let resource = path.acted_on();
         let mut value = read(&head, &body);
         let rules = self.traffic.rules_for(verb, &resource, &value);
         if rules.iter().any(|rule| rule.pretend) {
@@ -342,7 +342,7 @@ mod tests {
         ] {
             let (path, query) = url.split_once('?').unwrap_or((url, ""));
             let asked = ResourcePath::of_request(method, path, query);
-            let asked = asked.map(|(verb, path)| (verb.as_str().to_owned(), path.combined()));
+            let asked = asked.map(|(verb, path)| (verb.as_str().to_owned(), path.acted_on()));
             assert_eq!(asked, expected, "{url}");
         }
     }

@@ -8,7 +8,7 @@ use super::super::hooks::NO_HOOKS;
 use super::super::kind::Kind;
 use super::super::part::Subresource;
 use super::super::printer::PrinterColumn;
-use super::super::row::{Generation, MetadataChecks, PLAIN, Row, not_supported};
+use super::super::row::{Generation, MetadataChecks, PLAIN, Row, StatusMetadata, not_supported};
 use super::conditions::is_true;
 use crate::config::release::Life;
 use crate::machinery::json_path::JsonPath;
@@ -96,14 +96,14 @@ fn row(definition: &Value, version: &Value) -> Row {
             false => &[],
         },
         generation: Generation::FromCreation,
-        status_keeps_metadata: true,
+        status_metadata: StatusMetadata::Kept,
         status_resets: &[&["metadata"], &["spec"]],
         unconditional_update: false,
         hooks: NO_HOOKS,
         unknown_label: not_supported,
         columns: NAME_AND_AGE,
         life: if is_served { Life::ALWAYS } else { Life::NEVER },
-        metadata_checks: MetadataChecks::Machinery(1),
+        metadata_checks: MetadataChecks::machinery(1),
         ..PLAIN
     }
 }

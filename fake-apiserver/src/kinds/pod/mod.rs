@@ -13,7 +13,7 @@ mod settings;
 mod spec;
 mod update;
 mod volumes;
-mod warn;
+pub(super) mod warn;
 
 pub(super) use placement::tolerations;
 pub(super) use spec::spec as spec_rules;
@@ -28,12 +28,12 @@ use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::selector::{Selectable, selectable};
-use crate::machinery::{json, names};
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
 pub(super) static POD: Row = Row {
     kind: "Pod",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "pods",
     singular: "pod",
     short_names: &["po"],
@@ -69,6 +69,14 @@ pub(super) static POD: Row = Row {
         },
         validate: spec::validate,
         validate_create: spec::validate_create,
+        separate_status: |new, old| {
+            metadata::set(new, "deletionTimestamp", None);
+            let owners = old["metadata"].get("ownerReferences");
+            metadata::set(new, "ownerReferences", owners.cloned());
+            json::member(new, "status")
+                .entry("qosClass")
+                .or_insert_with(|| old["status"]["qosClass"].clone());
+        },
         validate_status: pod_validate_status,
         separate: ephemeral::separate,
         validate_part: |new, old, faults| {
@@ -110,9 +118,6 @@ pub(super) static POD: Row = Row {
 };
 
 fn pod_default(object: &mut Value) {
-    json::member(object, "status")
-        .entry("phase")
-        .or_insert_with(|| "Pending".into());
     template_default(object);
     json::default_member(&mut object["spec"], "enableServiceLinks", true);
     for list in ["/spec/containers", "/spec/initContainers"] {

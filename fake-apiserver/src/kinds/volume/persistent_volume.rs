@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME: Row = Row {
     kind: "PersistentVolume",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).alone().status(1, true),
     plural: "persistentvolumes",
     singular: "persistentvolume",
     short_names: &["pv"],

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
     kind: "PersistentVolumeClaim",
-    metadata_checks: MetadataChecks::Core(2),
+    metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "persistentvolumeclaims",
     singular: "persistentvolumeclaim",
     short_names: &["pvc"],

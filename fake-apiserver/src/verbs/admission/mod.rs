@@ -24,9 +24,7 @@ use serde_json::Value;
 
 /// Completes a new object, or refuses it. What it must be is checked later: see `confirm`.
 pub(super) fn admit(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
-    if has(txn, Plugin::NamespaceLifecycle) {
-        namespace(txn, kind, object)?;
-    }
+    in_namespace(txn, kind, object)?;
     for plugin in kind.admission {
         if !has(txn, *plugin) {
             continue;
@@ -114,9 +112,9 @@ fn deny_external_addresses(kind: &Kind, new: &Value, old: Option<&Value>) -> Res
 }
 
 /// NamespaceLifecycle: a new object needs a namespace that exists and stays.
-fn namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
+pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
     let namespace = metadata::text(object, "namespace");
-    if namespace.is_empty() {
+    if namespace.is_empty() || !has(txn, Plugin::NamespaceLifecycle) {
         return Ok(());
     }
     let Some(found) = txn.get(&NAMESPACE, namespace) else {

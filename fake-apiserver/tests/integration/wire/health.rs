@@ -175,3 +175,47 @@ async fn what_a_peer_sends_makes_no_new_series() {
     let text = wire.get("/metrics").await.text;
     assert!(!text.contains("one") && !text.contains("two"), "{text}");
 }
+
+#[tokio::test]
+async fn probes_may_ask_by_any_method() {
+    let wire = Wire::start().await;
+    for method in ["HEAD", "PUT", "OPTIONS"] {
+        let whole = wire.send(method, "/livez", &[], String::new()).await;
+        let words = if method == "HEAD" { "" } else { "ok" };
+        assert_eq!((whole.code, whole.text.as_str()), (200, words), "{method}");
+        assert_eq!(whole.headers["x-content-type-options"], "nosniff");
+        let one = wire.send(method, "/livez/ping", &[], String::new()).await;
+        assert!(one.code == 200 && !one.headers.contains_key("x-content-type-options"));
+    }
+    let reset = wire.send("DELETE", "/metrics", &[], String::new()).await;
+    assert_eq!(reset.code, 405, "metrics cannot be reset here");
+}
+
+#[tokio::test]
+async fn answers_are_for_the_one_that_asks() {
+    let wire = Wire::start().await;
+    let private = [
+        "/api/v1/namespaces/default",
+        "/apis/apps",
+        "/version",
+        "/livez",
+        "/none",
+        "/api/v1/nodes/none",
+    ];
+    for path in private {
+        let answer = wire.get(path).await;
+        assert_eq!(answer.headers["cache-control"], "no-cache, private", "{path}");
+        assert!(!answer.headers.contains_key("etag"), "{path}");
+    }
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let kept = wire
+        .send("GET", "/apis", &[("accept", aggregated)], String::new())
+        .await;
+    assert_eq!(kept.headers["cache-control"], "public");
+    assert_eq!(kept.headers["vary"], "Accept");
+    let known = [
+        ("accept", aggregated),
+        ("if-none-match", kept.headers["etag"].to_str().unwrap()),
+    ];
+    assert_eq!(wire.send("GET", "/apis", &known, String::new()).await.code, 304);
+}

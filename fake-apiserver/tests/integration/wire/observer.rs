@@ -215,6 +215,23 @@ async fn the_server_is_quiet_when_all_watches_have_everything() {
     assert_eq!(recorder.about("tester learns ADDED configmaps").len(), 100);
 }
 
+#[tokio::test]
+async fn a_watch_that_is_refused_after_all_is_none() {
+    let (wire, recorder) = observed().await;
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    for (query, accept) in [("", "application/yaml"), ("&includeObject=Odd", table)] {
+        let path = format!("{CONFIG_MAPS}?watch=true{query}");
+        let refused = wire
+            .send("GET", &path, &[("accept", accept)], String::new())
+            .await;
+        assert!(refused.code >= 400, "{accept}: {}", refused.code);
+    }
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
+    // It would wait for a queue that nobody reads.
+    wire.server.quiet().await;
+    assert!(recorder.about("unwatches").is_empty());
+}
+
 #[test]
 fn servers_with_seeds_start_with_the_same_objects_and_share_nothing_that_comes_later() {
     let begin = |seed| {
