@@ -66,9 +66,14 @@ fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail
 pub(super) fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
-        // Beyond this, numbers with a fraction are not exact.
-        (float.fract() == 0.0 && float.abs() < 9.3e18).then_some(float as i64)
+        is_whole(float).then_some(float as i64)
     })
+}
+
+/// Whether a number with a fraction has none after all: beyond these bounds nobody can say.
+fn is_whole(float: f64) -> bool {
+    const MOST: f64 = 9_007_199_254_740_991.0;
+    float.fract() == 0.0 && float.abs() <= MOST
 }
 
 /// How a number compares to a bound: whole ones compare to the whole part of it.
@@ -90,7 +95,7 @@ fn is_multiple(number: &Number, factor: f64) -> bool {
             } else {
                 number / factor
             };
-            (times - times.round()).abs() < 1e-9
+            (times - times.round()).abs() < 1e-9 && is_whole(times.round())
         }
     }
 }

@@ -6,7 +6,7 @@ use super::body::{check_name, place};
 use super::call::{Answer, Call};
 use super::convert::{judged, shown};
 use super::create::insert;
-use super::decode::decode;
+use super::decode::decode_applied;
 use super::decoded::{FieldValidation, Undecodable};
 use super::escalation::may_create;
 use super::read::existing;
@@ -36,7 +36,7 @@ pub(super) fn apply(
     let force = call.params.flag("force").unwrap_or_default();
     let before = live.as_ref().map(|live| judged(txn, kind, live)).transpose()?;
     let (object, owners) = writer.apply(&txn.now, before.as_deref(), &document.value, force)?;
-    let decoded = decode(&kind.judged(), object.into()).map_err(|why| match why {
+    let decoded = decode_applied(&kind.judged(), object.into()).map_err(|why| match why {
         Undecodable::Version(status) => status,
         why => Status::internal(format!(
             "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",

@@ -160,7 +160,7 @@ fn to_version(kind: &Kind, object: &Value) -> Value {
         // Entries of managers are text here, and have a form of their own.
         let managed = metadata::take(&mut changed, "managedFields");
         // What is stored had a form when it was written; what has none any more is shown as it is.
-        drop(custom::fit(&mut changed, defined));
+        drop(custom::fit(&mut changed, defined, custom::Nulls::Dropped));
         metadata::set(&mut changed, "managedFields", managed);
     }
     changed

@@ -22,14 +22,28 @@ const FORM: [&str; 5] = [
     "FieldValueNotSupported",
 ];
 
+/// What becomes of `null` where the schema does not allow it, and has no default.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// It goes.
+    Dropped,
+    /// It stays, and is a fault: who applies a document means all of it.
+    Kept,
+}
+
 /// Decodes a body for a resource that a definition has made.
-pub(super) fn decode(kind: &Kind, defined: &Defined, document: Document) -> Result<Decoded, Undecodable> {
+pub(super) fn decode(
+    kind: &Kind,
+    defined: &Defined,
+    document: Document,
+    nulls: Nulls,
+) -> Result<Decoded, Undecodable> {
     let Document {
         value: mut object,
         duplicates,
     } = document;
     identify(kind, &object)?;
-    let fit = fit(&mut object, defined)?;
+    let fit = fit(&mut object, defined, nulls)?;
     structural::default(&mut object, &defined.schema);
     let flaws = said(&duplicates, "duplicate")
         .chain(said(&fit, "unknown"))
@@ -38,12 +52,14 @@ pub(super) fn decode(kind: &Kind, defined: &Defined, document: Document) -> Resu
 }
 
 /// Brings an object into the form that its schema wants; returns the paths of what was dropped.
-pub(super) fn fit(object: &mut Value, defined: &Defined) -> Result<Vec<String>, Undecodable> {
+pub(super) fn fit(object: &mut Value, defined: &Defined, nulls: Nulls) -> Result<Vec<String>, Undecodable> {
     whole_numbers(object);
     let mut unknown = structural::coerce_metadata(object).map_err(Undecodable::Form)?;
     metadata::set(object, "selfLink", None);
     unknown.extend(structural::prune(object, &defined.schema, true));
-    structural::drop_nulls(object, &defined.schema);
+    if nulls == Nulls::Dropped {
+        structural::drop_nulls(object, &defined.schema);
+    }
     let inside = structural::coerce(object, &defined.schema);
     unknown.extend(inside.map_err(|unfit| Undecodable::Inside(Box::new(unfit)))?);
     Ok(unknown)
@@ -55,7 +71,7 @@ pub(crate) fn reformed(kinds: &[Kind], object: &Value) -> Option<Value> {
     let kind = kinds.iter().find(|kind| kind.has_version(version))?;
     let defined = kind.defined()?;
     let mut changed = object.clone();
-    fit(&mut changed, defined).ok()?;
+    fit(&mut changed, defined, Nulls::Dropped).ok()?;
     structural::default(&mut changed, &defined.schema);
     (changed != *object).then_some(changed)
 }
@@ -69,6 +85,10 @@ fn whole_numbers(value: &mut Value) {
             if float.fract() == 0.0 && float.abs() < EXACT {
                 *value = (float as i64).into();
             }
+        }
+        // What the largest whole number of Go does not hold is a float there.
+        Value::Number(number) if number.as_i64().is_none() => {
+            *value = number.as_f64().into();
         }
         Value::Array(items) => items.iter_mut().for_each(whole_numbers),
         Value::Object(members) => members.values_mut().for_each(whole_numbers),

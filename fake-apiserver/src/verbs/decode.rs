@@ -2,7 +2,7 @@
 //!
 //! Owns the order of decoding and the identity of bodies. What a kind consists of comes from the schema.
 
-use super::custom;
+use super::custom::{self, Nulls};
 use super::decoded::{Decoded, Undecodable, said};
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::document::{Document, misfit};
@@ -13,8 +13,17 @@ use serde_json::{Value, json};
 
 /// Decodes a body for a resource.
 pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
+    with_nulls(kind, document, Nulls::Dropped)
+}
+
+/// Decodes what somebody has applied.
+pub(super) fn decode_applied(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
+    with_nulls(kind, document, Nulls::Kept)
+}
+
+fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, Undecodable> {
     if let Some(defined) = kind.defined() {
-        return custom::decode(kind, defined, document);
+        return custom::decode(kind, defined, document, nulls);
     }
     let Document {
         value: mut object,

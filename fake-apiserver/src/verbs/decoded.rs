@@ -112,8 +112,12 @@ impl FieldValidation {
     }
 
     /// Judges the flaws of a patch and of what it leads to; returns the warnings.
-    pub(crate) fn of_patch(self, shown: &str, flaws: Vec<String>) -> Result<Vec<String>, Status> {
-        self.judge(flaws, |why| bad_patch(shown, why))
+    pub(crate) fn of_patch(
+        self,
+        shown: impl Fn() -> String,
+        flaws: Vec<String>,
+    ) -> Result<Vec<String>, Status> {
+        self.judge(flaws, |why| bad_patch(&shown(), why))
     }
 
     fn judge(self, flaws: Vec<String>, refuse: impl Fn(&str) -> Status) -> Result<Vec<String>, Status> {

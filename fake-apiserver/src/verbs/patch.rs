@@ -41,17 +41,14 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let before = judged(txn, kind, &old)?;
     let mut document = present(kind, &before, change.speaks_of_managers());
     change.apply(kind.object_type(), &mut document)?;
-    let subject = match change {
-        ParsedPatch::Strategic(patch) => go::map(patch),
-        ParsedPatch::Json(_) | ParsedPatch::Merge(_) => document.to_string(),
-    };
+    let result = || change.shown(kind, &before);
     let decoded = decode(kind, document.into());
     let Decoded {
         mut object,
         flaws: more,
-    } = decoded.map_err(|why| why.of_patch(&subject, *style))?;
+    } = decoded.map_err(|why| why.of_patch(&result(), *style))?;
     flaws.extend(more);
-    txn.warnings.extend(options.validation.of_patch(&subject, flaws)?);
+    txn.warnings.extend(options.validation.of_patch(result, flaws)?);
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
@@ -151,6 +148,19 @@ impl<'a> ParsedPatch<'a> {
                 Ok(())
             }
         }
+    }
+}
+
+impl ParsedPatch<'_> {
+    /// What a refusal shows: the patch, or what it makes of an object, all of it.
+    fn shown(&self, kind: &Kind, before: &Object) -> String {
+        if let Self::Strategic(patch) = self {
+            return go::map(patch);
+        }
+        let mut document = present(kind, before, true);
+        // It was applied before.
+        drop(self.apply(kind.object_type(), &mut document));
+        document.to_string()
     }
 }
 
