@@ -190,3 +190,19 @@ impl csi::Observer for CsiObserver {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_binds_by_the_name_in_the_binding_binds_pods() {
+        let path = "/api/v1/namespaces/default/bindings";
+        let (verb, path) = api::ResourcePath::of_request("POST", path, "").unwrap();
+        let fact = request("scheduler".into(), verb, Some(path), (201, None, Some(7)));
+        assert_eq!(
+            (fact.verb.as_str(), fact.resource.as_str()),
+            ("create", "pods/binding")
+        );
+    }
+}
