@@ -4,7 +4,6 @@
 
 use super::pod::warn;
 use super::template_rules::Workload;
-use crate::machinery::{metadata, names};
 use serde_json::Value;
 
 /// From so many completions and pods at once on an Indexed Job is warned of.
@@ -29,13 +28,7 @@ impl Workload {
 
     /// The same of what gives pods its name.
     pub(super) fn warn_of_name(&self, new: &Value, old: &Value) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let complaints = names::label(metadata::text(new, "name"));
-        if old.is_null() && !complaints.is_empty() {
-            let text = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS \
-                label is recommended:";
-            warnings.push(format!("{text} [{}]", complaints.join(" ")));
-        }
+        let mut warnings = Vec::from_iter(warn::name(new, old, "Pod names and hostnames"));
         warnings.extend(large(new).filter(|_| is_news(new, old)));
         warnings.extend(self.warn(new, old));
         warnings
@@ -65,7 +58,7 @@ fn large(job: &Value) -> Option<String> {
 /// Warnings about a stateful set, which may also keep too much.
 pub(super) fn stateful_set(of: &Workload, new: &Value, old: &Value) -> Vec<String> {
     let mut warnings = of.warn(new, old);
-    // Who writes the status is not told.
+    // A write of the status warns of nothing.
     let is_told = old.is_null() || new["status"] == old["status"];
     let limit = new["spec"]["revisionHistoryLimit"].as_i64();
     if is_told && limit.is_some_and(|limit| limit < 0) {

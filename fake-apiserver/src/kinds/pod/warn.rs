@@ -40,15 +40,23 @@ const PLUGINS: [(&str, &str); 3] = [
 
 /// The warnings for a pod, which has a name that becomes the name of a host when it is made.
 pub(super) fn pod(new: &Value, old: &Value) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let complaints = names::label(metadata::text(new, "name"));
-    if old.is_null() && !complaints.is_empty() {
-        let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS \
-            label is recommended:";
-        warnings.push(format!("{text} [{}]", complaints.join(" ")));
-    }
+    let mut warnings = Vec::from_iter(name(new, old, "the Pod's hostname"));
     warnings.extend(template(new, ""));
     warnings
+}
+
+/// The warning about the name of a new object that is no DNS label, although it becomes part of `what`.
+pub(in crate::kinds) fn name(new: &Value, old: &Value, what: &str) -> Option<String> {
+    let complaints = match old.is_null() {
+        true => names::label(metadata::text(new, "name")),
+        false => Vec::new(),
+    };
+    (!complaints.is_empty()).then(|| {
+        format!(
+            "metadata.name: this is used in {what}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            complaints.join(" ")
+        )
+    })
 }
 
 /// The warnings for a pod or a template, whose members are below a place: `template.`, for example.
