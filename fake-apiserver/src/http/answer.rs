@@ -27,12 +27,17 @@ use hyper::{Request, Response};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 /// Which headers say where a request would have been queued.
 const FLOW: [HeaderName; 2] = [
     HeaderName::from_static("x-kubernetes-pf-flowschema-uid"),
     HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid"),
 ];
+
+/// Under which a request would stand in an audit log.
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// A perturbation cuts the connection instead of answering.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +66,7 @@ pub(super) async fn answer(
         tokio::time::sleep(latency).await;
     }
     let began = Instant::now();
+    let audit_id = audit_id(&request);
     let mut hold = RequestHold::new(service.store.activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let api = service.store.api();
@@ -87,6 +93,7 @@ pub(super) async fn answer(
         let mut response = outcome.respond(&head, hold);
         let private = HeaderValue::from_static("no-cache, private");
         response.headers_mut().entry(CACHE_CONTROL).or_insert(private);
+        response.headers_mut().insert(AUDIT_ID, audit_id);
         for (name, uid) in FLOW.into_iter().zip(head.flow.iter().flatten()) {
             response.headers_mut().insert(name, uid.clone());
         }
@@ -96,6 +103,16 @@ pub(super) async fn answer(
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
     service.metrics.answered(labels, code, began.elapsed());
     response
+}
+
+/// The id that the client gave to a request, or a new one.
+fn audit_id(request: &Request<Incoming>) -> HeaderValue {
+    let own = request.headers().get(AUDIT_ID).filter(|own| !own.is_empty());
+    own.cloned().unwrap_or_else(|| {
+        let mut text = [0; Hyphenated::LENGTH];
+        let text = Uuid::new_v4().hyphenated().encode_lower(&mut text);
+        HeaderValue::from_str(text).expect("a UUID consists of characters that a header may have")
+    })
 }
 
 impl Exchange<'_> {

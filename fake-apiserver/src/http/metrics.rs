@@ -13,11 +13,8 @@ use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
-/// The media type of the text.
-pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// The media type of text that is no OpenMetrics.
-pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// The media type of metrics. The real server has no other form, whatever is asked for.
+pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Seconds; the buckets of the real server.
 const BUCKETS: [f64; 24] = [
@@ -149,7 +146,7 @@ impl Metrics {
         }
     }
 
-    /// Everything, in the OpenMetrics text format. Seats are those of priority levels, which come and go.
+    /// Everything, in the text format of Prometheus. Seats are those of priority levels, which come and go.
     pub(crate) fn text(&self, seats: &[(String, i64)]) -> String {
         let mut text = String::new();
         let name = "apiserver_flowcontrol_nominal_limit_seats";
@@ -159,7 +156,32 @@ impl Metrics {
         for (level, seats) in seats {
             text.push_str(&format!("{name}{{priority_level={level:?}}} {seats}\n"));
         }
-        encode(&mut text, &self.registry).expect("a String takes all that is written to it");
+        let mut metrics = String::new();
+        encode(&mut metrics, &self.registry).expect("a String takes all that is written to it");
+        text.push_str(&of_prometheus(&metrics));
         text
     }
+}
+
+/// OpenMetrics in the text format of Prometheus, in which a counter is described by the name that its samples have, and
+/// the text has no mark at its end.
+fn of_prometheus(open: &str) -> String {
+    let mut text = String::with_capacity(open.len());
+    let mut lines = open.lines().peekable();
+    while let Some(line) = lines.next() {
+        let about = line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' '));
+        match about {
+            Some((name, help)) if lines.next_if_eq(&format!("# TYPE {name} counter")).is_some() => {
+                text.push_str(&format!(
+                    "# HELP {name}_total {help}\n# TYPE {name}_total counter\n"
+                ));
+            }
+            _ if line == "# EOF" => {}
+            _ => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    text
 }

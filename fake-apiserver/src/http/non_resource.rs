@@ -41,7 +41,7 @@ pub(super) fn answer(
         }
         NonResource::Indicators => {
             let text = health::indicators(&endpoint.service.store, &endpoint.stop);
-            respond::typed(200, metrics::TEXT, text)
+            respond::typed(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
         NonResource::Paths => respond::json(200, &root::paths(api), head.pretty),

@@ -86,23 +86,24 @@ impl<'a> Write<'a> {
     }
 
     /// Completes an object: what the server itself does to it (`complete`), then policies, then webhooks; and the server
-    /// once more, and those of the others that want it, where an object was changed.
+    /// once more, and those of the others that want it, where an object was changed. True if they changed it.
     pub(super) fn mutate(
         &self,
         txn: &mut Txn<'_>,
         object: &mut Value,
         mut complete: impl FnMut(&mut Txn<'_>, &mut Value) -> Result<(), Status>,
-    ) -> Result<(), Status> {
+    ) -> Result<bool, Status> {
         complete(txn, object)?;
         if !self.is_asked_about(txn) {
-            return Ok(());
+            return Ok(false);
         }
         let first = self.round(txn, object, None)?;
         if !first.changed {
-            return Ok(());
+            return Ok(false);
         }
         complete(txn, object)?;
-        self.round(txn, object, Some(&first)).map(drop)
+        self.round(txn, object, Some(&first))?;
+        Ok(true)
     }
 
     /// Has policies and webhooks change an object; after a first round, only those that want to be asked again.

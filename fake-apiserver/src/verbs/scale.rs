@@ -25,8 +25,6 @@ use crate::store::Txn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const VERSION: &str = "autoscaling/v1";
-
 /// Reads or writes the scale of a workload.
 pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
@@ -118,7 +116,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
     let text = |name: &str| document.value[name].as_str().unwrap_or_default();
     let (version, sent) = (text("apiVersion"), text("kind"));
-    if (version, sent) != (VERSION, SCALE.kind) {
+    if (version, sent) != (&*SCALE.api_version(), SCALE.kind) {
         let text = format!("invalid object type: {version}, Kind={sent}");
         return Err(Status::bad_request(text));
     }
@@ -155,7 +153,12 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
 
 /// A conflict about the fields of a scale, which has a version of its own.
 fn in_scale(mut conflict: Status, whole: &str) -> Status {
-    let shown = |text: &str| text.replace(&format!("using {whole}"), &format!("using {VERSION}"));
+    let shown = |text: &str| {
+        text.replace(
+            &format!("using {whole}"),
+            &format!("using {}", SCALE.api_version()),
+        )
+    };
     conflict.message = shown(&conflict.message);
     if let Some(details) = &mut conflict.details {
         for cause in &mut details.causes {
@@ -238,7 +241,7 @@ fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
         status["selector"] = selector.into();
     }
     Ok(
-        json!({"kind": SCALE.kind, "apiVersion": VERSION, "metadata": metadata, "spec": spec, "status": status}),
+        json!({"kind": SCALE.kind, "apiVersion": SCALE.api_version(), "metadata": metadata, "spec": spec, "status": status}),
     )
 }
 

@@ -47,9 +47,12 @@ pub(super) fn decoded(
 /// Has admission complete what was sent. It is still of the kind `of` when a webhook has changed it.
 pub(super) fn admit(txn: &mut Txn<'_>, call: &Call, of: &Kind, sent: Value) -> Result<Value, Status> {
     let (kind, mut object) = (&call.target.kind, sent);
-    Write::create(&call.target).mutate(txn, &mut object, |txn, object| {
+    let is_changed = Write::create(&call.target).mutate(txn, &mut object, |txn, object| {
         admission::in_namespace(txn, kind, object)
     })?;
+    if !is_changed {
+        return Ok(object);
+    }
     let decoded = decode(of, object.into()).map_err(|why| why.of_body(of))?;
     Ok(decoded.object)
 }

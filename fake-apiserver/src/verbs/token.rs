@@ -27,14 +27,11 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let account = existing(txn, call)?;
     check_name(&request, call.target.name())?;
     let mut spec = request["spec"].take();
-    let seconds = spec["expirationSeconds"]
-        .as_i64()
-        .unwrap_or(token_lifetime::USUAL_SECONDS);
+    let seconds = spec["expirationSeconds"].as_i64().unwrap_or_default();
     check(seconds)?;
     if json::texts(&spec["audiences"]).is_empty() {
         spec["audiences"] = json!([API_AUDIENCE]);
     }
-    spec["expirationSeconds"] = seconds.into();
     let namespace = metadata::text(&account.value, "namespace");
     let bound = bound(txn, namespace, &spec["boundObjectRef"])?;
     let from = Timestamp::now().as_second();
@@ -65,7 +62,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }
     let answer = json!({
         "kind": TOKEN_REQUEST.kind,
-        "apiVersion": "authentication.k8s.io/v1",
+        "apiVersion": TOKEN_REQUEST.api_version(),
         "metadata": metadata,
         "spec": spec,
         "status": {"token": token, "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()},

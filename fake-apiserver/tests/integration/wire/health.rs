@@ -75,12 +75,18 @@ async fn requests_are_counted_by_what_they_were() {
     wire.get("/api/v1/pods").await;
     let _watch = wire.watch(&format!("{PODS}?watch=true")).await;
     let answer = wire.get("/metrics").await;
-    assert!(
-        answer.headers["content-type"]
-            .to_str()
-            .unwrap()
-            .starts_with("application/openmetrics-text")
+    assert_eq!(
+        answer.headers["content-type"],
+        "text/plain; version=0.0.4; charset=utf-8"
     );
+    assert!(
+        answer
+            .text
+            .contains("# TYPE apiserver_request_total counter\napiserver_request_total{"),
+        "{}",
+        answer.text
+    );
+    assert!(!answer.text.contains("# EOF"), "{}", answer.text);
     let requests = |parts: &[&str]| sample(&answer.text, &[&["apiserver_request_total{"], parts].concat());
     let of_maps = "resource=\"configmaps\"";
     assert_eq!(
@@ -218,4 +224,15 @@ async fn answers_are_for_the_one_that_asks() {
         ("if-none-match", kept.headers["etag"].to_str().unwrap()),
     ];
     assert_eq!(wire.send("GET", "/apis", &known, String::new()).await.code, 304);
+}
+
+#[tokio::test]
+async fn an_answer_has_the_audit_id_of_its_request() {
+    let wire = Wire::start().await;
+    let sent = [("audit-id", "of-the-client")];
+    let answer = wire.send("GET", "/version", &sent, String::new()).await;
+    assert_eq!(answer.headers["audit-id"], "of-the-client");
+    let (one, other) = (wire.get("/version").await, wire.get("/version").await);
+    assert_eq!(one.headers["audit-id"].len(), 36);
+    assert_ne!(one.headers["audit-id"], other.headers["audit-id"]);
 }
