@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
 /// The media type of metrics. The real server has no other form, whatever is asked for.
-pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 /// Seconds; the buckets of the real server.
 const BUCKETS: [f64; 24] = [

@@ -84,12 +84,7 @@ impl Offer<'_> {
             Some(Document::Groups) => return Status::no_such_form(BODIES),
             Some(Document::Text | Document::Resources) | None => {}
         }
-        let media = |range: &&str| range.split(';').next().unwrap_or_default().trim().to_owned();
-        if ranges
-            .iter()
-            .map(media)
-            .any(|media| SPOKEN.contains(&media.as_str()))
-        {
+        if ranges.iter().any(|range| SPOKEN.contains(&media(range))) {
             return Status::no_such_form(BODIES);
         }
         Status::not_acceptable(if self.list { LISTS } else { REPRESENTATIONS })
@@ -188,14 +183,15 @@ impl Accept {
             return Ok(Self::Json);
         }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
-        match chosen {
-            // What is refused has all forms.
-            Some(form) if offer.document == Some(Document::Version) && form != Self::Json => {
-                Err((form, offer.refuse(&ranges)))
-            }
-            Some(form) => Ok(form),
-            None => Err((Self::Json, offer.refuse(&ranges))),
+        if offer.document == Some(Document::Version) {
+            // It has one form, which may come after others that a client likes better. What is refused has all forms.
+            let takes_json = ranges.iter().any(|range| [JSON, "*/*"].contains(&media(range)));
+            return match takes_json {
+                true => Ok(Self::Json),
+                false => Err((chosen.unwrap_or_default(), offer.refuse(&ranges))),
+            };
         }
+        chosen.ok_or_else(|| (Self::Json, offer.refuse(&ranges)))
     }
 
     /// The refusal of the metadata of one object where a list is asked for, or the other way round. It comes when all
@@ -265,6 +261,11 @@ impl Accept {
             _ => None,
         }
     }
+}
+
+/// The media type of a range, without its parameters.
+fn media(range: &str) -> &str {
+    range.split(';').next().unwrap_or_default().trim()
 }
 
 /// The media ranges that a client takes, the one that it likes best first.

@@ -288,7 +288,7 @@ fn what_a_wrapper_has_started_ends_with_it() {
         pids = pids.display()
     );
     let manifest = Manifest::program(&format!("[sh, -c, \"{wrapper}\"]"));
-    let (code, out, _) = manifest.run(&[CASE]);
+    let (code, out, _) = manifest.run(&["--patience=0.1", CASE]);
     assert_eq!(code, 1, "{out}");
     let pids = std::fs::read_to_string(pids).unwrap();
     assert!(pids.lines().count() >= 2, "{pids}");

@@ -77,7 +77,7 @@ async fn requests_are_counted_by_what_they_were() {
     let answer = wire.get("/metrics").await;
     assert_eq!(
         answer.headers["content-type"],
-        "text/plain; version=0.0.4; charset=utf-8"
+        "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
     );
     assert!(
         answer
