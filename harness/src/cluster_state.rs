@@ -249,14 +249,22 @@ fn is_undecided(pod: &Value) -> bool {
     !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
+/// Whether the scheduler had chosen a node for the pod and could not go through with it. It tries that again by itself, when its back-off
+/// is over.
+pub(crate) fn is_given_back(pod: &Value) -> bool {
+    refused(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
+}
+
 fn unschedulable(pod: &Value) -> Option<&str> {
+    Some(refused(pod)?["message"].as_str().unwrap_or_default())
+}
+
+/// The condition that says why a pod has no node.
+fn refused(pod: &Value) -> Option<&Value> {
     let conditions = pod["status"]["conditions"].as_array()?;
-    let refused = |c: &&Value| c["type"] == "PodScheduled" && c["status"] == "False";
-    Some(
-        conditions.iter().find(refused)?["message"]
-            .as_str()
-            .unwrap_or_default(),
-    )
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::troubles::Troubles;
-use crate::cluster_state::{ClusterState, Rounds};
+use crate::cluster_state::{ClusterState, Rounds, is_given_back};
 use crate::journal::{Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{Place, Plan, Predicate};
 use crate::pod::claims_of;
@@ -116,9 +116,10 @@ impl Scene {
         })
     }
 
-    /// Whether the scheduler has decided, knowing what it knows now, about every pod.
+    /// Whether the scheduler has decided, knowing what it knows now, about every pod, and goes on by itself with none.
     pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
-        self.decides_about(cluster, |_| Some(0))
+        let goes_on = self.runs(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));
+        !goes_on && self.decides_about(cluster, |_| Some(0))
     }
 
     /// Whether the scheduler has refused every pod that waits, at some time.

@@ -82,6 +82,15 @@ fn systems_that_have_not_had_their_say_get_the_time_for_it() {
 }
 
 #[test]
+fn a_scheduler_that_will_try_a_pod_again_by_itself_gets_the_time_for_it() {
+    let mut story = settled(&placement(None));
+    story.give_back("the volume was made elsewhere");
+    assert_eq!(wait(&story), 3_005, "the back-off is over in 3 s at the most");
+    story.refuse("full");
+    assert_eq!(wait(&story), 1_006, "now it waits for news");
+}
+
+#[test]
 fn systems_that_go_on_put_it_off_but_not_for_ever() {
     let mut busy = settled(&placement(None));
     for second in 1..30 {

@@ -78,7 +78,16 @@ impl Story {
     }
 
     fn refuse(&mut self, text: &str) {
-        let condition = json!({"type": "PodScheduled", "status": "False", "message": text});
+        self.condition("Unschedulable", text);
+    }
+
+    /// The scheduler could not go through with what it had chosen.
+    fn give_back(&mut self, text: &str) {
+        self.condition("SchedulerError", text);
+    }
+
+    fn condition(&mut self, reason: &str, text: &str) {
+        let condition = json!({"type": "PodScheduled", "status": "False", "reason": reason, "message": text});
         let pod = pod(None, &json!({"conditions": [condition]}));
         self.commit("scheduler", "modified", "pods", "app", &pod);
     }
