@@ -159,6 +159,7 @@ fn attempt(
             (*code, Some(object.revision).filter(|revision| *revision > 0))
         }
         Ok(Answer::Status(status)) => (status.code, None),
+        Ok(Answer::Nothing) => (204, None),
         Ok(Answer::List(plan)) => (200, Some(plan.snapshot.revision)),
         Ok(Answer::Watch(plan)) => (200, Some(plan.revision)),
         Err(status) => (status.code, None),

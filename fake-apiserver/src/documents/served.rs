@@ -102,6 +102,8 @@ pub(super) struct Subentry {
     /// Group and version of that kind, where they are not those of the resource.
     pub(super) home: Option<(&'static str, &'static str)>,
     pub(super) verbs: Vec<&'static str>,
+    /// It leads through the server.
+    pub(super) is_connection: bool,
 }
 
 /// Subresources of a kind.
@@ -113,14 +115,23 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
             .map(|body| (body.group, body.version))
             .filter(|(group, _)| *group != kind.group),
         verbs: verbs.to_vec(),
+        is_connection: false,
     };
     let own = kind.subresources.iter().map(|sub| {
         let verbs: &[&str] = match sub {
             Subresource::Approval | Subresource::EphemeralContainers | Subresource::Scale => &STATUS_VERBS,
+            Subresource::Attach | Subresource::Exec | Subresource::PortForward => &["create", "get"],
             Subresource::Binding | Subresource::Eviction | Subresource::Token => &["create"],
             Subresource::Finalize => &["update"],
+            Subresource::Log => &["get"],
+            Subresource::Proxy => &["create", "delete", "get", "patch", "update"],
         };
-        part(sub.as_str(), sent_to(*sub), verbs)
+        let mut entry = part(sub.as_str(), sent_to(*sub), verbs);
+        entry.is_connection = sub.is_connection();
+        if let Some(options) = sub.options_of(kind.kind) {
+            entry.body = options;
+        }
+        entry
     });
     let mut parts: Vec<Subentry> = own.collect();
     if kind.status {

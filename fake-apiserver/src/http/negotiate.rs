@@ -18,6 +18,8 @@ const JSON: &str = "application/json";
 const LISTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
+const LOGS: &str = "text/plain, application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
 /// Media types that are spoken, in whatever form.
 const SPOKEN: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 
@@ -55,6 +57,10 @@ pub(super) enum Document {
     Groups,
     /// The versions, or the resources of one.
     Resources,
+    /// The log of a pod, which is text; errors have all forms.
+    Log,
+    /// Whatever is at the other end of a connection.
+    Connection,
 }
 
 /// What may be answered to a request.
@@ -82,12 +88,19 @@ impl Offer<'_> {
         match self.document {
             Some(Document::Version) => return Status::not_acceptable(JSON),
             Some(Document::Groups) => return Status::no_such_form(BODIES),
-            Some(Document::Text | Document::Resources) | None => {}
+            Some(Document::Log) if ranges.iter().any(|range| media(range) == "text/plain") => {
+                return Status::no_such_form(BODIES);
+            }
+            _ => {}
         }
         if ranges.iter().any(|range| SPOKEN.contains(&media(range))) {
             return Status::no_such_form(BODIES);
         }
-        Status::not_acceptable(if self.list { LISTS } else { REPRESENTATIONS })
+        Status::not_acceptable(match self.document {
+            Some(Document::Log) => LOGS,
+            _ if self.list => LISTS,
+            _ => REPRESENTATIONS,
+        })
     }
 
     /// The refusal of a range that asks for the metadata of the other: of one object, or of a list.
@@ -183,6 +196,9 @@ impl Accept {
             return Ok(Self::Json);
         }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
+        if offer.document == Some(Document::Connection) {
+            return Ok(chosen.unwrap_or_default());
+        }
         if offer.document == Some(Document::Version) {
             // It has one form, which may come after others that a client likes better. What is refused has all forms.
             let takes_json = ranges.iter().any(|range| [JSON, "*/*"].contains(&media(range)));

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::EXPECT;
+use hyper::header::{EXPECT, UPGRADE};
 use std::time::Duration;
 
 /// Bytes that a request body may have, as in the real server.
@@ -20,6 +20,12 @@ const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads and decodes the body of a request, as far as its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
+    if target.is_connection() {
+        // What is sent is for the other end.
+        let upgrades = request.headers().contains_key(UPGRADE);
+        drain(request).await;
+        return Ok(if upgrades { Payload::Upgrade } else { Payload::None });
+    }
     let media = body_reader::content_type(request.headers());
     match body_reader::reader(verb, &media, &target.kind) {
         Ok(Some(reader)) => reader(Purpose { verb, target }, &collect(request).await?),

@@ -112,6 +112,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
         Answer::Status(success) => {
             return Ok(in_json(success.code, status_body(&success, form.pretty)));
         }
+        Answer::Nothing => return Ok(empty(StatusCode::NO_CONTENT)),
         Answer::List(plan) => (200, list_body(kind, plan.cut(), form)),
         // Watches are streamed; they do not come here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),

@@ -210,7 +210,7 @@ impl Route {
             Self::Resource {
                 verb: Verb::Patch,
                 target,
-            } => body_reader::reader(Verb::Patch, media, &target.kind).is_err(),
+            } => !target.is_connection() && body_reader::reader(Verb::Patch, media, &target.kind).is_err(),
             _ => false,
         }
     }
@@ -225,6 +225,10 @@ impl Route {
                     DiscoveryDocument::Core | DiscoveryDocument::Resources(..) => Document::Resources,
                 }),
                 Self::NonResource(_) | Self::Unknown => Some(Document::Text),
+                Self::Resource { target, .. } if target.part == Part::Sub(Subresource::Log) => {
+                    Some(Document::Log)
+                }
+                Self::Resource { target, .. } if target.is_connection() => Some(Document::Connection),
                 Self::Resource { .. } | Self::Refused { .. } => None,
             },
             aggregated: matches!(
@@ -343,6 +347,8 @@ fn target(
     let (plural, name, subresource) = match rest {
         [plural] => (plural, None, None),
         [plural, name] => (plural, Some(*name), None),
+        // What follows is the path of the request that is passed on.
+        [plural, name, proxy @ "proxy", ..] => (plural, Some(*name), Some(*proxy)),
         [plural, name, subresource] => (plural, Some(*name), Some(*subresource)),
         _ => return None,
     };
@@ -422,6 +428,13 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
             true,
         ) => Some(Verb::Create),
         (&Method::PUT, Part::Sub(Subresource::Finalize), true) => Some(Verb::Update),
+        (&Method::GET, Part::Sub(Subresource::Log), true) => Some(Verb::Get),
+        (
+            &Method::GET | &Method::POST,
+            Part::Sub(Subresource::Attach | Subresource::Exec | Subresource::PortForward),
+            true,
+        )
+        | (_, Part::Sub(Subresource::Proxy), true) => Some(verb(method)),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pod::resources;
 use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
@@ -22,6 +22,7 @@ pub(super) static NODE: Row = Row {
     short_names: &["no"],
     namespaced: false,
     status: true,
+    subresources: &[Subresource::Proxy],
     keeps_status: true,
     hooks: Hooks {
         default: node_default,

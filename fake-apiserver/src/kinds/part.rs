@@ -16,14 +16,24 @@ pub(crate) enum Part {
 pub(crate) enum Subresource {
     /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
     Approval,
+    /// `pods/attach`: to the process of a container.
+    Attach,
     /// `pods/binding`.
     Binding,
     /// `pods/ephemeralcontainers`: containers that come to look into a running pod.
     EphemeralContainers,
     /// `pods/eviction`.
     Eviction,
+    /// `pods/exec`: a command in a container.
+    Exec,
     /// `namespaces/finalize`.
     Finalize,
+    /// `pods/log`.
+    Log,
+    /// `pods/portforward`.
+    PortForward,
+    /// `proxy` of nodes, pods and services: HTTP requests to them.
+    Proxy,
     /// `scale` of workloads, as a `Scale` of autoscaling/v1.
     Scale,
     /// `serviceaccounts/token`.
@@ -41,12 +51,17 @@ impl Part {
 }
 
 impl Subresource {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 12] = [
         Self::Approval,
+        Self::Attach,
         Self::Binding,
         Self::EphemeralContainers,
         Self::Eviction,
+        Self::Exec,
         Self::Finalize,
+        Self::Log,
+        Self::PortForward,
+        Self::Proxy,
         Self::Scale,
         Self::Token,
     ];
@@ -61,14 +76,40 @@ impl Subresource {
         matches!(self, Self::Approval | Self::EphemeralContainers)
     }
 
+    /// Whether it leads through the server, to a node, a pod or a service.
+    pub(crate) fn is_connection(self) -> bool {
+        matches!(
+            self,
+            Self::Attach | Self::Exec | Self::Log | Self::PortForward | Self::Proxy
+        )
+    }
+
+    /// What discovery calls the options of a connection to an object of that kind; logs have the pod itself.
+    pub(crate) fn options_of(self, kind: &str) -> Option<&'static str> {
+        match (self, kind) {
+            (Self::Attach, _) => Some("PodAttachOptions"),
+            (Self::Exec, _) => Some("PodExecOptions"),
+            (Self::PortForward, _) => Some("PodPortForwardOptions"),
+            (Self::Proxy, "Node") => Some("NodeProxyOptions"),
+            (Self::Proxy, "Pod") => Some("PodProxyOptions"),
+            (Self::Proxy, _) => Some("ServiceProxyOptions"),
+            _ => None,
+        }
+    }
+
     /// The last segment of its path.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
+            Self::Attach => "attach",
             Self::Binding => "binding",
             Self::EphemeralContainers => "ephemeralcontainers",
-            Self::Finalize => "finalize",
             Self::Eviction => "eviction",
+            Self::Exec => "exec",
+            Self::Finalize => "finalize",
+            Self::Log => "log",
+            Self::PortForward => "portforward",
+            Self::Proxy => "proxy",
             Self::Scale => "scale",
             Self::Token => "token",
         }

@@ -18,11 +18,11 @@ pub(crate) static TOKEN_REQUEST: Kind = Kind::table(&TOKEN_REQUEST_ROW);
 /// The kind of what a subresource takes; none where that is the object itself.
 pub(crate) fn body(of: Subresource) -> Option<&'static Kind> {
     match of {
-        Subresource::Approval | Subresource::EphemeralContainers | Subresource::Finalize => None,
         Subresource::Binding => Some(&BINDING),
         Subresource::Eviction => Some(&EVICTION),
         Subresource::Scale => Some(&SCALE),
         Subresource::Token => Some(&TOKEN_REQUEST),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::row::not_supported;
 use super::workload::SELECTOR;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, service_rules};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource, service_rules};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
@@ -18,6 +18,7 @@ pub(super) static SERVICE: Row = Row {
     short_names: &["svc"],
     categories: &["all"],
     status: true,
+    subresources: &[Subresource::Proxy],
     create_on_update: true,
     admission: &[Plugin::DenyServiceExternalIps],
     returns_deleted: true,

@@ -12,6 +12,7 @@ mod types;
 
 pub(crate) use conform::{conform, conform_part, zero};
 pub(crate) use form_error::FormError;
+pub(crate) use scalar::check_time;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 
 #[cfg(test)]

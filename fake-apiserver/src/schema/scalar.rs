@@ -27,6 +27,11 @@ pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%
 
 pub(super) const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
 
+/// What Go says of a text that is no time.
+pub(crate) fn check_time(text: &str) -> Result<(), String> {
+    time(text, TIME_LAYOUT).map(drop)
+}
+
 /// The canonical form of a time.
 pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
     let refuse = |rest: &str, wanted: &str| {

@@ -50,6 +50,8 @@ pub(crate) enum Payload {
     Patch(Patch, Result<Document, String>),
     /// The document of a server-side apply, or why it cannot be read; repeated fields are reported in full.
     Apply(Result<Document, String>),
+    /// The connection is to be used for another protocol.
+    Upgrade,
 }
 
 /// How a patch is to be read.
@@ -73,6 +75,8 @@ pub(crate) enum Answer {
     },
     /// A success without an object.
     Status(Status),
+    /// A success of which there is nothing to say.
+    Nothing,
     /// A list, still to be cut from its snapshot. Doing so needs no lock.
     List(ListPlan),
     Watch(WatchPlan),
@@ -150,6 +154,11 @@ impl Target {
 
     pub(crate) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the request leads through the server, to a node, a pod or a service.
+    pub(crate) fn is_connection(&self) -> bool {
+        matches!(self.part, Part::Sub(sub) if sub.is_connection())
     }
 
     /// What an object is for a request that names it.

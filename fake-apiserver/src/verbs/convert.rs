@@ -49,7 +49,7 @@ impl Answer {
                 vec![object.clone()]
             }
             Self::List(plan) => plan.unconverted(),
-            Self::Object { .. } | Self::Status(_) | Self::Watch(_) => Vec::new(),
+            Self::Object { .. } | Self::Status(_) | Self::Nothing | Self::Watch(_) => Vec::new(),
         }
     }
 

@@ -58,6 +58,6 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
 fn body(payload: &Payload) -> &Value {
     match payload {
         Payload::Object(body) => &body.value,
-        Payload::None | Payload::Patch(..) | Payload::Apply(_) => &Value::Null,
+        _ => &Value::Null,
     }
 }

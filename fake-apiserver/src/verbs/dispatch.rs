@@ -2,7 +2,8 @@
 
 use super::call::{Answer, Call};
 use super::{
-    bind, create, delete, evict, finalize, list, patch, read, review, scale, token, told, update, watch,
+    bind, connect, create, delete, evict, finalize, list, patch, read, review, scale, token, told, update,
+    watch,
 };
 use crate::kinds::{Part, Subresource, Unstored};
 use crate::machinery::status::Status;
@@ -24,6 +25,7 @@ pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
         },
         (_, Part::Main) if let Some(objects) = call.target.kind.told => told::tell(txn, objects, &call),
         (Verb::Create, Part::Main) => create::create(txn, call),
+        (_, Part::Sub(sub)) if sub.is_connection() => connect::connect(txn, &call, sub),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Eviction)) => evict::evict(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),

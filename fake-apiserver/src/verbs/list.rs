@@ -167,8 +167,7 @@ fn prefix(namespace: Option<&str>) -> String {
 }
 
 /// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then
-/// whether there are such
-/// fields.
+/// whether there are such fields.
 pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     call.params.number("timeoutSeconds")?;
     call.params.number("limit")?;

@@ -9,6 +9,7 @@ mod apply;
 mod bind;
 mod body;
 pub(crate) mod call;
+mod connect;
 mod consult;
 mod consult_deletion;
 mod continue_token;

@@ -34,7 +34,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let (style, body) = match &call.payload {
         Payload::Patch(style, body) => (style, body),
         Payload::Apply(body) => return apply(txn, call, body, options.validation),
-        Payload::None | Payload::Object(_) => return Err(no_body()),
+        Payload::None | Payload::Object(_) | Payload::Upgrade => return Err(no_body()),
     };
     let old = existing(txn, call)?;
     let (change, mut flaws) = ParsedPatch::read(*style, body, options.validation)?;

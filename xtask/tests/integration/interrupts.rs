@@ -139,7 +139,7 @@ fn what_a_killed_command_has_started_ends_and_the_next_one_removes_its_folders()
 #[test]
 fn an_interrupted_sweep_tells_how_far_it_came_with_the_case_under_way() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
-        .args(["sweep", "--jobs=1", "publisher/value"])
+        .args(["sweep", "--jobs=1", "scheduler/filter/tracking"])
         .env("NO_COLOR", "1")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -147,14 +147,14 @@ fn an_interrupted_sweep_tells_how_far_it_came_with_the_case_under_way() {
         .unwrap();
     let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
     let first = told.next().unwrap().unwrap();
-    assert!(first.starts_with("publisher/value/"), "{first}");
+    assert!(first.starts_with("scheduler/filter/tracking/"), "{first}");
     interrupt(&child);
     told.for_each(drop);
     let output = child.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("of 16 cases were swept and are told above; publisher/value/"),
+        said.contains("of 4 cases were swept and are told above; scheduler/filter/tracking/"),
         "{said}"
     );
     assert!(said.contains(" was under way, "), "{said}");

@@ -74,7 +74,8 @@ pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<Pa
         object.clone(),
         item(&own(of_one.clone()), &ONE, &verbs, schemas, &named),
     ));
-    for part in parts(kind) {
+    // Connections are no operations on objects, and left out.
+    for part in parts(kind).into_iter().filter(|part| !part.is_connection) {
         paths.push(of_part(&object, &of_one, kind, &part, schemas, &named));
     }
     paths

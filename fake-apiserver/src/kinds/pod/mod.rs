@@ -40,9 +40,14 @@ pub(super) static POD: Row = Row {
     categories: &["all"],
     status: true,
     subresources: &[
+        Subresource::Attach,
         Subresource::Binding,
         Subresource::EphemeralContainers,
         Subresource::Eviction,
+        Subresource::Exec,
+        Subresource::Log,
+        Subresource::PortForward,
+        Subresource::Proxy,
     ],
     generation: Generation::FromCreation,
     status_resets: &[
