@@ -188,7 +188,7 @@ impl<'a> Window<'a> {
     fn decision_links(&self, chain: &mut Chain, pod: &str, want: &Place) {
         let claims = self.claims_of(pod);
         let placed = node_of(self.cluster, pod);
-        let selected = claims.iter().find_map(|claim| self.selected_node(claim));
+        let selected = self.chosen_node(pod, &claims);
         let decided = placed
             .clone()
             .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
@@ -215,6 +215,16 @@ impl<'a> Window<'a> {
         if claims.iter().all(|claim| self.claim_links(chain, claim)) && placed.is_none() {
             chain.missing(format!("pod {pod} is bound to {decided}"), "never");
         }
+    }
+
+    /// The node that is chosen for the claims of a pod. If the pod is refused and has claims for which none is, those that have one have it
+    /// from another pod that shares them.
+    fn chosen_node(&self, pod: &str, claims: &[String]) -> Option<(&'a Fact, String)> {
+        let is_open = |claim: &String| self.selected_node(claim).is_none() && !self.is_bound(claim);
+        if self.cluster.refusal(pod).is_some() && claims.iter().any(is_open) {
+            return None;
+        }
+        claims.iter().find_map(|claim| self.selected_node(claim))
     }
 
     /// What became of a node that was chosen and must not be, and of those before it.
@@ -244,7 +254,10 @@ impl<'a> Window<'a> {
                     && fact.seq >= self.from =>
             {
                 let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
-                (Some(node) != now).then_some((&commit.name, node))
+                let is_kept = self
+                    .selected_node(&commit.name)
+                    .is_some_and(|(_, kept)| kept == node);
+                (Some(node) != now && !is_kept).then_some((&commit.name, node))
             }
             _ => None,
         };

@@ -71,9 +71,10 @@ impl Story {
     }
 
     fn commit(&mut self, client: &str, change: &str, resource: &str, name: &str, object: &Value) {
+        let is_spaced = ["pods", "persistentvolumeclaims"].contains(&resource);
         self.tell(
             json!({"fact": "commit", "client": client, "change": change, "resource": resource,
-            "namespace": (resource == "pods").then_some("default"), "name": name, "revision": self.seq, "object": object}),
+            "namespace": is_spaced.then_some("default"), "name": name, "revision": self.seq, "object": object}),
         );
     }
 

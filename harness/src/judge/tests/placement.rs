@@ -57,6 +57,33 @@ fn what_came_after_the_refusal_should_have_let_the_pod_be_tried_again() {
 }
 
 #[test]
+fn a_node_that_another_pod_has_for_a_claim_of_both_is_none_for_the_pod() {
+    let mut story = refused();
+    let volume = |claim: &str| json!({"name": claim, "persistentVolumeClaim": {"claimName": claim}});
+    let condition =
+        json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"});
+    let pod = json!({"metadata": {"name": "app"}, "spec": {"volumes": [volume("shared"), volume("own")]},
+        "status": {"conditions": [condition]}});
+    story.commit("scheduler", "modified", "pods", "app", &pod);
+    story.deliver("pods", "app", "modified");
+    let annotations = json!({"volume.kubernetes.io/selected-node": "n1"});
+    let shared = json!({"metadata": {"annotations": annotations}});
+    story.commit(
+        "scheduler",
+        "modified",
+        "persistentvolumeclaims",
+        "shared",
+        &shared,
+    );
+    story.change("modified");
+    story.deliver("csidrivers", "disk.example.com", "modified");
+    assert_eq!(
+        story.missing(),
+        "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
+    );
+}
+
+#[test]
 fn all_that_came_since_is_named() {
     let mut story = refused();
     story.change("modified");
