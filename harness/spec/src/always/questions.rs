@@ -60,6 +60,15 @@ impl Monitor {
             classes
                 .any(|class| class.provisioner == instance.driver && class.driver_parameters() == *parameters)
         };
+        // Who makes volumes may ask whether there is room for one, where a claim of the class may have it.
+        let may_provision_there = |world: &World| {
+            let mut classes = world.classes.values();
+            classes.any(|class| {
+                class.provisioner == instance.driver
+                    && class.driver_parameters() == *parameters
+                    && class.names(segment)
+            })
+        };
         let has_segment = |world: &World| {
             let publisher = world.publishers.get(instance);
             publisher.is_some_and(|it| Wanted::of(world, instance, it).segments().contains(segment))
@@ -75,6 +84,7 @@ impl Monitor {
         if !any(&is_of_class) {
             return Some("no class of the driver has these parameters");
         }
-        (!any(&is_of_nodes)).then_some("the segment is none of its own")
+        let is_its = any(&is_of_nodes) || any(&may_provision_there);
+        (!is_its).then_some("the segment is none of its own")
     }
 }

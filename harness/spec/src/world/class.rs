@@ -51,15 +51,22 @@ impl StorageClass {
 
     /// Whether `allowedTopologies` admits a node with these labels.
     pub fn allows(&self, labels: &Labels) -> bool {
-        let is_met = |(key, values): &(String, Vec<String>)| {
-            labels
-                .get(key)
-                .is_some_and(|value| values.iter().any(|allowed| allowed == value))
-        };
-        // A term without a condition is no term that a node could meet.
-        let meets = |term: &Vec<(String, Vec<String>)>| !term.is_empty() && term.iter().all(is_met);
-        self.allowed_topologies.is_empty() || self.allowed_topologies.iter().any(meets)
+        self.allowed_topologies.is_empty() || self.allowed_topologies.iter().any(|term| is_met(term, labels))
     }
+
+    /// Whether a term of `allowedTopologies` names these labels: all its keys, each with one of its values, and nothing else.
+    pub fn names(&self, labels: &Labels) -> bool {
+        let mut terms = self.allowed_topologies.iter();
+        terms.any(|term| term.len() == labels.len() && is_met(term, labels))
+    }
+}
+
+/// Whether labels meet a term of `allowedTopologies`. One without a condition is no term that a node could meet.
+fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
+    let mut conditions = term.iter();
+    let is_met =
+        |(key, values): &(String, Vec<String>)| labels.get(key).is_some_and(|own| values.contains(own));
+    !term.is_empty() && conditions.all(is_met)
 }
 
 /// As the API sends it.

@@ -162,6 +162,17 @@ fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
 }
 
 #[test]
+fn who_makes_volumes_may_ask_for_room_where_a_class_allows_them() {
+    let mut world = published();
+    let ask = |value: &str| [asked([("rack".to_owned(), value.to_owned())].into(), Some(0))];
+    assert_eq!(broken(&judge(world.clone(), ask("b"))), [rules::STRANGE_QUESTION]);
+    let term = ("rack".to_owned(), vec!["a".to_owned(), "b".to_owned()]);
+    world.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![term]];
+    assert_eq!(broken(&judge(world.clone(), ask("b"))), [] as [&Rule; 0]);
+    assert_eq!(broken(&judge(world, ask("c"))), [rules::STRANGE_QUESTION]);
+}
+
+#[test]
 fn what_was_heard_before_an_answer_that_makes_no_sense_may_be_published() {
     let world = world();
     let segment = at("n1");
