@@ -154,7 +154,7 @@ fn an_interrupted_sweep_tells_how_far_it_came_with_the_case_under_way() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("of 4 cases were swept and are told above; scheduler/filter/tracking/"),
+        said.contains("of 5 cases were swept and are told above; scheduler/filter/tracking/"),
         "{said}"
     );
     assert!(said.contains(" was under way, "), "{said}");
