@@ -1,13 +1,12 @@
 //! Where a webhook is: from its URL, or from its service by way of the options or of the service's endpoints.
 
 use crate::admission::{Client, Place, Surroundings};
-use crate::kinds::{ENDPOINT_SLICE, ENDPOINTS, SERVICE};
+use crate::kinds::{ENDPOINT_SLICE, ENDPOINTS, SERVICE, first_ready, port_named};
 use crate::machinery::json::{list, string};
-use crate::machinery::metadata;
+use crate::machinery::{ip, metadata};
 use crate::object::namespace_range;
 use crate::outbound::Destination;
 use crate::store::Store;
-use serde_json::Value;
 
 const HTTPS: u16 = 443;
 /// The label by which slices name their service.
@@ -85,15 +84,7 @@ fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<Stri
     let wanted = wanted.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
     let wanted = string(wanted, "name");
     let slices = slices(namespace, name, wanted, store);
-    let endpoints = || {
-        let found = store.object(&ENDPOINTS, &key)?;
-        let subsets = list(&found.value["subsets"]).iter();
-        let mut places = subsets.filter_map(|subset| {
-            let address = string(list(&subset["addresses"]).first()?, "ip");
-            Some(shown(address, &port_named(&subset["ports"], wanted)?))
-        });
-        places.next()
-    };
+    let endpoints = || first_ready(&store.object(&ENDPOINTS, &key)?.value, wanted);
     slices
         .or_else(endpoints)
         .ok_or_else(|| format!("no endpoints available for service {name:?}"))
@@ -110,20 +101,6 @@ fn slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<Stri
         let port = port_named(&slice["ports"], port)?;
         let mut endpoints = list(&slice["endpoints"]).iter();
         let ready = endpoints.find(|endpoint| endpoint["conditions"]["ready"] != false)?;
-        Some(shown(list(&ready["addresses"]).first()?.as_str()?, &port))
+        Some(ip::with_port(list(&ready["addresses"]).first()?.as_str()?, port))
     })
-}
-
-/// The number of the port of that name; a service with one port need not name it.
-fn port_named(ports: &Value, name: &str) -> Option<Value> {
-    let mut ports = list(ports).iter();
-    let found = ports.find(|port| string(port, "name") == name)?;
-    Some(found["port"].clone())
-}
-
-fn shown(address: &str, port: &Value) -> String {
-    match address.contains(':') {
-        true => format!("[{address}]:{port}"),
-        false => format!("{address}:{port}"),
-    }
 }

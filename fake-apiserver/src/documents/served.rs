@@ -126,12 +126,12 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
             Subresource::Log => &["get"],
             Subresource::Proxy => &["create", "delete", "get", "patch", "update"],
         };
-        let mut entry = part(sub.as_str(), sent_to(*sub), verbs);
-        entry.is_connection = sub.is_connection();
-        if let Some(options) = sub.options_of(kind.kind) {
-            entry.body = options;
+        let entry = part(sub.as_str(), sent_to(*sub), verbs);
+        Subentry {
+            body: sub.options_of(kind.kind).unwrap_or(entry.body),
+            is_connection: sub.is_connection(),
+            ..entry
         }
-        entry
     });
     let mut parts: Vec<Subentry> = own.collect();
     if kind.status {

@@ -17,13 +17,18 @@ use serde_json::{Map, Value};
 /// What can be read.
 pub(super) const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
+/// A media type without its parameters.
+pub(super) fn media_type(text: &str) -> &str {
+    text.split(';').next().unwrap_or_default().trim()
+}
+
 /// The media type of a request body; JSON where the client does not say.
 pub(super) fn content_type(headers: &HeaderMap) -> String {
     let text = headers
         .get(CONTENT_TYPE)
         .and_then(|v| v.to_str().ok())
         .unwrap_or_default();
-    let media = text.split(';').next().unwrap_or_default().trim();
+    let media = media_type(text);
     if media.is_empty() {
         "application/json".to_owned()
     } else {

@@ -2,7 +2,7 @@
 //!
 //! Owns the lists of what is served; a new encoding is a new entry. What is read is in `body_reader`.
 
-use super::body_reader::BODIES;
+use super::body_reader::{BODIES, media_type};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::yaml;
@@ -88,12 +88,12 @@ impl Offer<'_> {
         match self.document {
             Some(Document::Version) => return Status::not_acceptable(JSON),
             Some(Document::Groups) => return Status::no_such_form(BODIES),
-            Some(Document::Log) if ranges.iter().any(|range| media(range) == "text/plain") => {
+            Some(Document::Log) if ranges.iter().any(|range| media_type(range) == "text/plain") => {
                 return Status::no_such_form(BODIES);
             }
             _ => {}
         }
-        if ranges.iter().any(|range| SPOKEN.contains(&media(range))) {
+        if ranges.iter().any(|range| SPOKEN.contains(&media_type(range))) {
             return Status::no_such_form(BODIES);
         }
         Status::not_acceptable(match self.document {
@@ -201,7 +201,9 @@ impl Accept {
         }
         if offer.document == Some(Document::Version) {
             // It has one form, which may come after others that a client likes better. What is refused has all forms.
-            let takes_json = ranges.iter().any(|range| [JSON, "*/*"].contains(&media(range)));
+            let takes_json = ranges
+                .iter()
+                .any(|range| [JSON, "*/*"].contains(&media_type(range)));
             return match takes_json {
                 true => Ok(Self::Json),
                 false => Err((chosen.unwrap_or_default(), offer.refuse(&ranges))),
@@ -277,11 +279,6 @@ impl Accept {
             _ => None,
         }
     }
-}
-
-/// The media type of a range, without its parameters.
-fn media(range: &str) -> &str {
-    range.split(';').next().unwrap_or_default().trim()
 }
 
 /// The media ranges that a client takes, the one that it likes best first.

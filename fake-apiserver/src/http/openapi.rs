@@ -2,6 +2,7 @@
 //!
 //! Owns media types and the headers by which documents are kept. Does not know how documents are made.
 
+use super::body_reader::media_type;
 use super::negotiate;
 use super::respond::{self, Plain};
 use crate::documents::openapi::{OpenApiDocument, document, everything, places};
@@ -107,12 +108,9 @@ fn chosen(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static s
     if ranges.is_empty() {
         return Some(JSON);
     }
-    ranges.iter().find_map(|range| {
-        let media = range.split(';').next().unwrap_or_default().trim();
-        match media {
-            "*/*" | "application/*" | JSON => Some(JSON),
-            media => protobuf.contains(&media).then_some(protobuf[0]),
-        }
+    ranges.iter().find_map(|range| match media_type(range) {
+        "*/*" | "application/*" | JSON => Some(JSON),
+        media => protobuf.contains(&media).then_some(protobuf[0]),
     })
 }
 

@@ -87,24 +87,35 @@ pub(super) fn reachable(text: &str, field: &str, faults: &mut Faults) {
     if address.is_unspecified() {
         faults.invalid(field, text, &format!("may not be unspecified ({text})"));
     }
-    let (is_local, is_local_group) = match address.to_canonical() {
-        IpAddr::V4(address) => (
-            address.is_link_local(),
-            address.octets().starts_with(&[224, 0, 0]),
-        ),
-        IpAddr::V6(address) => (
-            address.is_unicast_link_local(),
-            address.segments()[0] & 0xff0f == 0xff02,
-        ),
-    };
-    if is_local {
+    let address = address.to_canonical();
+    if ip::is_link_local(address) {
         let why = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
         faults.invalid(field, text, why);
     }
+    let is_local_group = match address {
+        IpAddr::V4(address) => address.octets().starts_with(&[224, 0, 0]),
+        IpAddr::V6(address) => address.segments()[0] & 0xff0f == 0xff02,
+    };
     if is_local_group {
         let why = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
         faults.invalid(field, text, why);
     }
+}
+
+/// The number of the port of that name; a service with one port need not name it.
+pub(crate) fn port_named<'a>(ports: &'a Value, name: &str) -> Option<&'a Value> {
+    let mut ports = list(ports).iter();
+    let found = ports.find(|port| string(port, "name") == name)?;
+    Some(&found["port"])
+}
+
+/// Host and port of the first endpoint that is ready at the port of that name.
+pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
+    let mut subsets = list(&endpoints["subsets"]).iter();
+    subsets.find_map(|subset| {
+        let address = string(list(&subset["addresses"]).first()?, "ip");
+        Some(ip::with_port(address, port_named(&subset["ports"], port)?))
+    })
 }
 
 fn subset_port(port: &Value, is_named: bool, at: &str, faults: &mut Faults) {

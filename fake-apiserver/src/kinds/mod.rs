@@ -73,6 +73,7 @@ mod workload;
 
 pub(crate) use catalogue::{Api, Catalogue};
 pub(crate) use defined::{Conversion, Defined, ScalePaths};
+pub(crate) use endpoints::{first_ready, port_named};
 pub(crate) use flow_rules::mandatory as mandatory_schemas;
 pub(crate) use hooks::{Requester, Setting};
 pub(crate) use kind::{Kind, Shape};
@@ -174,7 +175,8 @@ pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_S
 pub(crate) static IP_ADDRESS: Kind = Kind::table(&network::IP_ADDRESS);
 pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
 pub(crate) static SERVICE_CIDR: Kind = Kind::table(&network::SERVICE_CIDR);
-/// Kinds that admission and eviction look at.
+/// Kinds that admission, eviction and connections look at.
+pub(crate) static NODE: Kind = Kind::table(&node::NODE);
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
 pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);

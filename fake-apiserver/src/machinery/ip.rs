@@ -4,6 +4,7 @@
 //! which field is which.
 
 use super::names::Complaints;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const NO_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
@@ -30,6 +31,22 @@ fn without_zeros(text: &str) -> String {
 /// Whether it is an address of version 4; those inside of version 6 are, too.
 pub(crate) fn is_ipv4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
+}
+
+/// Whether it is of use on one link alone; those of groups are others.
+pub(crate) fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+/// A host and a port as URLs have them: the host of an address of version 6 is in brackets.
+pub(crate) fn with_port(host: &str, port: impl Display) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
 }
 
 /// How many bits an address has.

@@ -100,7 +100,7 @@ fn refuse_bound(pod: &Value, node: &str) -> Result<(), Status> {
             "pod {name} is being deleted, cannot be assigned to a host"
         ));
     }
-    if let Some(bound) = pod["spec"]["nodeName"].as_str().filter(|bound| !bound.is_empty()) {
+    if let Some(bound) = node_of(pod) {
         return conflict(&format!("pod {name} is already assigned to node {bound:?}"));
     }
     if pod["spec"]["schedulingGates"]
@@ -112,6 +112,11 @@ fn refuse_bound(pod: &Value, node: &str) -> Result<(), Status> {
         ));
     }
     Ok(())
+}
+
+/// The node that a pod is bound to.
+pub(super) fn node_of(pod: &Value) -> Option<&str> {
+    pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
 }
 
 /// Sets the PodScheduled condition.

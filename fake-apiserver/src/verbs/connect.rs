@@ -3,16 +3,20 @@
 //! Owns what the server itself says of them. There is nothing behind it: no kubelet, no pod, no endpoint. Whatever would
 //! be reached refuses the connection, and no address is ever dialled.
 
+use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
 use super::read::existing;
-use crate::kinds::{Catalogue, Kind, Subresource};
+use crate::kinds::{ENDPOINTS, NODE, POD, Subresource, first_ready};
 use crate::machinery::faults::Faults;
+use crate::machinery::ip::{self, is_link_local};
+use crate::machinery::json::{list, string};
+use crate::machinery::metadata;
 use crate::machinery::status::{GroupResource, Status};
-use crate::machinery::{json, metadata};
 use crate::schema;
 use crate::store::Txn;
 use serde_json::Value;
-use std::net::IpAddr;
+use std::fmt::{self, Display, Formatter};
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Where kubelets listen that say nothing else.
 const KUBELET_PORT: i64 = 10250;
@@ -127,9 +131,9 @@ fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, S
 fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
     let pod_name = metadata::text(pod, "name");
     let wanted = call.params.get("container");
-    let names = |list: &str| {
-        let containers = pod["spec"][list].as_array().into_iter().flatten();
-        containers.map(|container| json::string(container, "name"))
+    let names = |of: &str| {
+        let containers = list(&pod["spec"][of]).iter();
+        containers.map(|container| string(container, "name"))
     };
     let lists = ["initContainers", "containers", "ephemeralContainers"];
     let mut all = lists.into_iter().flat_map(names);
@@ -148,41 +152,41 @@ fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
     }
 }
 
-fn node_of(pod: &Value) -> Option<&str> {
-    pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
+/// A place that somebody wants to reach.
+struct Address {
+    host: String,
+    port: i64,
 }
 
-/// Host and port of the kubelet of a node. A node that is not there is reported as `subject`.
-fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<String, Status> {
-    let nodes = built_in("nodes").and_then(|kind| txn.get(kind, &kind.key(None, node)));
-    let found = nodes.ok_or_else(|| Status::not_found(subject, node))?;
+impl Display for Address {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&ip::with_port(&self.host, self.port))
+    }
+}
+
+/// Where the kubelet of a node is. A node that is not there is reported as `subject`.
+fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Address, Status> {
+    let found = txn.get(&NODE, &NODE.key(None, node));
+    let found = found.ok_or_else(|| Status::not_found(subject, node))?;
     let status = &found.value["status"];
-    let addresses = status["addresses"].as_array().map_or(&[][..], Vec::as_slice);
+    let addresses = list(&status["addresses"]).iter();
     let of_type = |wanted: &str| {
-        let mut own = addresses.iter().filter(|address| address["type"] == wanted);
+        let mut own = addresses.clone().filter(|address| address["type"] == wanted);
         own.find_map(|address| address["address"].as_str())
     };
     let Some(host) = ADDRESS_TYPES.into_iter().find_map(of_type) else {
-        let known: Vec<String> = addresses
-            .iter()
-            .map(|address| {
-                format!(
-                    "{{{} {}}}",
-                    json::string(address, "type"),
-                    json::string(address, "address")
-                )
-            })
-            .collect();
+        let shown = |address| format!("{{{} {}}}", string(address, "type"), string(address, "address"));
+        let known: Vec<String> = addresses.map(shown).collect();
         return Err(Status::internal(format!(
             "no preferred addresses found; known addresses: [{}]",
             known.join(" ")
         )));
     };
     let port = status["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_i64();
-    Ok(joined(
-        host,
-        port.filter(|port| *port > 0).unwrap_or(KUBELET_PORT),
-    ))
+    Ok(Address {
+        host: host.to_owned(),
+        port: port.filter(|port| *port > 0).unwrap_or(KUBELET_PORT),
+    })
 }
 
 /// An HTTP request to a node, a pod or a service.
@@ -192,32 +196,24 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
         let (kind, name) = (kind.singular, call.target.name());
         Status::bad_request(format!("invalid {kind} request {name:?}"))
     })?;
-    if kind.plural == "nodes" {
-        let address = kubelet(txn, named.name, kind.resource())?;
-        return Err(unreachable(&address));
+    if *kind == NODE {
+        return Err(unreachable(&kubelet(txn, named.name, kind.resource())?));
     }
     let key = kind.key(call.target.namespace.as_deref(), named.name);
     let missing = || Status::not_found(kind.resource(), named.name);
     let found = txn.get(kind, &key).ok_or_else(missing)?;
-    if kind.plural == "pods" {
+    if *kind == POD {
         let first = &found.value["spec"]["containers"][0]["ports"][0]["containerPort"];
         let port = named.port.parse().ok().or(first.as_i64());
-        let ip = json::string(&found.value["status"], "podIP");
-        return Err(unreachable(&joined(ip, port.unwrap_or(named.usual_port()))));
+        return Err(unreachable(&Address {
+            host: string(&found.value["status"], "podIP").to_owned(),
+            port: port.unwrap_or(named.usual_port()),
+        }));
     }
     let port = service_port(&found.value, &named)?;
-    let endpoints = built_in("endpoints")
-        .and_then(|kind| txn.get(kind, &key))
-        .ok_or_else(missing)?;
-    let subsets = endpoints.value["subsets"].as_array();
-    for subset in subsets.into_iter().flatten() {
-        let ip = subset["addresses"][0]["ip"].as_str();
-        let ports = subset["ports"].as_array();
-        let mut ports = ports.into_iter().flatten();
-        let found = ports.find(|own| json::string(own, "name") == port);
-        if let (Some(ip), Some(number)) = (ip, found.and_then(|port| port["port"].as_i64())) {
-            return Err(unavailable(failed(&joined(ip, number))));
-        }
+    let endpoints = txn.get(&ENDPOINTS, &key).ok_or_else(missing)?;
+    if let Some(address) = first_ready(&endpoints.value, port) {
+        return Err(unavailable(failed(address)));
     }
     Err(unavailable(format!(
         "no endpoints available for service {:?}",
@@ -227,8 +223,8 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// The name of the port of a service that a request means, by that name or by its number.
 fn service_port<'a>(service: &'a Value, named: &Named<'a>) -> Result<&'a str, Status> {
-    let ports = service["spec"]["ports"].as_array().map_or(&[][..], Vec::as_slice);
-    let name = |port: &'a Value| json::string(port, "name");
+    let ports = list(&service["spec"]["ports"]);
+    let name = |port: &'a Value| string(port, "name");
     let wanted = named.port;
     let found = match ports {
         [only] if wanted.is_empty() => Some(name(only)),
@@ -272,44 +268,31 @@ impl<'a> Named<'a> {
 }
 
 /// The failure of a request to an address that nobody listens at; some addresses are not even tried.
-fn unreachable(address: &str) -> Status {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<IpAddr>() {
-        Ok(ip) if !is_proxyable(ip) => Status::bad_request("address not allowed"),
-        Err(_) if host.is_empty() || host == "localhost" => Status::bad_request("address not allowed"),
-        _ => unavailable(failed(address)),
+fn unreachable(address: &Address) -> Status {
+    let is_allowed = match address.host.parse() {
+        Ok(ip) => is_proxyable(ip),
+        Err(_) => !["", "localhost"].contains(&&*address.host),
+    };
+    match is_allowed {
+        true => unavailable(failed(address)),
+        false => Status::bad_request("address not allowed"),
     }
 }
 
 /// Whether it is an address of one other machine (`IsProxyableIP`).
 fn is_proxyable(ip: IpAddr) -> bool {
-    let is_local = match ip {
-        IpAddr::V4(ip) => ip.is_link_local() || ip.is_broadcast(),
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
-    };
-    !(is_local || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast())
+    let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !(is_link_local(ip) || is_broadcast || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast())
 }
 
 fn unavailable(why: String) -> Status {
     Status::failure(503, "ServiceUnavailable", why)
 }
 
-fn built_in(plural: &str) -> Option<&'static Kind> {
-    Catalogue::built_in().find_resource("", plural)
-}
-
-fn failed(address: &str) -> String {
+fn failed(address: impl Display) -> String {
     format!("error trying to reach service: {}", refused(address))
 }
 
-fn refused(address: &str) -> String {
+fn refused(address: impl Display) -> String {
     format!("dial tcp {address}: connect: connection refused")
-}
-
-fn joined(host: &str, port: i64) -> String {
-    match host.contains(':') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
-    }
 }

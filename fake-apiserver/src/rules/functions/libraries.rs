@@ -2,6 +2,7 @@
 
 use super::found::Found;
 use super::lists::extreme;
+use crate::machinery::ip::is_link_local;
 use crate::machinery::quantity::Quantity;
 use crate::rules::failure::Failure;
 use crate::rules::value::Val;
@@ -138,15 +139,11 @@ fn of_quantity<'a>(name: &str, quantity: &Quantity) -> Found<'a> {
 }
 
 fn of_address<'a>(name: &str, ip: IpAddr) -> Option<Val<'a>> {
-    let is_link_local = match ip {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
-    };
     Some(match name {
         "family" => Val::Int(if ip.is_ipv4() { 4 } else { 6 }),
         "isLoopback" => Val::Bool(ip.is_loopback()),
         "isUnspecified" => Val::Bool(ip.is_unspecified()),
-        "isLinkLocalUnicast" => Val::Bool(is_link_local),
+        "isLinkLocalUnicast" => Val::Bool(is_link_local(ip)),
         _ => return None,
     })
 }

@@ -8,7 +8,7 @@ use crate::objects::Wanted;
 use crate::rules;
 use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
-use crate::world::{Figures, Instance, Parameters, World};
+use crate::world::{Figures, Instance, Parameters, StorageClass, World};
 
 /// What a publisher's questions depend on.
 const ASPECTS: [Aspect; 4] = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Classes, Aspect::Settings];
@@ -55,19 +55,14 @@ impl Monitor {
             return None;
         }
         let any = |is_so: &dyn Fn(&World) -> bool| self.lately.any(&self.world, &ASPECTS, is_so);
-        let is_of_class = |world: &World| {
-            let mut classes = world.classes.values();
-            classes
-                .any(|class| class.provisioner == instance.driver && class.driver_parameters() == *parameters)
+        let is_meant = |class: &StorageClass| {
+            class.provisioner == instance.driver && class.driver_parameters() == *parameters
         };
+        let is_of_class = |world: &World| world.classes.values().any(is_meant);
         // Who makes volumes may ask whether there is room for one, where a claim of the class may have it.
         let may_provision_there = |world: &World| {
             let mut classes = world.classes.values();
-            classes.any(|class| {
-                class.provisioner == instance.driver
-                    && class.driver_parameters() == *parameters
-                    && class.names(segment)
-            })
+            classes.any(|class| is_meant(class) && class.names(segment))
         };
         let has_segment = |world: &World| {
             let publisher = world.publishers.get(instance);

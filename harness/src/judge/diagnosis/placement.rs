@@ -254,10 +254,11 @@ impl<'a> Window<'a> {
                     && fact.seq >= self.from =>
             {
                 let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
-                let is_kept = self
-                    .selected_node(&commit.name)
-                    .is_some_and(|(_, kept)| kept == node);
-                (Some(node) != now && !is_kept).then_some((&commit.name, node))
+                let is_kept = || {
+                    self.selected_node(&commit.name)
+                        .is_some_and(|(_, kept)| kept == node)
+                };
+                (Some(node) != now && !is_kept()).then_some((&commit.name, node))
             }
             _ => None,
         };
