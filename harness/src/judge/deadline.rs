@@ -13,7 +13,7 @@ use crate::journal::BoundKind;
 use crate::plan::{Bound, Expect, Predicate};
 
 /// A missed expectation is judged when nothing has moved for this long: requests, commits, watch events, and calls that change
-/// volumes.
+/// volumes or bring news of capacity.
 const STILL: Duration = Duration::from_secs(1);
 
 /// The most that a missed expectation waits for systems that go on, where it does not say more itself.

@@ -4,7 +4,8 @@
 //! called GetCapacity again often enough to have seen what the step has changed; a scheduler, when it has decided about each pod after
 //! the last event that could change its mind. One that never does so gets the time of a bound, which is the monitor's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::troubles::Troubles;
 use crate::cluster_state::{ClusterState, Rounds, is_given_back};
-use crate::journal::{Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
+use crate::journal::{CallFact, Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{Place, Plan, Predicate};
 use crate::pod::claims_of;
 use crate::scenario::{ClaimState, Role};
@@ -40,12 +41,24 @@ pub(super) struct Scene {
     news: Vec<News>,
     /// Journal time of the last GetCapacity call.
     pub(super) asked_us: u64,
+    /// What the driver has answered last to each question, by the hash of the question.
+    answers: HashMap<u64, Answer>,
     /// Journal time of the last fact that shows that something moves.
     pub(super) moved_us: u64,
     /// Errors after which systems may wait before they try again.
     pub(super) troubles: Troubles,
     /// How long the harness was late so far, in sum.
     pub(super) late: Duration,
+}
+
+/// The capacity, and the largest volume.
+type Answer = (Option<i64>, Option<i64>);
+
+/// The hash of what a call asks about.
+fn question(call: &CallFact) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&call.segment, &call.parameters).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Something that a scheduler has heard.
@@ -72,7 +85,15 @@ impl Scene {
                     _ => self.running.remove(&process.client),
                 };
             }
-            What::Call(call) if call.method == "GetCapacity" => self.asked_us = fact.at_us,
+            What::Call(call) if call.method == "GetCapacity" => {
+                self.asked_us = fact.at_us;
+                // Whoever hears something new acts on it.
+                let answer = (call.available, call.maximum);
+                let before = self.answers.insert(question(call), answer);
+                if before.is_some_and(|before| before != answer) {
+                    self.moved_us = fact.at_us;
+                }
+            }
             What::Lag(lag) => self.late += Duration::from_micros(lag.late_us),
             What::Delivery(delivery) if is_news(delivery) => self.news.push(News {
                 seq: fact.seq,

@@ -91,6 +91,15 @@ fn a_scheduler_that_will_try_a_pod_again_by_itself_gets_the_time_for_it() {
 }
 
 #[test]
+fn news_of_capacity_puts_it_off_for_somebody_acts_on_it() {
+    let mut story = settled(&placement(None));
+    story.ask(1);
+    assert_eq!(wait(&story), 1_001, "the driver says what it said before");
+    story.hear(6);
+    assert_eq!(wait(&story), 1_006);
+}
+
+#[test]
 fn systems_that_go_on_put_it_off_but_not_for_ever() {
     let mut busy = settled(&placement(None));
     for second in 1..30 {

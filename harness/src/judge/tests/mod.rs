@@ -101,9 +101,17 @@ impl Story {
     /// The publisher asks the driver so many times about the same thing.
     fn ask(&mut self, times: usize) {
         for _ in 0..times {
-            self.tell(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
-                "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": 5, "maximum": null}));
+            self.hear(5);
         }
+    }
+
+    /// The publisher asks the driver, and hears how much there is.
+    fn hear(&mut self, available: i64) {
+        self.tell(
+            json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
+            "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": available,
+            "maximum": null}),
+        );
     }
 
     /// The scheduler hears of a new figure.
