@@ -9,6 +9,7 @@ mod bench;
 mod bodies;
 mod hook;
 mod reviews;
+mod rules;
 mod texts;
 
 pub use bench::Bench;
@@ -17,7 +18,7 @@ pub use bench::Bench;
 pub type Target = fn(&mut Bench, &[u8]);
 
 /// All targets by name: that of their program in `fuzz_targets` and of their folder in `seeds`.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("accept", texts::accept),
     ("apply_patch", bodies::apply_patch),
     ("continue_token", texts::continue_token),
@@ -30,6 +31,7 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("merge_patch", bodies::merge_patch),
     ("path", texts::path),
     ("protobuf_body", bodies::protobuf_body),
+    ("rule", rules::rule),
     ("strategic_patch", bodies::strategic_patch),
     ("subresource_body", bodies::subresource_body),
     ("webhook_answer", reviews::webhook_answer),

@@ -1,28 +1,40 @@
-//! Whether an expression makes sense for a schema, what it yields, and what it costs at most.
+//! Whether an expression makes sense for its variables, and what it yields.
 //!
-//! Owns the rules of types, as far as they are certain: what may be of any type is left to the evaluation. Does not know
-//! how values are computed.
+//! Owns the rules of types, and the texts of what is wrong. Does not know how values are computed, nor what that costs.
 
-use super::functions::type_named;
+use super::instantiation::instantiate;
+use super::literals;
 use super::names;
 use super::program::Program;
 use super::scope::Scope;
-use super::signatures;
+use super::signatures::{Overload, overloads};
+use super::type_names::type_named;
 use super::types::CelType;
+use super::unify::{Bindings, wider};
+use super::walk::qualified;
 use cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr, StructExpr,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
+    StructExpr,
 };
-use std::rc::Rc;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What is known of an expression.
 pub(super) struct Checked<'a> {
     pub(super) of: CelType<'a>,
-    /// The most that an evaluation costs.
-    pub(super) cost: u64,
+    /// The types of its parts, by their numbers.
+    pub(super) types: HashMap<u64, CelType<'a>>,
+    /// The functions that its parts call.
+    pub(super) calls: HashMap<u64, Resolved>,
 }
 
-/// What is wrong with a part of an expression: its number, and the text.
-type Fault = (u64, String);
+/// What a call may mean.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    /// With what precedes the name, where that is no value.
+    pub(super) name: String,
+    pub(super) overloads: Vec<&'static Overload>,
+}
 
 /// Checks an expression in which these variables are known. The text of what is wrong, otherwise.
 pub(super) fn check<'a>(
@@ -31,268 +43,365 @@ pub(super) fn check<'a>(
 ) -> Result<Checked<'a>, String> {
     let mut checker = Checker {
         scope: Scope::new(variables),
-        cost: 0,
+        bindings: Bindings::default(),
+        types: HashMap::new(),
+        calls: HashMap::new(),
+        faults: Vec::new(),
     };
-    match checker.of(&program.expression) {
-        Ok(of) => Ok(Checked {
-            of,
-            cost: checker.cost,
-        }),
-        Err((id, why)) => Err(program.fault(id, &why)),
+    let of = checker.of(&program.expression);
+    if !checker.faults.is_empty() {
+        return Err(program.faults(&checker.faults));
     }
+    let bindings = checker.bindings;
+    let types = checker.types.into_iter();
+    let checked = Checked {
+        of: bindings.settle(&of),
+        types: types.map(|(id, of)| (id, bindings.settle(&of))).collect(),
+        calls: checker.calls,
+    };
+    let faults = literals::faults(&program.expression, &checked.types);
+    if !faults.is_empty() {
+        return Err(program.faults(&faults));
+    }
+    let instantiated = instantiate(program);
+    instantiated.map_err(|why| format!("program instantiation failed: {why}"))?;
+    Ok(checked)
 }
 
 /// The type of an operation of a JSON patch, and its members.
 const PATCH: &str = "JSONPatch";
 const PATCH_FIELDS: [&str; 4] = ["op", "path", "from", "value"];
+/// The space of what there is only where patches can be made.
+const PATCH_SPACE: &str = "jsonpatch.";
 
 struct Checker<'a> {
     scope: Scope<'a, CelType<'a>>,
-    cost: u64,
+    bindings: Bindings<'a>,
+    types: HashMap<u64, CelType<'a>>,
+    calls: HashMap<u64, Resolved>,
+    /// What is wrong with parts of the expression, by their numbers.
+    faults: Vec<(u64, String)>,
 }
 
 impl<'a> Checker<'a> {
-    fn spend(&mut self, cost: u64) {
-        self.cost = self.cost.saturating_add(cost);
+    /// Notes what is wrong; the type of such a part.
+    fn fault(&mut self, id: u64, why: String) -> CelType<'a> {
+        self.faults.push((id, why));
+        CelType::Error
     }
 
-    fn of(&mut self, expression: &'a IdedExpr) -> Result<CelType<'a>, Fault> {
-        match &expression.expr {
-            Expr::Literal(literal) => Ok(constant(literal)),
-            Expr::Ident(name) => {
-                self.spend(1);
-                let known = self.scope.find(name).cloned();
-                known
-                    .or_else(|| type_named(name).map(|_| CelType::Type))
-                    .ok_or_else(|| undeclared(expression.id, name))
-            }
-            Expr::Select(select) => self.select(expression.id, select),
-            Expr::Call(call) => self.call(expression.id, call),
-            Expr::List(list) => {
-                self.spend(10);
-                let mut item = None;
-                for element in &list.elements {
-                    let of = self.of(element)?;
-                    item = Some(item.map_or(of.clone(), |known: CelType<'a>| joined(known, &of)));
-                }
-                Ok(CelType::List(
-                    Rc::new(item.unwrap_or(CelType::Dyn)),
-                    list.elements.len() as u64,
-                ))
-            }
-            Expr::Map(map) => {
-                self.spend(30);
-                for entry in &map.entries {
-                    if let EntryExpr::MapEntry(entry) = &entry.expr {
-                        self.of(&entry.key)?;
-                        self.of(&entry.value)?;
-                    }
-                }
-                Ok(CelType::Map(Rc::new(CelType::Dyn), map.entries.len() as u64))
-            }
+    fn mismatch(&mut self, id: u64, wanted: &CelType<'a>, found: &CelType<'a>) -> CelType<'a> {
+        self.fault(id, format!("expected type '{wanted}' but found '{found}'"))
+    }
+
+    fn undeclared(&mut self, id: u64, name: &str) -> CelType<'a> {
+        self.fault(id, format!("undeclared reference to '{name}' (in container '')"))
+    }
+
+    fn of(&mut self, expression: &'a IdedExpr) -> CelType<'a> {
+        let id = expression.id;
+        let of = match &expression.expr {
+            Expr::Literal(literal) => constant(literal),
+            Expr::Ident(name) => match self.named(name) {
+                Some(of) => of,
+                None => self.undeclared(id, name),
+            },
+            Expr::Select(select) => self.select(expression, select),
+            Expr::Call(call) => self.call(id, call),
+            Expr::List(list) => self.list(list),
+            Expr::Map(map) => self.map(map),
             Expr::Comprehension(loops) => self.comprehension(loops),
-            Expr::Struct(made) => self.made(expression.id, made),
-            Expr::Unspecified => Err((expression.id, "unsupported syntax".to_owned())),
+            Expr::Struct(made) => self.made(id, made),
+            Expr::Unspecified => self.fault(id, "unsupported syntax".to_owned()),
+        };
+        self.types.insert(id, of.clone());
+        of
+    }
+
+    /// The type of a variable, or of a type that is named.
+    fn named(&self, name: &str) -> Option<CelType<'a>> {
+        let known = self.scope.find(name).cloned();
+        known.or_else(|| type_named(name).map(|of| CelType::Type(Arc::new(of))))
+    }
+
+    fn list(&mut self, list: &'a ListExpr) -> CelType<'a> {
+        let mut items = None;
+        for (at, element) in list.elements.iter().enumerate() {
+            let of = self.entry(element, list.optional_indices.contains(&at));
+            items = Some(self.joined(items, of));
+        }
+        CelType::list(items.unwrap_or_else(|| self.bindings.fresh()))
+    }
+
+    fn map(&mut self, map: &'a MapExpr) -> CelType<'a> {
+        let (mut keys, mut values) = (None, None);
+        for entry in &map.entries {
+            let EntryExpr::MapEntry(entry) = &entry.expr else {
+                continue;
+            };
+            let key = self.of(&entry.key);
+            keys = Some(self.joined(keys, key));
+            let value = self.entry(&entry.value, entry.optional);
+            values = Some(self.joined(values, value));
+        }
+        let key = keys.unwrap_or_else(|| self.bindings.fresh());
+        CelType::map(key, values.unwrap_or_else(|| self.bindings.fresh()))
+    }
+
+    /// The type of an entry that may be there or not.
+    fn entry(&mut self, value: &'a IdedExpr, is_optional: bool) -> CelType<'a> {
+        let of = self.of(value);
+        if !is_optional {
+            return of;
+        }
+        let inner = of.unwrapped().clone();
+        if !matches!(of, CelType::Optional(_) | CelType::Dyn) {
+            self.mismatch(value.id, &CelType::optional(inner.clone()), &of);
+        }
+        inner
+    }
+
+    /// The type of entries of both types.
+    fn joined(&mut self, known: Option<CelType<'a>>, of: CelType<'a>) -> CelType<'a> {
+        match known {
+            None => of,
+            Some(known) if self.bindings.assign(&known, &of) => wider(&known, &of).clone(),
+            Some(_) => CelType::Dyn,
         }
     }
 
     /// An object of a named type. Its name is a variable where there are such types.
-    fn made(&mut self, id: u64, made: &'a StructExpr) -> Result<CelType<'a>, Fault> {
+    fn made(&mut self, id: u64, made: &'a StructExpr) -> CelType<'a> {
         let root = made.type_name.split('.').next().unwrap_or_default();
-        if !matches!(self.scope.find(root), Some(CelType::Made(_))) {
-            return Err(undeclared(id, &made.type_name));
-        }
-        self.spend(40);
+        let is_known = matches!(self.scope.find(root), Some(CelType::Made(_)));
         for entry in &made.entries {
             if let EntryExpr::StructField(field) = &entry.expr {
-                if root == PATCH && !PATCH_FIELDS.contains(&field.field.as_str()) {
-                    return Err((entry.id, format!("undefined field '{}'", field.field)));
+                if is_known && root == PATCH && !PATCH_FIELDS.contains(&field.field.as_str()) {
+                    self.fault(entry.id, format!("undefined field '{}'", field.field));
                 }
-                self.of(&field.value)?;
+                self.entry(&field.value, field.optional);
             }
         }
-        Ok(CelType::Made(&made.type_name))
+        match is_known {
+            true => CelType::Made(&made.type_name),
+            false => self.undeclared(id, &made.type_name),
+        }
     }
 
-    fn select(&mut self, id: u64, select: &'a SelectExpr) -> Result<CelType<'a>, Fault> {
-        let operand = self.of(&select.operand)?;
-        self.spend(1);
-        let found = member(&operand, &select.field).map_err(|why| (id, why))?;
-        Ok(if select.test { CelType::Bool } else { found })
+    fn select(&mut self, expression: &'a IdedExpr, select: &'a SelectExpr) -> CelType<'a> {
+        if let Some(of) = qualified(expression).and_then(|name| self.named(&name)) {
+            return of;
+        }
+        let found = self.member(expression.id, &select.operand, &select.field);
+        match select.test {
+            true => CelType::Bool,
+            false => self.bindings.resolve(&found),
+        }
     }
 
-    fn call(&mut self, id: u64, call: &'a CallExpr) -> Result<CelType<'a>, Fault> {
+    /// The type of a member; optional where the operand is.
+    fn member(&mut self, id: u64, operand: &'a IdedExpr, field: &str) -> CelType<'a> {
+        let operand = self.of(operand);
+        let operand = self.bindings.resolve(&operand);
+        let of = operand.unwrapped();
+        let found = match of {
+            CelType::Map(_, value) => CelType::clone(value),
+            CelType::Variable(_) => {
+                self.bindings.assign(&CelType::Dyn, of);
+                CelType::Dyn
+            }
+            of if of.is_any() => CelType::Dyn,
+            of if of.is_struct() => match field_of(of, field) {
+                Some(found) => found,
+                None => self.fault(id, format!("undefined field '{field}'")),
+            },
+            of => {
+                self.fault(id, format!("type '{of}' does not support field selection"));
+                CelType::Dyn
+            }
+        };
+        match &operand {
+            CelType::Optional(_) => CelType::optional(found),
+            _ => found,
+        }
+    }
+
+    fn call(&mut self, id: u64, call: &'a CallExpr) -> CelType<'a> {
         let name = call.func_name.as_str();
-        if let ("_?._", [operand, field]) = (name, call.args.as_slice()) {
-            let operand = self.of(operand)?;
-            self.spend(1);
-            let field = match &field.expr {
-                Expr::Literal(LiteralValue::String(field)) => field.inner(),
-                _ => "",
-            };
-            return match member(&operand, field).map_err(|why| (id, why))? {
-                found @ CelType::Optional(_) => Ok(found),
-                found => Ok(CelType::Optional(Rc::new(found))),
-            };
+        if let ("_?._", None, [operand, field]) = (name, &call.target, call.args.as_slice()) {
+            return self.optional_member(id, operand, field);
         }
-        let mut args = Vec::with_capacity(call.args.len() + 1);
-        if let Some(target) = &call.target {
-            let is_space = matches!(&target.expr, Expr::Ident(name) if self.scope.find(name).is_none());
-            if !is_space {
-                args.push(self.of(target)?);
-            }
+        let mut args: Vec<CelType<'a>> = call.args.iter().map(|argument| self.of(argument)).collect();
+        let Some(target) = &call.target else {
+            return self.resolve(id, name.to_owned(), &args, call, false);
+        };
+        let in_space = qualified(target).map(|space| format!("{space}.{name}"));
+        if let Some(name) = in_space.filter(|name| self.is_function(name)) {
+            return self.resolve(id, name, &args, call, false);
         }
-        if let ("_?_:_", [condition, yes, no]) = (name, call.args.as_slice()) {
-            return self.either(condition, yes, no);
-        }
-        for argument in &call.args {
-            args.push(self.of(argument)?);
-        }
-        self.spend(signatures::cost(name, &args));
-        self.returned(id, name, &args)
+        args.insert(0, self.of(target));
+        self.resolve(id, name.to_owned(), &args, call, true)
     }
 
-    /// A choice costs what the dearer side costs.
-    fn either(
+    fn optional_member(&mut self, id: u64, operand: &'a IdedExpr, field: &'a IdedExpr) -> CelType<'a> {
+        let Expr::Literal(LiteralValue::String(name)) = &field.expr else {
+            return self.fault(field.id, "unsupported optional field selection".to_owned());
+        };
+        self.types.insert(field.id, CelType::Text);
+        let found = self.member(id, operand, name.inner());
+        let found = match found {
+            found @ CelType::Optional(_) => found,
+            found => CelType::optional(found),
+        };
+        self.bindings.resolve(&found)
+    }
+
+    fn is_function(&self, name: &str) -> bool {
+        let is_here = !name.starts_with(PATCH_SPACE) || self.scope.find(PATCH).is_some();
+        is_here && overloads(name).is_some()
+    }
+
+    /// What a call returns: all ways to call the function that fit are possible.
+    fn resolve(
         &mut self,
-        condition: &'a IdedExpr,
-        yes: &'a IdedExpr,
-        no: &'a IdedExpr,
-    ) -> Result<CelType<'a>, Fault> {
-        self.of(condition)?;
-        let before = self.cost;
-        let one = self.of(yes)?;
-        let first = std::mem::replace(&mut self.cost, before);
-        let other = self.of(no)?;
-        self.cost = self.cost.max(first);
-        Ok(joined(one, &other))
-    }
-
-    fn returned(&self, id: u64, name: &str, args: &[CelType<'a>]) -> Result<CelType<'a>, Fault> {
-        let unfit = || {
-            let shown: Vec<String> = args.iter().map(ToString::to_string).collect();
-            let shown = shown.join(", ");
-            (
-                id,
-                format!("found no matching overload for '{name}' applied to '({shown})'"),
-            )
+        id: u64,
+        name: String,
+        args: &[CelType<'a>],
+        call: &'a CallExpr,
+        is_method: bool,
+    ) -> CelType<'a> {
+        let known = match self.is_function(&name) {
+            true => overloads(&name).unwrap_or_default(),
+            false => return self.undeclared(id, &name),
         };
-        match (name, args) {
-            ("_[_]", [CelType::List(item, _) | CelType::Map(item, _), _]) => Ok(CelType::clone(item)),
-            ("_[?_]", [CelType::List(item, _) | CelType::Map(item, _), _]) => {
-                Ok(CelType::Optional(item.clone()))
-            }
-            ("_[_]" | "_[?_]", _) => Ok(CelType::Dyn),
-            ("_==_" | "_!=_", [one, other]) if !one.meets(other) => Err(unfit()),
-            ("_<_" | "_<=_" | "_>_" | "_>=_", [one, other]) if !one.is_ordered_with(other) => Err(unfit()),
-            ("_&&_" | "_||_" | "!_", args) if args.iter().any(|of| !of.meets(&CelType::Bool)) => Err(unfit()),
-            ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => sum(one, other).ok_or_else(unfit),
-            _ => signatures::returned(name, args).ok_or_else(|| undeclared(id, name)),
+        if let "_&&_" | "_||_" = name.as_str() {
+            return self.logic(id, name, args, call, known);
         }
+        let mut found: Option<CelType<'a>> = None;
+        let mut fitting = Vec::new();
+        let known = known.iter().filter(|known| known.is_method == is_method);
+        for overload in known.filter(|known| known.args.len() == args.len()) {
+            let mut types: Vec<&CelType<'a>> = vec![&overload.result];
+            types.extend(&overload.args);
+            let types = self.bindings.instantiate(&types);
+            let pairs: Vec<_> = args.iter().zip(&types[1..]).collect();
+            if !self.bindings.assign_all(&pairs) {
+                continue;
+            }
+            fitting.push(overload);
+            let result = self.bindings.resolve(&types[0]);
+            found = Some(match found {
+                Some(known) if known != result => CelType::Dyn,
+                _ => result,
+            });
+        }
+        let Some(found) = found else {
+            return self.unfit(id, &name, args, is_method);
+        };
+        let overloads = fitting;
+        self.calls.insert(id, Resolved { name, overloads });
+        found
     }
 
-    fn comprehension(&mut self, loops: &'a ComprehensionExpr) -> Result<CelType<'a>, Fault> {
-        let range = self.of(&loops.iter_range)?;
-        let outer = self.scope.len();
-        let start = self.of(&loops.accu_init)?;
-        self.scope.push(&loops.accu_var, start);
-        let (first, second) = match (&range, &loops.iter_var2) {
-            (CelType::List(item, _), Some(_)) => (CelType::Int, CelType::clone(item)),
-            (CelType::Map(value, _), Some(_)) => (range.entry(), CelType::clone(value)),
-            _ => (range.entry(), CelType::Dyn),
+    fn logic(
+        &mut self,
+        id: u64,
+        name: String,
+        args: &[CelType<'a>],
+        call: &'a CallExpr,
+        known: &'static [Overload],
+    ) -> CelType<'a> {
+        let mut of = CelType::Bool;
+        for (argument, found) in call.args.iter().zip(args) {
+            if !self.bindings.assign(found, &CelType::Bool) {
+                of = self.mismatch(argument.id, &CelType::Bool, found);
+            }
+        }
+        let overloads = known.iter().collect();
+        self.calls.insert(id, Resolved { name, overloads });
+        of
+    }
+
+    fn unfit(&mut self, id: u64, name: &str, args: &[CelType<'a>], is_method: bool) -> CelType<'a> {
+        let mut shown = args.iter().map(|of| self.bindings.settle(of).to_string());
+        let target = match is_method {
+            true => shown.next().map(|target| target + ".").unwrap_or_default(),
+            false => String::new(),
         };
+        let shown: Vec<String> = shown.collect();
+        let shown = shown.join(", ");
+        let why = format!("found no matching overload for '{name}' applied to '{target}({shown})'");
+        self.fault(id, why)
+    }
+
+    fn comprehension(&mut self, loops: &'a ComprehensionExpr) -> CelType<'a> {
+        let range = self.of(&loops.iter_range);
+        let start = self.of(&loops.accu_init);
+        let range = self.bindings.resolve(&range);
+        let outer = self.scope.len();
+        self.scope.push(&loops.accu_var, start.clone());
         let inner = self.scope.len();
+        let (first, second) = self.entries(&loops.iter_range, &range, loops.iter_var2.is_some());
         self.scope.push(&loops.iter_var, first);
         if let Some(name) = &loops.iter_var2 {
             self.scope.push(name, second);
         }
-        let before = std::mem::take(&mut self.cost);
-        self.of(&loops.loop_cond)?;
-        let next = self.of(&loops.loop_step)?;
-        let each = std::mem::replace(&mut self.cost, before);
-        self.spend(each.saturating_mul(range.size()));
+        let condition = self.of(&loops.loop_cond);
+        self.expect(&loops.loop_cond, &CelType::Bool, &condition);
+        let step = self.of(&loops.loop_step);
+        self.expect(&loops.loop_step, &start, &step);
         self.scope.truncate(inner);
-        if let Some(variable) = self.scope.find_mut(&loops.accu_var) {
-            *variable = match next {
-                CelType::List(item, _) => CelType::List(item, range.size()),
-                other => other,
-            };
-        }
         let result = self.of(&loops.result);
         self.scope.truncate(outer);
-        result
+        self.bindings.resolve(&result)
+    }
+
+    /// The types of the variables of a loop.
+    fn entries(&mut self, range: &IdedExpr, of: &CelType<'a>, is_double: bool) -> (CelType<'a>, CelType<'a>) {
+        match of {
+            CelType::List(item) if is_double => (CelType::Int, CelType::clone(item)),
+            CelType::List(item) => (CelType::clone(item), CelType::Dyn),
+            CelType::Map(key, value) => (CelType::clone(key), CelType::clone(value)),
+            CelType::Dyn | CelType::Error | CelType::Variable(_) => {
+                self.bindings.assign(&CelType::Dyn, of);
+                (CelType::Dyn, CelType::Dyn)
+            }
+            of => {
+                let why = format!(
+                    "expression of type '{of}' cannot be range of a comprehension (must be list, map, or dynamic)"
+                );
+                (self.fault(range.id, why), CelType::Error)
+            }
+        }
+    }
+
+    fn expect(&mut self, part: &IdedExpr, wanted: &CelType<'a>, found: &CelType<'a>) {
+        if !self.bindings.assign(wanted, found) {
+            self.mismatch(part.id, wanted, found);
+        }
     }
 }
 
-fn undeclared(id: u64, name: &str) -> Fault {
-    (id, format!("undeclared reference to '{name}' (in container '')"))
-}
-
-/// The type of a member. Why there is none, otherwise.
-fn member<'a>(operand: &CelType<'a>, field: &str) -> Result<CelType<'a>, String> {
-    let undefined = || format!("undefined field '{field}'");
+/// The type of a member of a struct.
+fn field_of<'a>(of: &CelType<'a>, field: &str) -> Option<CelType<'a>> {
     let name = names::field(field);
-    match operand {
-        CelType::Dyn => Ok(CelType::Dyn),
-        CelType::Map(value, _) => Ok(CelType::clone(value)),
-        CelType::Optional(inner) => match member(inner, field)? {
-            found @ CelType::Optional(_) => Ok(found),
-            found => Ok(CelType::Optional(Rc::new(found))),
-        },
-        CelType::Object(schema, is_object) => {
-            if *is_object {
-                match &*name {
-                    "apiVersion" | "kind" => return Ok(CelType::Text(253)),
-                    "metadata" => return Ok(CelType::Metadata),
-                    _ => {}
-                }
-            }
-            let property = schema.properties.get(&*name);
-            property
-                .map(|schema| CelType::of(schema, false))
-                .ok_or_else(undefined)
+    match of {
+        CelType::Object(named) => {
+            let member = named.declared.member(&name)?;
+            CelType::of(member, &format!("{}.{field}", named.name))
         }
-        CelType::Typed(of) => {
-            let found = of.field(&name).map(|field| CelType::of_form(&field.form));
-            found.ok_or_else(undefined)
-        }
+        CelType::Typed(of) => of.field(&name).map(|field| CelType::of_form(&field.form)),
         CelType::Record(record) => {
-            let found = record.members.iter().find(|(known, _)| *known == name);
-            found.map(|(_, member)| member.as_type()).ok_or_else(undefined)
+            let mut members = record.members.iter();
+            members
+                .find(|(known, _)| *known == name)
+                .map(|(_, member)| member.as_type())
         }
         CelType::Computed(values) => {
-            let found = values.iter().find(|(known, _)| *known == name);
-            found.map(|(_, of)| of.clone()).ok_or_else(undefined)
+            let mut values = values.iter();
+            values.find(|(known, _)| *known == name).map(|(_, of)| of.clone())
         }
-        CelType::Permission if name == "requestResource" => Ok(CelType::Permission),
-        CelType::Metadata if ["name", "generateName"].contains(&&*name) => Ok(CelType::Text(253)),
-        CelType::Metadata => Err(undefined()),
-        other => Err(format!("type '{other}' does not support field selection")),
-    }
-}
-
-/// The type of a sum, or of what other operators make of two values.
-fn sum<'a>(one: &CelType<'a>, other: &CelType<'a>) -> Option<CelType<'a>> {
-    match (one, other) {
-        (CelType::Dyn, _) | (_, CelType::Dyn) => Some(CelType::Dyn),
-        (CelType::Text(one), CelType::Text(other)) => Some(CelType::Text(one.saturating_add(*other))),
-        (CelType::List(item, size), CelType::List(more, others)) => {
-            let item = joined(CelType::clone(item), more);
-            Some(CelType::List(Rc::new(item), size.saturating_add(*others)))
-        }
-        (CelType::Time, CelType::Time) => Some(CelType::Duration),
-        (CelType::Time, CelType::Duration) | (CelType::Duration, CelType::Time) => Some(CelType::Time),
-        (one, other) => one.meets(other).then(|| one.clone()),
-    }
-}
-
-/// A type for values of either type.
-fn joined<'a>(one: CelType<'a>, other: &CelType<'a>) -> CelType<'a> {
-    match (&one, other) {
-        (CelType::Dyn, other) => other.clone(),
-        (CelType::Text(size), CelType::Text(others)) => CelType::Text(*size.max(others)),
-        (one_of, other) if one_of.meets(other) => one,
-        _ => CelType::Dyn,
+        _ => None,
     }
 }
 
@@ -303,7 +412,7 @@ fn constant<'a>(literal: &LiteralValue) -> CelType<'a> {
         LiteralValue::Double(_) => CelType::Double,
         LiteralValue::Int(_) => CelType::Int,
         LiteralValue::Null => CelType::Null,
-        LiteralValue::String(text) => CelType::Text(text.inner().len() as u64),
+        LiteralValue::String(_) => CelType::Text,
         LiteralValue::UInt(_) => CelType::Uint,
     }
 }

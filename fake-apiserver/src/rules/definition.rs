@@ -3,18 +3,24 @@
 //! Owns what must hold of rules when a definition is written, with the texts of the real server.
 
 use super::check::check;
+use super::declared::Declared;
+use super::estimate::estimate;
 use super::program::Program;
-use super::types::{CelType, count_max};
+use super::types::CelType;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::structural::{ListType, Schema};
 use serde_json::Value;
-use std::rc::Rc;
+use std::cmp::Reverse;
 
 /// What one rule may cost by estimate, for all values that it is about.
 const RULE_COST_MAX: u64 = 10_000_000;
 /// What all rules of a schema may cost together.
 const TOTAL_COST_MAX: u64 = 100_000_000;
+/// Of the rules that cost too much together, so many are named.
+const NAMED: usize = 4;
+const SHARE: &str =
+    "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
 const REASONS: [&str; 4] = [
     "FieldValueRequired",
     "FieldValueForbidden",
@@ -26,82 +32,109 @@ const REMEDY: &str = "(try simplifying the rule, or adding maxItems, maxProperti
 /// Reports what is wrong with the rules of a schema, which is at `at`.
 pub(crate) fn validate(text: &Value, at: &str, faults: &mut Faults) {
     let schema = Schema::read(text);
-    let mut total = 0;
+    let mut total = Total::default();
     let place = Place {
-        count: 1,
+        count: Some(1),
         is_root: true,
         lost: None,
     };
     visit(text, &schema, at, &place, &mut total, faults);
-    if total > TOTAL_COST_MAX {
-        let name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-        faults.forbidden(at, &too_expensive(name, total, TOTAL_COST_MAX));
+    if total.cost <= TOTAL_COST_MAX {
+        return;
+    }
+    total.most.sort_by_key(|(_, cost)| Reverse(*cost));
+    for (at, _) in total.most.iter().take(NAMED) {
+        faults.forbidden(at, SHARE);
+    }
+    let name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+    faults.forbidden(at, &too_expensive(name, total.cost, TOTAL_COST_MAX));
+}
+
+/// What the rules of a schema cost together.
+#[derive(Default)]
+struct Total {
+    cost: u64,
+    /// Where those are that cost much, and what they cost.
+    most: Vec<(String, u64)>,
+}
+
+impl Total {
+    fn add(&mut self, at: String, cost: u64) {
+        self.cost = self.cost.saturating_add(cost);
+        if cost >= TOTAL_COST_MAX / 100 {
+            self.most.push((at, cost));
+        }
     }
 }
 
 /// What is known of a place in a schema.
 #[derive(Clone)]
 struct Place {
-    /// How many values there can be.
-    count: u64,
+    /// How many values there can be; none if only the size of a request bounds them.
+    count: Option<u64>,
     is_root: bool,
     /// Where values cannot be found again in what was there before.
     lost: Option<String>,
 }
 
 impl Place {
-    fn below(&self, count: u64, lost: Option<&str>) -> Self {
+    fn below(&self, schema: &Schema, count: Option<i64>, lost: Option<&str>) -> Self {
+        let count = count.map(|count| u64::try_from(count).unwrap_or_default());
         Self {
-            count: self.count.saturating_mul(count),
-            is_root: false,
+            count: self
+                .count
+                .zip(count)
+                .map(|(one, other)| one.saturating_mul(other)),
+            is_root: schema.embedded,
             lost: self.lost.clone().or_else(|| lost.map(str::to_owned)),
         }
     }
 }
 
-fn visit(text: &Value, schema: &Schema, at: &str, place: &Place, total: &mut u64, faults: &mut Faults) {
+fn visit(text: &Value, schema: &Schema, at: &str, place: &Place, total: &mut Total, faults: &mut Faults) {
     for (index, rule) in json::list(&text["x-kubernetes-validations"]).iter().enumerate() {
         let at = format!("{at}.x-kubernetes-validations[{index}]");
         let before = faults.len();
-        words(rule, &at, faults);
+        words(rule, schema, &at, faults);
         if faults.len() == before {
-            *total = total.saturating_add(rule_cost(rule, schema, &at, place, faults));
+            Judge {
+                rule,
+                declared: Declared::Value(schema, place.is_root),
+                at: &at,
+                place,
+            }
+            .judge(total, faults);
         }
     }
+    let checks = schema.checks.as_deref();
+    let lost = schema.atomic.then_some(at);
     for (name, inner) in &schema.properties {
-        let lost = schema.atomic.then_some(at);
         let at = format!("{at}.properties[{name}]");
+        let place = place.below(inner, Some(1), lost);
         visit(
             &text["properties"][name.as_str()],
             inner,
             &at,
-            &place.below(1, lost),
+            &place,
             total,
             faults,
         );
     }
     if let Some(inner) = schema.additional_schema() {
-        let lost = schema.atomic.then_some(at);
         let at = format!("{at}.additionalProperties");
-        let place = place.below(count_max(schema), lost);
+        let place = place.below(inner, checks.and_then(|checks| checks.properties_max), lost);
         visit(&text["additionalProperties"], inner, &at, &place, total, faults);
     }
     if let Some(inner) = schema.items.as_deref() {
         let lost = (!matches!(schema.list, ListType::Map(_))).then_some(at);
         let at = format!("{at}.items");
-        visit(
-            &text["items"],
-            inner,
-            &at,
-            &place.below(count_max(schema), lost),
-            total,
-            faults,
-        );
+        let place = place.below(inner, checks.and_then(|checks| checks.items_max), lost);
+        visit(&text["items"], inner, &at, &place, total, faults);
     }
 }
 
 /// The rules for everything but expressions.
-fn words(rule: &Value, at: &str, faults: &mut Faults) {
+fn words(rule: &Value, schema: &Schema, at: &str, faults: &mut Faults) {
     let text = json::string(rule, "rule");
     let message = rule["message"].as_str();
     let trimmed = message.unwrap_or_default().trim();
@@ -109,9 +142,9 @@ fn words(rule: &Value, at: &str, faults: &mut Faults) {
         faults.required(format!("{at}.rule"), "rule is not specified");
     } else if message.is_some_and(|message| !message.is_empty()) && trimmed.is_empty() {
         faults.invalid(format!("{at}.message"), message, "must be non-empty if specified");
-    } else if trimmed.contains('\n') {
+    } else if trimmed.contains(['\n', '\r']) {
         faults.invalid(format!("{at}.message"), message, "must not contain line breaks");
-    } else if text.trim().contains('\n') && trimmed.is_empty() {
+    } else if text.trim().contains(['\n', '\r']) && trimmed.is_empty() {
         let why = "message must be specified if rule contains line breaks";
         faults.required(format!("{at}.message"), why);
     }
@@ -125,104 +158,128 @@ fn words(rule: &Value, at: &str, faults: &mut Faults) {
     }
     if let Some(path) = rule["fieldPath"].as_str() {
         let path_at = format!("{at}.fieldPath");
-        match path {
-            _ if path.trim().is_empty() => faults.invalid(path_at, path, "must be non-empty if specified"),
-            _ if path.contains('\n') => faults.invalid(path_at, path, "must not contain line breaks"),
-            _ if !path.starts_with(['.', '[']) => {
-                let why = format!("fieldPath must be a valid path: expected [ or . but got: {path}");
-                faults.invalid(path_at, path, &why);
+        if !path.is_empty() && path.trim().is_empty() {
+            faults.invalid(path_at.clone(), path, "must be non-empty if specified");
+        }
+        if path.contains(['\n', '\r']) {
+            faults.invalid(path_at.clone(), path, "must not contain line breaks");
+        }
+        if !path.is_empty() && !leads_somewhere(path, schema) {
+            faults.invalid(path_at, path, "must be a valid path");
+        }
+    }
+}
+
+/// Whether a path of members (`.name`, or `['name']`) leads to something that the schema declares.
+fn leads_somewhere(path: &str, schema: &Schema) -> bool {
+    let mut schema = schema;
+    let mut rest = path;
+    while !rest.is_empty() {
+        let name;
+        if let Some(quoted) = rest.strip_prefix("['") {
+            let Some((inner, after)) = quoted.split_once("']") else {
+                return false;
+            };
+            (name, rest) = (inner, after);
+        } else if let Some(plain) = rest.strip_prefix('.') {
+            let end = plain.find(['.', '[', ']']).unwrap_or(plain.len());
+            (name, rest) = plain.split_at(end);
+        } else {
+            return false;
+        }
+        let is_declared = !schema.properties.is_empty();
+        let inner = match is_declared {
+            true => schema.properties.get(name),
+            false => schema.additional_schema(),
+        };
+        let Some(inner) = inner.filter(|_| !name.is_empty()) else {
+            return false;
+        };
+        schema = inner;
+    }
+    true
+}
+
+/// A rule whose expressions are judged.
+struct Judge<'a> {
+    rule: &'a Value,
+    declared: Declared<'a>,
+    at: &'a str,
+    place: &'a Place,
+}
+
+/// The name that the types of the schema go by.
+const SELF_TYPE: &str = "selfType0";
+
+impl Judge<'_> {
+    fn judge(&self, total: &mut Total, faults: &mut Faults) {
+        let rule_at = format!("{}.rule", self.at);
+        let program = match Program::read(json::string(self.rule, "rule").trim()) {
+            Ok(program) => program,
+            Err(why) => return faults.invalid(rule_at, self.rule.clone(), &why),
+        };
+        match self.cost(&program, &CelType::Bool) {
+            Ok(cost) => {
+                let count = self.place.count.unwrap_or_else(|| self.declared.cardinality());
+                let cost = cost.saturating_mul(count);
+                afford(&rule_at, "estimated rule cost", cost, faults);
+                total.add(rule_at.clone(), cost);
             }
-            _ => {}
+            Err(None) => {
+                let why = "cel expression must evaluate to a bool";
+                faults.invalid(rule_at.clone(), self.rule.clone(), why);
+            }
+            Err(Some(why)) => faults.invalid(rule_at.clone(), self.rule.clone(), &why),
+        }
+        self.message(total, faults);
+        if program.uses("oldSelf") {
+            if let Some(lost) = &self.place.lost {
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}"
+                );
+                faults.invalid(rule_at, json::string(self.rule, "rule"), &why);
+            }
+        } else if let Some(optional) = self.rule["optionalOldSelf"].as_bool() {
+            let why = "may not be set if oldSelf is not used in rule";
+            faults.invalid(format!("{}.optionalOldSelf", self.at), optional, why);
+        }
+    }
+
+    fn message(&self, total: &mut Total, faults: &mut Faults) {
+        let text = json::string(self.rule, "messageExpression").trim();
+        if text.is_empty() {
+            return;
+        }
+        let at = format!("{}.messageExpression", self.at);
+        let why = match Program::read(text).map(|program| self.cost(&program, &CelType::Text)) {
+            Ok(Ok(cost)) => {
+                afford(&at, "estimated messageExpression cost", cost, faults);
+                return total.add(at, cost);
+            }
+            Ok(Err(None)) => "messageExpression must evaluate to a string".to_owned(),
+            Ok(Err(Some(why))) | Err(why) => format!("messageExpression {why}"),
+        };
+        faults.invalid(at, self.rule.clone(), &why);
+    }
+
+    /// What an expression costs at most that is to yield a type. Why it is none, or nothing if it yields another.
+    fn cost(&self, program: &Program, wanted: &CelType<'_>) -> Result<u64, Option<String>> {
+        let of = CelType::of(self.declared, SELF_TYPE).unwrap_or(CelType::Dyn);
+        let old = match self.rule["optionalOldSelf"] == true {
+            true => CelType::optional(of.clone()),
+            false => of.clone(),
+        };
+        let checked = check(program, vec![("self", of), ("oldSelf", old)]).map_err(Some)?;
+        match checked.of == *wanted {
+            true => Ok(estimate(&program.expression, &checked, self.declared).max),
+            false => Err(None),
         }
     }
 }
 
-/// The rules for expressions; returns what they cost for all values.
-fn rule_cost(rule: &Value, schema: &Schema, at: &str, place: &Place, faults: &mut Faults) -> u64 {
-    let of = || CelType::of(schema, place.is_root);
-    let old = match rule["optionalOldSelf"] == true {
-        true => CelType::Optional(Rc::new(of())),
-        false => of(),
-    };
-    let program = match Program::read(json::string(rule, "rule").trim()) {
-        Ok(program) => program,
-        Err(why) => {
-            faults.invalid(format!("{at}.rule"), rule.clone(), &why);
-            return 0;
-        }
-    };
-    let mut total = 0;
-    match check(&program, vec![("self", of()), ("oldSelf", old.clone())]) {
-        Err(why) => faults.invalid(format!("{at}.rule"), rule.clone(), &why),
-        Ok(checked) if !checked.of.meets(&CelType::Bool) => {
-            let why = "cel expression must evaluate to a bool";
-            faults.invalid(format!("{at}.rule"), rule.clone(), why);
-        }
-        Ok(checked) => {
-            let cost = checked.cost.saturating_mul(place.count);
-            afford("rule", "estimated rule cost", cost, at, faults);
-            total += cost;
-        }
-    }
-    if program.uses("oldSelf") {
-        if let Some(lost) = &place.lost {
-            let why =
-                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}");
-            faults.invalid(format!("{at}.rule"), json::string(rule, "rule"), &why);
-        }
-    } else if let Some(optional) = rule["optionalOldSelf"].as_bool() {
-        let why = "may not be set if oldSelf is not used in rule";
-        faults.invalid(format!("{at}.optionalOldSelf"), optional, why);
-    }
-    total.saturating_add(message_cost(rule, (of(), old), at, place, faults))
-}
-
-fn message_cost(
-    rule: &Value,
-    (own, old): (CelType<'_>, CelType<'_>),
-    at: &str,
-    place: &Place,
-    faults: &mut Faults,
-) -> u64 {
-    let text = json::string(rule, "messageExpression").trim();
-    if text.is_empty() {
-        return 0;
-    }
-    let place_of = format!("{at}.messageExpression");
-    let program = match Program::read(text) {
-        Ok(program) => program,
-        Err(why) => {
-            faults.invalid(place_of, rule.clone(), &format!("messageExpression {why}"));
-            return 0;
-        }
-    };
-    match check(&program, vec![("self", own), ("oldSelf", old)]) {
-        Err(why) => faults.invalid(place_of, rule.clone(), &format!("messageExpression {why}")),
-        Ok(checked) if !checked.of.meets(&CelType::Text(0)) => {
-            let why = "messageExpression must evaluate to a string";
-            faults.invalid(place_of, rule.clone(), why);
-        }
-        Ok(checked) => {
-            let cost = checked.cost.saturating_mul(place.count);
-            afford(
-                "messageExpression",
-                "estimated messageExpression cost",
-                cost,
-                at,
-                faults,
-            );
-            return cost;
-        }
-    }
-    0
-}
-
-fn afford(member: &str, name: &str, cost: u64, at: &str, faults: &mut Faults) {
+fn afford(at: &str, name: &str, cost: u64, faults: &mut Faults) {
     if cost > RULE_COST_MAX {
-        faults.forbidden(
-            format!("{at}.{member}"),
-            &too_expensive(name, cost, RULE_COST_MAX),
-        );
+        faults.forbidden(at, &too_expensive(name, cost, RULE_COST_MAX));
     }
 }
 

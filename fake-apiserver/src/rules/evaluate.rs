@@ -1,49 +1,65 @@
 //! What an expression is worth, and what it costs to find out.
 //!
-//! Owns the order of evaluation, and the cost of everything but functions. Costs are those that the real server counts,
-//! as far as they are known: one for a variable, a member or a call, more for what is made or gone through.
+//! Owns the order of evaluation, and the cost of everything but functions. A variable costs one, and so does each member
+//! or entry on the way from it; a choice costs nothing itself, nor do variables that it chooses between, nor what is known
+//! beforehand. What went wrong is a value until somebody needs it.
 
 use super::failure::Failure;
 use super::functions::{self, Call};
+use super::macros::RESULT;
 use super::names;
+use super::program::Program;
 use super::scope::Scope;
+use super::type_names::type_name;
 use super::value::Val;
+use super::walk::qualified;
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, StructExpr,
 };
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// What one evaluation may cost.
 const COST_MAX: u64 = 1_000_000;
-const LIST_COST: u64 = 10;
-const MAP_COST: u64 = 30;
-const STRUCT_COST: u64 = 40;
+/// Functions that make what can be looked up in a set.
+const PLAIN: [&str; 5] = ["bool", "double", "int", "string", "uint"];
+pub(super) const LIST_COST: u64 = 10;
+pub(super) const MAP_COST: u64 = 30;
+pub(super) const STRUCT_COST: u64 = 40;
+
 /// What came of an evaluation.
-type Outcome<'a> = Result<Val<'a>, Failure>;
+pub(super) type Outcome<'a> = Result<Val<'a>, Failure>;
 
 /// An evaluation.
 struct Evaluation<'a> {
-    scope: Scope<'a, Val<'a>>,
+    scope: Scope<'a, Outcome<'a>>,
+    constants: &'a HashSet<u64>,
     cost: u64,
 }
 
-/// Evaluates an expression; returns the cost, too.
+/// Evaluates a part of a program; returns the cost, too.
 pub(super) fn evaluate<'a>(
-    expression: &'a IdedExpr,
+    program: &'a Program,
+    part: &'a IdedExpr,
     variables: Vec<(&'a str, Val<'a>)>,
 ) -> (Outcome<'a>, u64) {
+    let variables = variables.into_iter().map(|(name, value)| (name, Ok(value)));
     let mut evaluation = Evaluation {
-        scope: Scope::new(variables),
+        scope: Scope::new(variables.collect()),
+        constants: &program.constants,
         cost: 0,
     };
-    let outcome = evaluation.value(expression);
-    (outcome, evaluation.cost)
+    let outcome = evaluation.value(part);
+    match evaluation.cost > COST_MAX {
+        true => (Err(Failure::TooExpensive), evaluation.cost),
+        false => (outcome, evaluation.cost),
+    }
 }
 
 impl<'a> Evaluation<'a> {
     fn spend(&mut self, cost: u64) -> Result<(), Failure> {
-        self.cost += cost;
+        self.cost = self.cost.saturating_add(cost);
         match self.cost > COST_MAX {
             true => Err(Failure::TooExpensive),
             false => Ok(()),
@@ -51,18 +67,155 @@ impl<'a> Evaluation<'a> {
     }
 
     fn value(&mut self, expression: &'a IdedExpr) -> Outcome<'a> {
+        if self.cost > COST_MAX {
+            return Err(Failure::TooExpensive);
+        }
+        if self.constants.contains(&expression.id) {
+            let cost = self.cost;
+            let value = self.computed(expression);
+            self.cost = cost;
+            return value;
+        }
+        if !self.is_path(expression) {
+            return self.computed(expression);
+        }
+        let value = self.along(expression);
+        if !self.is_choice(expression) {
+            self.spend(1)?;
+        }
+        value
+    }
+
+    /// Whether an expression is a variable or a choice, or a member or an entry of something.
+    fn is_path(&self, expression: &IdedExpr) -> bool {
         match &expression.expr {
-            Expr::Literal(literal) => Ok(constant(literal)),
+            Expr::Ident(_) => true,
+            Expr::Select(select) => !select.test && self.type_of(expression).is_none(),
+            Expr::Call(call) => {
+                let name = call.func_name.as_str();
+                call.target.is_none() && matches!(name, "_[_]" | "_[?_]" | "_?._" | "_?_:_")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a path begins with a choice.
+    fn is_choice(&self, path: &IdedExpr) -> bool {
+        match &path.expr {
+            Expr::Select(select) => self.is_path(path) && self.is_choice(&select.operand),
+            Expr::Call(call) if self.is_path(path) => {
+                call.func_name == "_?_:_" || call.args.first().is_some_and(|operand| self.is_choice(operand))
+            }
+            _ => false,
+        }
+    }
+
+    /// The type that a qualified name stands for.
+    fn type_of(&self, expression: &IdedExpr) -> Option<Val<'a>> {
+        let name = qualified(expression)?;
+        let root = name.split('.').next().unwrap_or_default();
+        match self.scope.find(root) {
+            Some(_) => None,
+            None => type_name(&name).map(Val::Type),
+        }
+    }
+
+    /// Goes along a path.
+    fn along(&mut self, expression: &'a IdedExpr) -> Outcome<'a> {
+        if !self.is_path(expression) || self.constants.contains(&expression.id) {
+            return self.value(expression);
+        }
+        match &expression.expr {
             Expr::Ident(name) => self.variable(name),
             Expr::Select(select) => {
-                let operand = self.value(&select.operand)?;
-                self.spend(1)?;
-                let name = names::field(&select.field);
-                match select.test {
-                    true => Ok(Val::Bool(has(&operand, &name))),
-                    false => select_from(&operand, &name),
-                }
+                let operand = self.along(&select.operand)?;
+                self.member(&operand, &names::field(&select.field))
             }
+            Expr::Call(call) => match (call.func_name.as_str(), call.args.as_slice()) {
+                ("_?_:_", [condition, yes, no]) => match self.value(condition)? {
+                    Val::Bool(true) => self.along(yes),
+                    Val::Bool(false) => self.along(no),
+                    _ => Err(Failure::no_overload()),
+                },
+                ("_?._", [operand, field]) => {
+                    let operand = self.along(operand)?;
+                    let found = optional_member(&operand, &self.value(field)?);
+                    self.reached(found)
+                }
+                (name, [operand, key]) => {
+                    let operand = self.along(operand)?;
+                    let key = self.key(key);
+                    self.entry(&operand, key, name == "_[?_]")
+                }
+                _ => Err(Failure::no_overload()),
+            },
+            _ => Err(Failure::no_overload()),
+        }
+    }
+
+    fn variable(&mut self, name: &str) -> Outcome<'a> {
+        match self.scope.find(name) {
+            Some(known) => known.clone(),
+            None => Err(Failure::new(format!("no such attribute(s): {name}"))),
+        }
+    }
+
+    /// What an entry is looked for by: where it is a variable itself, only the way from it costs.
+    fn key(&mut self, key: &'a IdedExpr) -> Outcome<'a> {
+        match self.is_path(key) {
+            true => self.along(key),
+            false => self.value(key),
+        }
+    }
+
+    fn member(&mut self, operand: &Val<'a>, name: &str) -> Outcome<'a> {
+        match operand {
+            Val::Optional(value) => {
+                let found = value.as_ref().and_then(|value| value.member(name));
+                self.reached(Val::optional(found))
+            }
+            operand => {
+                self.spend(1)?;
+                select_from(operand, name)
+            }
+        }
+    }
+
+    fn entry(&mut self, operand: &Val<'a>, key: Outcome<'a>, is_optional: bool) -> Outcome<'a> {
+        match operand {
+            Val::Optional(inner) => {
+                let key = key?;
+                let found = inner.as_ref().and_then(|inner| inner.at(&key));
+                self.reached(Val::optional(found))
+            }
+            operand if is_optional => self.reached(Val::optional(operand.at(&key?))),
+            operand => {
+                self.spend(1)?;
+                functions::index(operand, &key?)
+            }
+        }
+    }
+
+    /// A step to what may be missing costs only where it is there.
+    fn reached(&mut self, found: Val<'a>) -> Outcome<'a> {
+        if let Val::Optional(Some(_)) = &found {
+            self.spend(1)?;
+        }
+        Ok(found)
+    }
+
+    fn computed(&mut self, expression: &'a IdedExpr) -> Outcome<'a> {
+        match &expression.expr {
+            Expr::Literal(literal) => Ok(constant(literal)),
+            Expr::Select(select) if select.test => {
+                let operand = self.along(&select.operand)?;
+                // The way begins with a variable that costs nothing here, and even less with a choice.
+                if !self.is_choice(&select.operand) {
+                    self.spend(1)?;
+                }
+                Ok(Val::Bool(has(&operand, &names::field(&select.field))))
+            }
+            Expr::Ident(_) | Expr::Select(_) => self.type_of(expression).ok_or_else(Failure::no_overload),
             Expr::Call(call) => self.call(call),
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
@@ -70,14 +223,6 @@ impl<'a> Evaluation<'a> {
             Expr::Struct(made) => self.made(made),
             Expr::Unspecified => Err(Failure::no_overload()),
         }
-    }
-
-    fn variable(&mut self, name: &str) -> Outcome<'a> {
-        self.spend(1)?;
-        let known = self.scope.find(name).cloned();
-        known
-            .or_else(|| functions::type_named(name).map(Val::Type))
-            .ok_or_else(|| Failure::new(format!("no such attribute(s): {name}")))
     }
 
     fn list(&mut self, list: &'a ListExpr) -> Outcome<'a> {
@@ -135,27 +280,52 @@ impl<'a> Evaluation<'a> {
         match (call.func_name.as_str(), call.args.as_slice()) {
             ("_&&_", [one, other]) => self.both(one, other, false),
             ("_||_", [one, other]) => self.both(one, other, true),
-            ("_?_:_", [condition, yes, no]) => match self.value(condition)? {
-                Val::Bool(true) => self.value(yes),
-                Val::Bool(false) => self.value(no),
-                _ => Err(Failure::no_overload()),
-            },
-            ("@not_strictly_false", [condition]) => match self.value(condition) {
-                Err(Failure::TooExpensive) => Err(Failure::TooExpensive),
-                Ok(Val::Bool(false)) => Ok(Val::Bool(false)),
-                _ => Ok(Val::Bool(true)),
-            },
-            ("_?._", [operand, field]) => {
-                let (operand, field) = (self.value(operand)?, self.value(field)?);
+            ("@not_strictly_false", [condition]) => {
+                let value = self.value(condition);
                 self.spend(1)?;
-                Ok(optional_member(&operand, &field))
+                Ok(Val::Bool(!matches!(value, Ok(Val::Bool(false)))))
             }
             ("_+_", [one, other]) => {
-                let one = self.taken(one)?;
-                let other = self.value(other)?;
+                let (one, other) = (self.taken(one), self.value(other));
                 self.invoke(&Call::operator("_+_"), vec![one, other])
             }
+            ("@in", [item, list]) if self.is_set(list) => {
+                let (item, list) = (self.value(item)?, self.value(list)?);
+                functions::call(&Call::operator("@in"), vec![item, list])
+            }
+            (name @ ("or" | "orValue"), [otherwise]) => match call.target.as_deref() {
+                Some(target) => self.otherwise(name == "or", target, otherwise),
+                None => Err(Failure::no_overload()),
+            },
             (name, args) => self.function(name, call.target.as_deref(), args),
+        }
+    }
+
+    /// Whether a list is known beforehand, so that it costs nothing to look something up in it.
+    fn is_set(&self, list: &IdedExpr) -> bool {
+        let is_plain = |item: &IdedExpr| match &item.expr {
+            Expr::Literal(literal) => !matches!(literal, LiteralValue::Bytes(_) | LiteralValue::Null),
+            Expr::Call(call) => {
+                let name = call.func_name.as_str();
+                self.constants.contains(&item.id) && PLAIN.contains(&name)
+            }
+            _ => false,
+        };
+        match &list.expr {
+            Expr::List(list) => list.elements.iter().all(is_plain),
+            _ => false,
+        }
+    }
+
+    /// The value that is there, or else another.
+    fn otherwise(&mut self, stays: bool, target: &'a IdedExpr, other: &'a IdedExpr) -> Outcome<'a> {
+        match self.value(target)? {
+            Val::Optional(Some(value)) => Ok(match stays {
+                true => Val::Optional(Some(value)),
+                false => Val::clone(&value),
+            }),
+            Val::Optional(None) => self.value(other),
+            _ => Err(Failure::no_overload()),
         }
     }
 
@@ -163,12 +333,12 @@ impl<'a> Evaluation<'a> {
     /// copied for each entry.
     fn taken(&mut self, expression: &'a IdedExpr) -> Outcome<'a> {
         match &expression.expr {
-            Expr::Ident(name) if name.starts_with('@') => {
+            Expr::Ident(name) if name == RESULT => {
                 self.spend(1)?;
                 let variable = self.scope.find_mut(name);
                 variable
-                    .map(|variable| std::mem::replace(variable, Val::Null))
-                    .ok_or_else(Failure::no_overload)
+                    .map(|variable| std::mem::replace(variable, Ok(Val::Null)))
+                    .unwrap_or_else(|| Err(Failure::no_overload()))
             }
             _ => self.value(expression),
         }
@@ -196,43 +366,71 @@ impl<'a> Evaluation<'a> {
             Expr::Ident(space) if self.scope.find(space).is_none() => Some(space.as_str()),
             _ => None,
         });
-        let mut values = Vec::with_capacity(args.len() + 1);
-        if let Some(target) = target.filter(|_| space.is_none()) {
-            values.push(self.value(target)?);
-        }
-        for argument in args {
-            values.push(self.value(argument)?);
+        let target = target.filter(|_| space.is_none());
+        // Of more than two arguments, and where a pattern is known beforehand, those after one that went wrong are not asked
+        // for, nor is the function called.
+        let is_matching = matches!(name, "matches" | "find" | "findAll");
+        let is_known = is_matching
+            && args
+                .last()
+                .is_some_and(|pattern| self.constants.contains(&pattern.id));
+        let count = args.len() + usize::from(target.is_some());
+        let stops = is_known || count > 2;
+        let mut values = Vec::with_capacity(count);
+        for argument in target.into_iter().chain(args) {
+            let value = self.value(argument);
+            values.push(match stops && values.len() + 1 < count {
+                true => Ok(value?),
+                false => value,
+            });
         }
         let call = Call {
             space: space.unwrap_or_default(),
             name,
-            is_method: target.is_some() && space.is_none(),
+            is_method: target.is_some(),
         };
         self.invoke(&call, values)
     }
 
-    fn invoke(&mut self, call: &Call<'_>, args: Vec<Val<'a>>) -> Outcome<'a> {
-        self.spend(functions::cost(call, &args))?;
-        functions::call(call, args)
+    /// Calls a function. It costs the same where an argument went wrong.
+    fn invoke(&mut self, call: &Call<'_>, args: Vec<Outcome<'a>>) -> Outcome<'a> {
+        let failure = args.iter().find_map(|argument| argument.as_ref().err().cloned());
+        let args: Vec<Val<'a>> = args.into_iter().map(|value| value.unwrap_or(Val::Null)).collect();
+        let before = functions::cost(call, &args);
+        if let Some(failure) = failure {
+            let failed = Err(failure);
+            self.spend(before.unwrap_or_else(|| functions::cost_of_result(call, &failed)))?;
+            return failed;
+        }
+        if let Some(cost) = before {
+            self.spend(cost)?;
+            return functions::call(call, args);
+        }
+        let value = functions::call(call, args);
+        self.spend(functions::cost_of_result(call, &value))?;
+        value
     }
 
     fn comprehension(&mut self, loops: &'a ComprehensionExpr) -> Outcome<'a> {
         let range = self.value(&loops.iter_range)?;
         let outer = self.scope.len();
-        let start = self.value(&loops.accu_init)?;
+        let start = self.value(&loops.accu_init);
         self.scope.push(&loops.accu_var, start);
         for (first, second) in steps(&range, loops.iter_var2.is_some())? {
             let inner = self.scope.len();
-            self.scope.push(&loops.iter_var, first);
+            self.scope.push(&loops.iter_var, Ok(first));
             if let Some((name, value)) = loops.iter_var2.as_deref().zip(second) {
-                self.scope.push(name, value);
+                self.scope.push(name, Ok(value));
             }
-            if !matches!(self.value(&loops.loop_cond)?, Val::Bool(true)) {
+            if matches!(self.value(&loops.loop_cond), Ok(Val::Bool(false))) {
                 self.scope.truncate(inner);
                 break;
             }
-            let next = self.value(&loops.loop_step)?;
+            let next = self.value(&loops.loop_step);
             self.scope.truncate(inner);
+            if self.cost > COST_MAX {
+                return Err(Failure::TooExpensive);
+            }
             if let Some(variable) = self.scope.find_mut(&loops.accu_var) {
                 *variable = next;
             }
@@ -285,10 +483,6 @@ fn has(operand: &Val<'_>, name: &str) -> bool {
 
 fn select_from<'a>(operand: &Val<'a>, name: &str) -> Outcome<'a> {
     match operand {
-        Val::Optional(value) => {
-            let found = value.as_ref().and_then(|value| value.member(name));
-            Ok(Val::optional(found))
-        }
         Val::Members(..) | Val::Map(_) => {
             let found = operand.member(name);
             found.ok_or_else(|| Failure::new(format!("no such key: {name}")))

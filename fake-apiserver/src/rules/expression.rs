@@ -5,6 +5,7 @@
 
 use super::authority::{Authority, Check, Permission};
 use super::check::check;
+use super::declared::Declared;
 use super::evaluate::evaluate;
 use super::failure::Failure;
 use super::program::Program;
@@ -15,7 +16,10 @@ use crate::schema::Type;
 use crate::structural::Schema;
 use serde_json::Value;
 use std::rc::Rc;
+use std::sync::Arc;
 
+const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
+const RESOURCE_CHECK: &str = "kubernetes.authorization.ResourceCheck";
 const SPENT: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 const CANCELLED: &str = "operation cancelled: actual cost limit exceeded";
@@ -56,7 +60,7 @@ pub(crate) struct Declarations<'a> {
     authorizer: bool,
     /// Objects and operations of patches can be made.
     makes: bool,
-    computed: Rc<Vec<(&'a str, CelType<'a>)>>,
+    computed: Arc<Vec<(&'a str, CelType<'a>)>>,
 }
 
 impl<'a> Declarations<'a> {
@@ -67,7 +71,7 @@ impl<'a> Declarations<'a> {
             params: None,
             authorizer: true,
             makes: false,
-            computed: Rc::default(),
+            computed: Arc::default(),
         }
     }
 
@@ -102,7 +106,7 @@ impl<'a> Declarations<'a> {
     pub(crate) fn compute(&mut self, name: &'a str, expression: &'a Expression) -> Result<(), String> {
         let of = self.check(expression);
         let known = of.as_ref().map_or(CelType::Dyn, Clone::clone);
-        Rc::make_mut(&mut self.computed).push((name, known));
+        Arc::make_mut(&mut self.computed).push((name, known));
         of.map(drop)
     }
 
@@ -110,7 +114,9 @@ impl<'a> Declarations<'a> {
         let form = |form: ObjectForm<'a>| match form {
             ObjectForm::Any => CelType::Dyn,
             ObjectForm::Typed(of) => CelType::Typed(of),
-            ObjectForm::Defined(schema) => CelType::of(schema, true),
+            ObjectForm::Defined(schema) => {
+                CelType::of(Declared::Value(schema, true), "Object").unwrap_or(CelType::Dyn)
+            }
         };
         let mut known = vec![
             ("object", form(self.object)),
@@ -125,7 +131,8 @@ impl<'a> Declarations<'a> {
             known.push(("params", form(params)));
         }
         if self.authorizer {
-            known.push(("authorizer", CelType::Permission));
+            known.push(("authorizer", CelType::Library(AUTHORIZER)));
+            known.push(("authorizer.requestResource", CelType::Library(RESOURCE_CHECK)));
         }
         if self.makes {
             known.extend(["Object", "JSONPatch"].map(|name| (name, CelType::Made(name))));
@@ -147,15 +154,14 @@ impl Expression {
     pub(crate) fn check<'a>(&'a self, known: &Declarations<'a>, returns: Returns) -> Result<(), String> {
         let of = known.check(self)?;
         let (wanted, fits) = match returns {
-            Returns::Bool => ("bool", of.meets(&CelType::Bool)),
-            Returns::Text => ("string", of.meets(&CelType::Text(0))),
-            Returns::TextOrNull => ("string", of.meets(&CelType::Text(0))),
-            Returns::Object => ("Object", of.meets(&CelType::Made("Object"))),
+            Returns::Bool => ("bool", of == CelType::Bool),
+            Returns::Text => ("string", of == CelType::Text),
+            Returns::TextOrNull => ("string", matches!(of, CelType::Text | CelType::Null)),
+            Returns::Object => ("Object", of == CelType::Made("Object")),
             Returns::Anything => ("dyn", true),
-            Returns::Patch => ("list(JSONPatch)", matches!(of, CelType::List(..) | CelType::Dyn)),
+            Returns::Patch => ("list(JSONPatch)", of == CelType::list(CelType::Made("JSONPatch"))),
         };
-        let is_anything = matches!(of, CelType::Dyn) && self.program.reads_only();
-        if fits && (returns == Returns::Anything || !is_anything) {
+        if fits {
             return Ok(());
         }
         Err(match returns {
@@ -186,7 +192,11 @@ impl Expression {
         variables: &Variables<'a>,
         budget: &mut Budget,
     ) -> Result<Val<'a>, Failure> {
-        let (outcome, cost) = evaluate(&self.program.expression, inputs.variables(variables));
+        let (outcome, cost) = evaluate(
+            &self.program,
+            &self.program.expression,
+            inputs.variables(variables),
+        );
         budget.0 -= i64::try_from(cost).unwrap_or(i64::MAX);
         if budget.0 < 0 {
             return Err(Failure::TooExpensive);

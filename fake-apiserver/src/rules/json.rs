@@ -28,7 +28,7 @@ impl Val<'_> {
             Self::Double(value) => (*value).into(),
             Self::Items(items, _) => Value::Array(items.to_vec()),
             Self::Members(members, _) => Value::Object(Map::clone(members)),
-            Self::List(items) => Value::Array(items.iter().map(Self::to_json).collect::<Result<_, _>>()?),
+            Self::List(items, _) => Value::Array(items.iter().map(Self::to_json).collect::<Result<_, _>>()?),
             Self::Map(_) => members(self.entries())?,
             Self::Optional(Some(value)) => value.to_json()?,
             Self::Bytes(bytes) => STANDARD.encode(bytes).into(),

@@ -1,13 +1,17 @@
 //! Expressions that were read.
 
+use super::constants;
+use super::macros::ENVIRONMENT;
+use super::walk::visit;
 use cel::common::ast::{Expr, IdedExpr, SourceInfo};
-use cel::parser::Parser;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An expression, and where in its text the parts of it are.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) expression: IdedExpr,
+    /// The parts that are always the same.
+    pub(super) constants: HashSet<u64>,
     places: HashMap<u64, usize>,
     text: String,
 }
@@ -15,7 +19,8 @@ pub(super) struct Program {
 impl Program {
     /// Reads an expression. What is wrong with it, otherwise.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let parser = Parser::new()
+        let parser = ENVIRONMENT.parser();
+        let parser = parser
             .enable_optional_syntax(true)
             .enable_ident_escape_syntax(true);
         let (expression, source) = parser
@@ -24,43 +29,36 @@ impl Program {
         let mut places = HashMap::new();
         note(&expression, &source, &mut places);
         Ok(Self {
+            constants: constants::find(&expression),
             expression,
             places,
             text: text.to_owned(),
         })
     }
 
-    /// The text of a fault at a part of the expression.
-    pub(super) fn fault(&self, id: u64, why: &str) -> String {
-        let at = self
-            .places
-            .get(&id)
-            .copied()
-            .unwrap_or_default()
-            .min(self.text.len());
-        let before = self.text.get(..at).unwrap_or_default();
-        let line = before.matches('\n').count();
-        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
-        let shown = self.text.lines().nth(line).unwrap_or_default();
-        let dots = ".".repeat(column);
-        format!(
-            "compilation failed: ERROR: <input>:{}:{}: {why}\n | {shown}\n | {dots}^",
-            line + 1,
-            column + 1
-        )
+    /// The text of faults in parts of the expression, in the order of the parts.
+    pub(super) fn faults(&self, faults: &[(u64, String)]) -> String {
+        let mut found: Vec<_> = faults.iter().map(|(id, why)| (self.place(*id), why)).collect();
+        found.sort_by_key(|(place, _)| *place);
+        let found = found.into_iter().map(|((line, column), why)| {
+            let shown = self.text.lines().nth(line).unwrap_or_default();
+            let dots = ".".repeat(column);
+            format!(
+                "ERROR: <input>:{}:{}: {why}\n | {shown}\n | {dots}^",
+                line + 1,
+                column + 1
+            )
+        });
+        let found: Vec<String> = found.collect();
+        format!("compilation failed: {}", found.join("\n"))
     }
 
-    /// Whether the expression is nothing but a variable, or a member or an entry of one.
-    pub(super) fn reads_only(&self) -> bool {
-        let mut part = &self.expression;
-        loop {
-            part = match &part.expr {
-                Expr::Ident(_) => return true,
-                Expr::Select(select) if !select.test => &select.operand,
-                Expr::Call(call) if call.func_name == "_[_]" && !call.args.is_empty() => &call.args[0],
-                _ => return false,
-            };
-        }
+    /// The line and the column of a part, counted from nothing.
+    fn place(&self, id: u64) -> (usize, usize) {
+        let at = self.places.get(&id).copied().unwrap_or_default();
+        let before = self.text.get(..at.min(self.text.len())).unwrap_or_default();
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
+        (before.matches('\n').count(), column)
     }
 
     /// Whether the expression uses a variable.
@@ -79,45 +77,4 @@ fn note(expression: &IdedExpr, source: &SourceInfo, places: &mut HashMap<u64, us
             places.insert(part.id, start as usize);
         }
     });
-}
-
-/// Visits an expression and all its parts.
-fn visit<'a>(expression: &'a IdedExpr, look: &mut impl FnMut(&'a IdedExpr)) {
-    use cel::common::ast::EntryExpr;
-    look(expression);
-    match &expression.expr {
-        Expr::Call(call) => {
-            let target = call.target.as_deref().into_iter();
-            target.chain(&call.args).for_each(|part| visit(part, look));
-        }
-        Expr::Comprehension(loops) => {
-            for part in [
-                &loops.iter_range,
-                &loops.accu_init,
-                &loops.loop_cond,
-                &loops.loop_step,
-                &loops.result,
-            ] {
-                visit(part, look);
-            }
-        }
-        Expr::List(list) => list.elements.iter().for_each(|part| visit(part, look)),
-        Expr::Map(map) => {
-            for entry in &map.entries {
-                if let EntryExpr::MapEntry(entry) = &entry.expr {
-                    visit(&entry.key, look);
-                    visit(&entry.value, look);
-                }
-            }
-        }
-        Expr::Select(select) => visit(&select.operand, look),
-        Expr::Struct(made) => {
-            for entry in &made.entries {
-                if let EntryExpr::StructField(entry) = &entry.expr {
-                    visit(&entry.value, look);
-                }
-            }
-        }
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => {}
-    }
 }

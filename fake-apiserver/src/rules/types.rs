@@ -1,47 +1,56 @@
-//! Types of expressions, and how large their values can be.
+//! Types of expressions.
 //!
-//! Owns what a schema means for an expression. Does not know expressions.
+//! Owns what a schema means for an expression, and how types are written. Does not know expressions, nor which types go
+//! together.
 
+use super::declared::Declared;
 use crate::schema::{Type as ObjectType, ValueType};
-use crate::structural::Schema;
 use std::fmt::{self, Display, Formatter};
-use std::rc::Rc;
+use std::sync::Arc;
 
-/// Bytes that a request may have, which bound whatever nothing else bounds.
-const REQUEST_MAX: u64 = 3 * 1024 * 1024;
-
-/// The type of an expression. Numbers are the most characters or entries that a value can have.
+/// The type of an expression.
 #[derive(Clone, Debug)]
 pub(super) enum CelType<'a> {
     /// Anything.
     Dyn,
+    /// Of what is wrong, and was reported.
+    Error,
     Null,
     Bool,
     Int,
     Uint,
     Double,
-    Text(u64),
+    Text,
     Bytes,
     Time,
     Duration,
-    List(Rc<Self>, u64),
-    Map(Rc<Self>, u64),
-    /// An object, and whether it has type and metadata.
-    Object(&'a Schema, bool),
-    /// The metadata that rules see.
-    Metadata,
-    Optional(Rc<Self>),
-    Type,
+    List(Arc<Self>),
+    /// The types of keys and values.
+    Map(Arc<Self>, Arc<Self>),
+    Optional(Arc<Self>),
+    /// The type of types of this kind.
+    Type(Arc<Self>),
+    /// A type that is not known yet. Those of signatures come first.
+    Variable(u32),
+    /// A type of a library, by its name.
+    Library(&'static str),
+    /// An object of a schema.
+    Object(Arc<Named<'a>>),
     /// An object of a type of the API.
     Typed(&'static ObjectType),
     /// A record of declared members.
     Record(&'static Record),
     /// `variables`: what was computed before, by name.
-    Computed(Rc<Vec<(&'a str, Self)>>),
+    Computed(Arc<Vec<(&'a str, Self)>>),
     /// An object that an expression makes, by the name of its type.
     Made(&'a str),
-    /// `authorizer`, or what follows from it.
-    Permission,
+}
+
+/// An object of a schema, with the name that its type goes by.
+#[derive(Clone, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) declared: Declared<'a>,
+    pub(super) name: String,
 }
 
 /// A record of declared members.
@@ -71,165 +80,140 @@ pub(super) enum Member {
 
 impl Member {
     pub(super) fn as_type<'a>(self) -> CelType<'a> {
-        let text = || CelType::Text(REQUEST_MAX);
-        let list = |of: CelType<'a>| CelType::List(Rc::new(of), REQUEST_MAX / 8);
+        let by_name = |of| CelType::map(CelType::Text, of);
         match self {
-            Self::Text => text(),
+            Self::Text => CelType::Text,
             Self::Bool => CelType::Bool,
             Self::Int => CelType::Int,
             Self::Time => CelType::Time,
             Self::Dyn => CelType::Dyn,
-            Self::Texts => list(text()),
-            Self::Map => CelType::Map(Rc::new(text()), REQUEST_MAX / 8),
-            Self::Lists => CelType::Map(Rc::new(list(text())), REQUEST_MAX / 8),
+            Self::Texts => CelType::list(CelType::Text),
+            Self::Map => by_name(CelType::Text),
+            Self::Lists => by_name(CelType::list(CelType::Text)),
             Self::One(record) => CelType::Record(record),
-            Self::Many(record) => list(CelType::Record(record)),
+            Self::Many(record) => CelType::list(CelType::Record(record)),
         }
     }
 }
 
+/// Libraries whose types have no members, not even unknown ones.
+const OPAQUE: [&str; 2] = ["net.IP", "net.CIDR"];
+
 impl<'a> CelType<'a> {
-    /// The type of the values that follow a schema.
-    pub(super) fn of(schema: &'a Schema, is_root: bool) -> Self {
-        if schema.int_or_string {
-            return Self::Dyn;
-        }
-        match schema.of {
-            "boolean" => Self::Bool,
-            "integer" => Self::Int,
-            "number" => Self::Double,
-            "string" => match schema.format() {
-                "date-time" | "date" => Self::Time,
-                "duration" => Self::Duration,
-                "byte" => Self::Bytes,
-                _ => Self::Text(length_max(schema)),
+    pub(super) fn list(item: Self) -> Self {
+        Self::List(Arc::new(item))
+    }
+
+    pub(super) fn map(key: Self, value: Self) -> Self {
+        Self::Map(Arc::new(key), Arc::new(value))
+    }
+
+    pub(super) fn optional(of: Self) -> Self {
+        Self::Optional(Arc::new(of))
+    }
+
+    /// The type of the values that follow a schema; none where expressions do not see them. Types of objects go by the
+    /// place where they are.
+    pub(super) fn of(declared: Declared<'a>, name: &str) -> Option<Self> {
+        Some(match declared {
+            Declared::Name | Declared::Key => Self::Text,
+            Declared::Metadata => Self::object(declared, name),
+            Declared::Value(schema, _) if schema.int_or_string => Self::Dyn,
+            Declared::Value(schema, _) => match schema.of {
+                "boolean" => Self::Bool,
+                "integer" => Self::Int,
+                "number" => Self::Double,
+                "string" => match schema.format() {
+                    "date-time" | "date" => Self::Time,
+                    "duration" => Self::Duration,
+                    "byte" => Self::Bytes,
+                    _ => Self::Text,
+                },
+                "array" => Self::list(Self::of(declared.entries()?, &format!("{name}.@idx"))?),
+                "object" => match declared.entries() {
+                    Some(entries) => Self::map(Self::Text, Self::of(entries, &format!("{name}.@elem"))?),
+                    None => Self::object(declared, name),
+                },
+                _ => return None,
             },
-            "array" => {
-                let item = schema
-                    .items
-                    .as_deref()
-                    .map_or(Self::Dyn, |items| Self::of(items, false));
-                Self::List(Rc::new(item), count_max(schema))
-            }
-            "object" => match schema.additional_schema() {
-                Some(inner) => Self::Map(Rc::new(Self::of(inner, false)), count_max(schema)),
-                None => Self::Object(schema, is_root || schema.embedded),
-            },
-            _ => Self::Dyn,
-        }
+        })
+    }
+
+    fn object(declared: Declared<'a>, name: &str) -> Self {
+        let name = name.to_owned();
+        Self::Object(Arc::new(Named { declared, name }))
     }
 
     /// The type of the values of a form of the API.
     pub(super) fn of_form(form: &'static ValueType) -> Self {
-        let list = |inner: &'static ValueType| Rc::new(Self::of_form(inner));
         match form {
             ValueType::Bool => Self::Bool,
             ValueType::Double => Self::Double,
             ValueType::Int32 | ValueType::Int64 => Self::Int,
-            ValueType::Text(_) => Self::Text(REQUEST_MAX),
+            ValueType::Text(_) => Self::Text,
             ValueType::Bytes => Self::Bytes,
             ValueType::Time | ValueType::MicroTime => Self::Time,
             ValueType::Struct(of) => Self::Typed(of.get()),
-            ValueType::List(inner) => Self::List(list(inner), REQUEST_MAX / 8),
-            ValueType::Map(inner) => Self::Map(list(inner), REQUEST_MAX / 8),
+            ValueType::List(inner) => Self::list(Self::of_form(inner)),
+            ValueType::Map(inner) => Self::map(Self::Text, Self::of_form(inner)),
             ValueType::Raw | ValueType::Quantity | ValueType::IntOrString => Self::Dyn,
         }
     }
 
-    /// The most characters or entries of a value; a whole request for what is not known.
-    pub(super) fn size(&self) -> u64 {
+    /// What an optional value may hold; the type itself for others.
+    pub(super) fn unwrapped(&self) -> &Self {
         match self {
-            Self::Text(size) | Self::List(_, size) | Self::Map(_, size) => *size,
-            Self::Dyn | Self::Bytes => REQUEST_MAX,
-            _ => 1,
+            Self::Optional(inner) => inner,
+            other => other,
         }
     }
 
-    /// The type of the entries of a list, or of the keys of a map.
-    pub(super) fn entry(&self) -> Self {
+    pub(super) fn is_any(&self) -> bool {
+        matches!(self, Self::Dyn | Self::Error)
+    }
+
+    /// Whether values have members of their own names.
+    pub(super) fn is_struct(&self) -> bool {
         match self {
-            Self::List(item, _) => Self::clone(item),
-            Self::Map(_, size) => Self::Text((REQUEST_MAX / (*size).max(1)).min(REQUEST_MAX)),
-            _ => Self::Dyn,
+            Self::Object(_) | Self::Typed(_) | Self::Record(_) | Self::Computed(_) | Self::Made(_) => true,
+            Self::Library(name) => !OPAQUE.contains(name),
+            _ => false,
         }
     }
 
-    /// Whether values of both types can be compared: those of one type, and numbers.
-    pub(super) fn is_ordered_with(&self, other: &Self) -> bool {
-        let is_number = |of: &Self| matches!(of, Self::Int | Self::Uint | Self::Double);
-        (is_number(self) && is_number(other)) || self.meets(other)
+    /// Whether all values have the same size.
+    pub(super) fn is_scalar(&self) -> bool {
+        match self {
+            Self::Bool | Self::Double | Self::Duration | Self::Int | Self::Time | Self::Uint => true,
+            Self::Optional(inner) => inner.is_scalar(),
+            _ => false,
+        }
     }
 
-    /// Whether a value can be of both types.
-    pub(super) fn meets(&self, other: &Self) -> bool {
+    /// The types that this one is made of.
+    pub(super) fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::List(item) | Self::Optional(item) | Self::Type(item) => vec![item],
+            Self::Map(key, value) => vec![key, value],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl PartialEq for CelType<'_> {
+    /// Whether both are the same type.
+    fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Dyn, _) | (_, Self::Dyn) | (Self::Null, _) | (_, Self::Null) => true,
-            (Self::List(one, _), Self::List(other, _)) | (Self::Map(one, _), Self::Map(other, _)) => {
-                one.meets(other)
-            }
-            (
-                Self::Object(..) | Self::Metadata | Self::Map(..) | Self::Typed(_) | Self::Record(_),
-                Self::Object(..) | Self::Metadata | Self::Map(..) | Self::Typed(_) | Self::Record(_),
-            ) => true,
+            (Self::Variable(one), Self::Variable(other)) => one == other,
+            (Self::Library(one), Self::Library(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => one.name == other.name,
+            (Self::Typed(one), Self::Typed(other)) => one.name == other.name,
+            (Self::Record(one), Self::Record(other)) => one.name == other.name,
             (Self::Made(one), Self::Made(other)) => one == other,
-            (Self::Optional(one), Self::Optional(other)) => one.meets(other),
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+            _ => {
+                std::mem::discriminant(self) == std::mem::discriminant(other) && self.parts() == other.parts()
+            }
         }
-    }
-}
-
-/// The most entries of lists and maps that follow a schema.
-pub(super) fn count_max(schema: &Schema) -> u64 {
-    let checks = schema.checks.as_deref();
-    let said = checks.and_then(|checks| checks.items_max.or(checks.properties_max));
-    let inner = schema.items.as_deref().or(schema.additional_schema());
-    let least = inner.map_or(2, |inner| size_min(inner, 8));
-    // The entries of a map have names, too.
-    let entry = if schema.of == "object" {
-        least + 6
-    } else {
-        least + 1
-    };
-    said.and_then(|said| u64::try_from(said).ok())
-        .unwrap_or(REQUEST_MAX / entry)
-}
-
-/// The most bytes of texts that follow a schema.
-fn length_max(schema: &Schema) -> u64 {
-    let checks = schema.checks.as_deref();
-    let said = checks.and_then(|checks| checks.length_max);
-    let longest = checks.and_then(|checks| {
-        checks
-            .values
-            .iter()
-            .filter_map(|one| one.as_str())
-            .map(str::len)
-            .max()
-    });
-    let said = said
-        .and_then(|said| u64::try_from(said).ok())
-        .map(|said| said.saturating_mul(4));
-    said.or(longest.map(|longest| longest as u64))
-        .unwrap_or(REQUEST_MAX)
-}
-
-/// The fewest bytes of values that follow a schema; what nests too deep counts as little.
-fn size_min(schema: &Schema, depth: usize) -> u64 {
-    match schema.of {
-        "boolean" => 4,
-        "integer" | "number" => 1,
-        "object" if depth > 0 => {
-            let required = schema
-                .checks
-                .as_deref()
-                .map_or(&[][..], |checks| &checks.required);
-            let members = required.iter().map(|name| {
-                let inner = schema.properties.get(name);
-                name.len() as u64 + 4 + inner.map_or(0, |inner| size_min(inner, depth - 1))
-            });
-            2 + members.sum::<u64>()
-        }
-        _ => 2,
     }
 }
 
@@ -237,25 +221,27 @@ impl Display for CelType<'_> {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dyn => out.write_str("dyn"),
+            Self::Error => out.write_str("!error!"),
             Self::Null => out.write_str("null"),
             Self::Bool => out.write_str("bool"),
             Self::Int => out.write_str("int"),
             Self::Uint => out.write_str("uint"),
             Self::Double => out.write_str("double"),
-            Self::Text(_) => out.write_str("string"),
+            Self::Text => out.write_str("string"),
             Self::Bytes => out.write_str("bytes"),
             Self::Time => out.write_str("timestamp"),
             Self::Duration => out.write_str("duration"),
-            Self::List(item, _) => write!(out, "list({item})"),
-            Self::Map(value, _) => write!(out, "map(string, {value})"),
-            Self::Object(..) | Self::Metadata => out.write_str("object"),
+            Self::List(item) => write!(out, "list({item})"),
+            Self::Map(key, value) => write!(out, "map({key}, {value})"),
             Self::Optional(inner) => write!(out, "optional_type({inner})"),
-            Self::Type => out.write_str("type"),
+            Self::Type(of) => write!(out, "type({of})"),
+            Self::Variable(number) => write!(out, "_var{number}"),
+            Self::Library(name) => out.write_str(name),
+            Self::Object(named) => out.write_str(&named.name),
             Self::Typed(of) => write!(out, "io.k8s.api.{}", of.name),
             Self::Record(record) => out.write_str(record.name),
-            Self::Made(name) => out.write_str(name),
             Self::Computed(_) => out.write_str("kubernetes.variables"),
-            Self::Permission => out.write_str("kubernetes.authorization.Authorizer"),
+            Self::Made(name) => out.write_str(name),
         }
     }
 }

@@ -149,7 +149,11 @@ impl Walk {
         if self.budget == 0 {
             return self.give_up(of, SPENT);
         }
-        let (outcome, cost) = evaluate(&rule.program.expression, variables(value, rule, place));
+        let (outcome, cost) = evaluate(
+            &rule.program,
+            &rule.program.expression,
+            variables(value, rule, place),
+        );
         self.budget -= i64::try_from(cost).unwrap_or(i64::MAX);
         if self.budget < 0 {
             return self.give_up(of, SPENT);
@@ -223,7 +227,7 @@ impl Walk {
     /// What the rule's own expression says; none if it says nothing that can be told.
     fn message(&mut self, value: &Value, rule: &Rule, place: Place<'_>) -> Option<String> {
         let program = rule.message_program.as_ref()?;
-        let (outcome, cost) = evaluate(&program.expression, variables(value, rule, place));
+        let (outcome, cost) = evaluate(program, &program.expression, variables(value, rule, place));
         self.budget -= i64::try_from(cost).unwrap_or(i64::MAX);
         let Ok(Val::Text(text)) = outcome else {
             return None;

@@ -5,9 +5,12 @@
 use super::authority::Permission;
 use super::failure::Failure;
 use super::instants::{duration, time};
+use super::libraries::{Format, Range, Url};
+use crate::machinery::ip::bits;
 use crate::machinery::quantity::Quantity;
 use crate::structural::{ListType, Schema};
 use jiff::{SignedDuration, Timestamp};
+use semver::Version;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -28,12 +31,17 @@ pub(super) enum Val<'a> {
     Items(&'a [Value], Option<&'a Schema>),
     /// A map, or an object of an object, with its schema.
     Members(&'a Map<String, Value>, Option<&'a Schema>),
-    List(Rc<Vec<Val<'a>>>),
+    /// A list, and how its entries are told apart.
+    List(Rc<Vec<Val<'a>>>, &'a ListType),
     Map(Rc<Vec<(Val<'a>, Val<'a>)>>),
     Duration(SignedDuration),
     Time(Timestamp),
     Quantity(Rc<Quantity>),
     Ip(IpAddr),
+    Cidr(Range),
+    Url(Rc<Url>),
+    Format(&'static Format),
+    Version(Rc<Version>),
     Optional(Option<Rc<Val<'a>>>),
     /// The name of a type.
     Type(&'static str),
@@ -85,7 +93,7 @@ impl<'a> Val<'a> {
     }
 
     pub(super) fn list(items: Vec<Self>) -> Self {
-        Self::List(Rc::new(items))
+        Self::List(Rc::new(items), &ListType::Atomic)
     }
 
     pub(super) fn optional(value: Option<Self>) -> Self {
@@ -95,7 +103,7 @@ impl<'a> Val<'a> {
     /// The entries of a list.
     pub(super) fn items(&self) -> Option<Cow<'_, [Self]>> {
         match self {
-            Self::List(items) => Some(Cow::Borrowed(items)),
+            Self::List(items, _) => Some(Cow::Borrowed(items)),
             Self::Items(items, schema) => {
                 let inner = schema.and_then(|schema| schema.items.as_deref());
                 Some(items.iter().map(|item| Self::of(item, inner)).collect())
@@ -110,11 +118,27 @@ impl<'a> Val<'a> {
             Self::Text(text) => text.chars().count(),
             Self::Bytes(bytes) => bytes.len(),
             Self::Items(items, _) => items.len(),
-            Self::List(items) => items.len(),
+            Self::List(items, _) => items.len(),
             Self::Members(members, _) => members.len(),
             Self::Map(entries) => entries.len(),
+            Self::Ip(address) => usize::from(bits(*address) / 8),
+            Self::Cidr(range) => range.size(),
             _ => return None,
         })
+    }
+
+    /// Whether a library has made it.
+    pub(super) fn is_of_library(&self) -> bool {
+        matches!(
+            self,
+            Self::Quantity(_)
+                | Self::Ip(_)
+                | Self::Cidr(_)
+                | Self::Url(_)
+                | Self::Format(_)
+                | Self::Version(_)
+                | Self::Permission(_)
+        )
     }
 
     /// The value of a member.
@@ -148,7 +172,7 @@ impl<'a> Val<'a> {
                 let item = items.get(usize::try_from(*at).ok()?)?;
                 Some(Self::of(item, schema.and_then(|schema| schema.items.as_deref())))
             }
-            (Self::List(items), Self::Int(at)) => items.get(usize::try_from(*at).ok()?).cloned(),
+            (Self::List(items, _), Self::Int(at)) => items.get(usize::try_from(*at).ok()?).cloned(),
             _ => None,
         }
     }
@@ -157,6 +181,7 @@ impl<'a> Val<'a> {
     pub(super) fn list_type(&self) -> &'a ListType {
         match self {
             Self::Items(_, Some(schema)) => &schema.list,
+            Self::List(_, of) => of,
             _ => &ListType::Atomic,
         }
     }
@@ -192,12 +217,16 @@ impl<'a> Val<'a> {
             Self::Double(_) => "double",
             Self::Text(_) => "string",
             Self::Bytes(_) => "bytes",
-            Self::Items(..) | Self::List(_) => "list",
+            Self::Items(..) | Self::List(..) => "list",
             Self::Members(..) | Self::Map(_) => "map",
             Self::Duration(_) => "google.protobuf.Duration",
             Self::Time(_) => "google.protobuf.Timestamp",
             Self::Quantity(_) => "kubernetes.Quantity",
             Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
+            Self::Url(_) => "kubernetes.URL",
+            Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Version(_) => "kubernetes.Semver",
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
             Self::Permission(_) => "kubernetes.authorization.Authorizer",
@@ -234,8 +263,12 @@ impl PartialEq for Val<'_> {
             (Self::Null, Self::Null) => true,
             (Self::Type(one), Self::Type(other)) => one == other,
             (Self::Ip(one), Self::Ip(other)) => one == other,
+            (Self::Cidr(one), Self::Cidr(other)) => one == other,
+            (Self::Url(one), Self::Url(other)) => one == other,
+            (Self::Format(one), Self::Format(other)) => one == other,
+            (Self::Version(one), Self::Version(other)) => one.cmp_precedence(other).is_eq(),
             (Self::Optional(one), Self::Optional(other)) => one == other,
-            (Self::Items(..) | Self::List(_), Self::Items(..) | Self::List(_)) => lists(self, other),
+            (Self::Items(..) | Self::List(..), Self::Items(..) | Self::List(..)) => lists(self, other),
             (Self::Members(..) | Self::Map(_), Self::Members(..) | Self::Map(_)) => maps(self, other),
             _ => self.compare(other) == Some(Ordering::Equal),
         }

@@ -115,7 +115,7 @@ pub(crate) fn is_known(of: &str, format: &str) -> bool {
 }
 
 /// Whether a text fits a format; all fit none.
-pub(super) fn fits(format: &str, text: &str) -> bool {
+pub(crate) fn fits(format: &str, text: &str) -> bool {
     let plain = format.replace('-', "");
     let known = TEXTS.iter().find(|(known, _)| *known == plain);
     known.is_none_or(|(_, fits)| fits(text))

@@ -21,7 +21,7 @@ mod verdict;
 pub(crate) use correlated::{Before, entry as entry_before, is_same, member as member_before};
 pub(crate) use defaults::{default, drop_nulls};
 pub(crate) use embedded::{Unfit, coerce, coerce_metadata, validate as validate_embedded};
-pub(crate) use formats::is_known as is_known_format;
+pub(crate) use formats::{fits as fits_format, is_known as is_known_format};
 pub(crate) use lists::validate as validate_lists;
 pub(crate) use prune::prune;
 pub(crate) use read::TYPES;

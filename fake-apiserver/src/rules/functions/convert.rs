@@ -1,30 +1,12 @@
 //! Values of one type from those of another; points in time and durations, and their parts.
 
 use super::found::Found;
+use crate::machinery::go;
 use crate::rules::failure::Failure;
 use crate::rules::instants::{duration, time};
 use crate::rules::value::Val;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Zoned};
-
-/// Names of types that are values, too.
-const TYPES: [&str; 10] = [
-    "bool",
-    "bytes",
-    "double",
-    "int",
-    "list",
-    "map",
-    "null_type",
-    "string",
-    "type",
-    "uint",
-];
-
-/// A type by its name.
-pub(in crate::rules) fn type_named(name: &str) -> Option<&'static str> {
-    TYPES.iter().find(|known| **known == name).copied()
-}
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
     let [value] = args else {
@@ -44,7 +26,7 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
         "string" => Some(Val::text(shown(value)?)),
         "bool" => match value {
             Val::Bool(value) => Some(Val::Bool(*value)),
-            Val::Text(text) => text.parse().ok().map(Val::Bool),
+            Val::Text(text) => truth(text).map(Val::Bool),
             _ => return None,
         },
         "bytes" => match value {
@@ -54,23 +36,42 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
         },
         "duration" => match value {
             Val::Text(text) => duration(text).map(Val::Duration),
+            Val::Int(nanos) => Some(Val::Duration(SignedDuration::from_nanos(*nanos))),
             Val::Duration(value) => Some(Val::Duration(*value)),
             _ => return None,
         },
         "timestamp" => match value {
             Val::Text(text) => time(text).map(Val::Time),
+            Val::Int(seconds) => Timestamp::from_second(*seconds).ok().map(Val::Time),
             Val::Time(value) => Some(Val::Time(*value)),
             _ => return None,
         },
         _ => return None,
     };
-    let failed = || {
-        Failure::new(format!(
-            "type conversion error from '{}' to '{name}'",
-            value.type_name()
-        ))
+    Some(converted.ok_or_else(|| unconverted(name, value)))
+}
+
+/// What is said of a value that has none of the other type.
+fn unconverted(name: &str, value: &Val<'_>) -> Failure {
+    let name = match name {
+        "duration" => "google.protobuf.Duration",
+        "timestamp" => "google.protobuf.Timestamp",
+        name => name,
     };
-    Some(converted.ok_or_else(failed))
+    Failure::new(match (name, value) {
+        ("int", Val::Double(_) | Val::Uint(_)) => "integer overflow".to_owned(),
+        ("uint", Val::Double(_) | Val::Int(_)) => "unsigned integer overflow".to_owned(),
+        _ => format!("type conversion error from '{}' to '{name}'", value.type_name()),
+    })
+}
+
+/// What Go takes for true or false.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
 }
 
 /// A whole number: none for other types, `None` inside for values without one.
@@ -84,6 +85,7 @@ fn whole(value: &Val<'_>) -> Option<Option<i64>> {
         }
         Val::Text(text) => Some(text.parse().ok()),
         Val::Time(time) => Some(Some(time.as_second())),
+        Val::Duration(value) => Some(i64::try_from(value.as_nanos()).ok()),
         _ => None,
     }
 }
@@ -105,11 +107,13 @@ pub(in crate::rules) fn shown(value: &Val<'_>) -> Option<String> {
         Val::Bool(value) => value.to_string(),
         Val::Int(value) => value.to_string(),
         Val::Uint(value) => value.to_string(),
-        Val::Double(value) => value.to_string(),
+        Val::Double(value) => go::float(*value),
         Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Val::Time(time) => time.to_string(),
         Val::Duration(value) => format!("{}s", value.as_secs_f64()),
         Val::Ip(ip) => ip.to_string(),
+        Val::Cidr(range) => range.to_string(),
+        Val::Type(name) => (*name).to_owned(),
         _ => return None,
     })
 }
@@ -119,15 +123,33 @@ pub(super) fn part<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
     let value = match args {
         [Val::Duration(value)] => of_duration(name, *value)?,
         [Val::Time(time)] => of_time(name, &time.to_zoned(TimeZone::UTC))?,
-        [Val::Time(time), Val::Text(zone)] => {
-            let Ok(zone) = TimeZone::get(zone) else {
-                return Some(Err(Failure::new(format!("unknown time zone {zone}"))));
-            };
-            of_time(name, &time.to_zoned(zone))?
-        }
+        [Val::Time(time), Val::Text(zone)] => match zone_named(zone) {
+            Ok(zone) => of_time(name, &time.to_zoned(zone))?,
+            Err(failure) => return Some(Err(failure)),
+        },
         _ => return None,
     };
     Some(Ok(Val::Int(value)))
+}
+
+/// A time zone by its name, or by its distance from UTC in hours and minutes.
+fn zone_named(name: &str) -> Result<TimeZone, Failure> {
+    let Some((hours, minutes)) = name.split_once(':') else {
+        return TimeZone::get(name).map_err(|_| Failure::new(format!("unknown time zone {name}")));
+    };
+    let (hour, minute): (i32, i32) = match (hours.parse(), minutes.parse()) {
+        (Ok(hour), Ok(minute)) => (hour, minute),
+        _ => {
+            return Err(Failure::new(format!(
+                "strconv.Atoi: parsing {name:?}: invalid syntax"
+            )));
+        }
+    };
+    let minute = if hours.starts_with('-') { -minute } else { minute };
+    let offset = Offset::from_seconds(hour * 3600 + minute * 60);
+    offset
+        .map(TimeZone::fixed)
+        .map_err(|_| Failure::new(format!("unknown time zone {name}")))
 }
 
 fn of_duration(name: &str, value: SignedDuration) -> Option<i64> {
@@ -135,7 +157,7 @@ fn of_duration(name: &str, value: SignedDuration) -> Option<i64> {
         "getHours" => value.as_secs() / 3600,
         "getMinutes" => value.as_secs() / 60,
         "getSeconds" => value.as_secs(),
-        "getMilliseconds" => i64::from(value.subsec_millis()),
+        "getMilliseconds" => i64::try_from(value.as_millis()).unwrap_or(i64::MAX),
         _ => return None,
     })
 }

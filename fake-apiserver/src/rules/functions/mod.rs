@@ -1,23 +1,35 @@
 //! Functions and operators: those of CEL, and those that Kubernetes adds.
 //!
-//! Owns which function a call means, and what it costs. Each file has the functions on one kind of value.
+//! Owns which function a call means. Each file has the functions on one kind of value.
 
+mod addresses;
 mod convert;
+mod cost;
+mod formats;
+mod formatted;
 mod found;
-mod libraries;
 mod lists;
 mod operators;
+mod optional;
 mod permissions;
+mod quantities;
+mod sets;
 mod texts;
+mod urls;
+mod versions;
 
 use super::failure::Failure;
 use super::value::Val;
 
-pub(super) use convert::{shown, type_named};
+pub(super) use convert::shown;
+pub(super) use cost::{CHECK, cost, cost_of_result, tenth};
+pub(super) use formatted::unfit;
+pub(super) use operators::index;
+pub(super) use texts::pattern;
 
 /// What is called.
 pub(super) struct Call<'n> {
-    /// What precedes the name, where that is no value: `math` of `math.greatest`.
+    /// What precedes the name, where that is no value: `sets` of `sets.contains`.
     pub(super) space: &'n str,
     pub(super) name: &'n str,
     /// The first argument stands before the name.
@@ -42,53 +54,34 @@ pub(super) fn call<'a>(call: &Call<'_>, mut args: Vec<Val<'a>>) -> Result<Val<'a
     {
         return Ok(list);
     }
+    let (name, args) = (call.name, args.as_slice());
     let found = match (call.space, call.is_method) {
-        ("", false) => operators::call(call.name, &args)
-            .or_else(|| convert::call(call.name, &args))
-            .or_else(|| lists::call(call.name, &args))
-            .or_else(|| texts::call(call.name, &args))
-            .or_else(|| libraries::call(call.name, &args)),
-        ("", true) => texts::call(call.name, &args)
-            .or_else(|| lists::call(call.name, &args))
-            .or_else(|| convert::part(call.name, &args))
-            .or_else(|| libraries::method(call.name, &args))
-            .or_else(|| permissions::method(call.name, &args)),
-        (space, _) => libraries::of_space(space, call.name, &args),
+        ("", false) => operators::call(name, args)
+            .or_else(|| convert::call(name, args))
+            .or_else(|| lists::size(name, args))
+            .or_else(|| texts::call(name, args))
+            .or_else(|| quantities::call(name, args))
+            .or_else(|| addresses::call(name, args))
+            .or_else(|| urls::call(name, args))
+            .or_else(|| versions::call(name, args))
+            .or_else(|| lists::insert(name, args)),
+        ("", true) => texts::call(name, args)
+            .or_else(|| lists::call(name, args))
+            .or_else(|| convert::part(name, args))
+            .or_else(|| optional::method(name, args))
+            .or_else(|| quantities::method(name, args))
+            .or_else(|| addresses::method(name, args))
+            .or_else(|| urls::method(name, args))
+            .or_else(|| versions::method(name, args))
+            .or_else(|| formats::method(name, args))
+            .or_else(|| permissions::method(name, args)),
+        ("optional", _) => optional::call(name, args),
+        ("sets", _) => sets::call(name, args),
+        ("lists", _) => lists::made(name, args),
+        ("format", _) => formats::call(name, args),
+        ("ip", _) => addresses::of_space(name, args),
+        ("strings" | "jsonpatch", _) => texts::of_space(name, args),
+        _ => None,
     };
     found.unwrap_or_else(|| Err(Failure::no_overload()))
-}
-
-/// Functions that go through a text, and those that go through a list.
-const THROUGH_TEXT: [&str; 14] = [
-    "contains",
-    "startsWith",
-    "endsWith",
-    "lowerAscii",
-    "upperAscii",
-    "replace",
-    "split",
-    "substring",
-    "trim",
-    "quantity",
-    "isQuantity",
-    "ip",
-    "isIP",
-    "join",
-];
-
-/// What a call costs: one, and a tenth for each character or entry that is gone through.
-pub(super) fn cost(call: &Call<'_>, args: &[Val<'_>]) -> u64 {
-    let size = |at: usize| args.get(at).and_then(Val::size).unwrap_or_default() as u64;
-    let tenth = |size: u64| size.div_ceil(10);
-    match call.name {
-        "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => 1.max(tenth(size(0).min(size(1)))),
-        "_+_" => 1.max(tenth(size(0) + size(1))),
-        "@in" => 1.max(size(1)),
-        "matches" | "find" | "findAll" => 1 + tenth(size(0)) * size(1).div_ceil(4),
-        "isSorted" | "sum" | "min" | "max" | "indexOf" | "lastIndexOf" | "distinct" | "sort" | "flatten" => {
-            1 + tenth(size(0)).max(size(0))
-        }
-        name if THROUGH_TEXT.contains(&name) => 1 + tenth(size(0)),
-        _ => 1,
-    }
 }

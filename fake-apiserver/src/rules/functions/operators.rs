@@ -1,5 +1,6 @@
 //! Operators.
 
+use super::convert::shown;
 use super::found::Found;
 use crate::rules::failure::Failure;
 use crate::rules::value::Val;
@@ -16,8 +17,6 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
         ("_<=_", [one, other]) => ordered(one, other, Ordering::is_le),
         ("_>_", [one, other]) => ordered(one, other, Ordering::is_gt),
         ("_>=_", [one, other]) => ordered(one, other, Ordering::is_ge),
-        ("_[_]", [of, key]) => Some(index(of, key)),
-        ("_[?_]", [of, key]) => Some(Ok(maybe(of, key))),
         ("@in", [item, of]) => contains(item, of).map(|found| Ok(Val::Bool(found))),
         (_, [Val::Int(one), Val::Int(other)]) => whole(name, *one, *other),
         (_, [Val::Uint(one), Val::Uint(other)]) => natural(name, *one, *other),
@@ -101,23 +100,16 @@ fn instants<'a>(is_sum: bool, one: &Val<'a>, other: &Val<'a>) -> Found<'a> {
     Some(overflow(value))
 }
 
-fn index<'a>(of: &Val<'a>, key: &Val<'a>) -> Result<Val<'a>, Failure> {
-    if let Val::Optional(_) = of {
-        return Ok(maybe(of, key));
-    }
+/// The entry of a key or at an index.
+pub(in crate::rules) fn index<'a>(of: &Val<'a>, key: &Val<'a>) -> Result<Val<'a>, Failure> {
     of.at(key).ok_or_else(|| match (of, key) {
-        (Val::Members(..) | Val::Map(_), Val::Text(key)) => Failure::new(format!("no such key: {key}")),
-        (Val::Members(..) | Val::Map(_), key) => Failure::new(format!("no such key: {key:?}")),
-        (Val::Items(..) | Val::List(_), Val::Int(at)) => Failure::new(format!("index out of bounds: {at}")),
+        (Val::Members(..) | Val::Map(_), key) => match shown(key) {
+            Some(key) => Failure::new(format!("no such key: {key}")),
+            None => Failure::no_overload(),
+        },
+        (Val::Items(..) | Val::List(..), Val::Int(at)) => Failure::new(format!("index out of bounds: {at}")),
         _ => Failure::no_overload(),
     })
-}
-
-fn maybe<'a>(of: &Val<'a>, key: &Val<'a>) -> Val<'a> {
-    match of {
-        Val::Optional(inner) => Val::optional(inner.as_ref().and_then(|inner| inner.at(key))),
-        other => Val::optional(other.at(key)),
-    }
 }
 
 fn contains(item: &Val<'_>, of: &Val<'_>) -> Option<bool> {

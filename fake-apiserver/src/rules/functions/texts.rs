@@ -1,6 +1,6 @@
 //! Functions on texts.
 
-use super::convert::shown;
+use super::formatted::format;
 use super::found::Found;
 use crate::rules::failure::Failure;
 use crate::rules::value::Val;
@@ -10,8 +10,10 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
     match args {
         [Val::Text(text)] => alone(name, text).map(Ok),
         [Val::Text(text), Val::Text(other)] => pair(name, text, other),
-        [Val::Text(text), Val::Int(at)] => at_place(name, text, &[*at]),
-        [Val::Text(text), Val::Int(from), Val::Int(to)] => at_place(name, text, &[*from, *to]),
+        [Val::Text(text), Val::Int(at)] => at_place(name, text, *at),
+        [Val::Text(text), Val::Int(from), Val::Int(to)] if name == "substring" => {
+            Some(between(text, *from, *to))
+        }
         [Val::Text(text), Val::Text(old), Val::Text(new)] if name == "replace" => {
             Some(Ok(Val::text(text.replace(&**old, new))))
         }
@@ -25,19 +27,45 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
     }
 }
 
+/// Functions that begin with `strings.` or `jsonpatch.`.
+pub(super) fn of_space<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
+    match (name, args) {
+        ("quote", [Val::Text(text)]) => Some(Ok(Val::text(quoted(text)))),
+        ("escapeKey", [Val::Text(key)]) => Some(Ok(Val::text(key.replace('~', "~0").replace('/', "~1")))),
+        _ => None,
+    }
+}
+
+/// A text as an expression could have it.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\x07' => out.push_str("\\a"),
+            '\x08' => out.push_str("\\b"),
+            '\x0c' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\x0b' => out.push_str("\\v"),
+            '\\' | '"' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
 fn alone<'a>(name: &str, text: &str) -> Option<Val<'a>> {
     Some(match name {
         "size" => Val::Int(count(text)),
         "lowerAscii" => Val::text(text.to_ascii_lowercase()),
         "upperAscii" => Val::text(text.to_ascii_uppercase()),
         "trim" => Val::text(text.trim()),
-        "reverse" => Val::text(text.chars().rev().collect::<String>()),
         _ => return None,
     })
 }
 
 fn pair<'a>(name: &str, text: &str, other: &str) -> Found<'a> {
-    let at = |byte: Option<usize>| Val::Int(byte.map_or(-1, |byte| count(&text[..byte])));
     Some(Ok(match name {
         "contains" => Val::Bool(text.contains(other)),
         "startsWith" => Val::Bool(text.starts_with(other)),
@@ -48,18 +76,49 @@ fn pair<'a>(name: &str, text: &str, other: &str) -> Found<'a> {
             return Some(pattern(other).map(|pattern| Val::text(found(pattern))));
         }
         "findAll" => return Some(pattern(other).map(|pattern| all(&pattern, text, usize::MAX))),
-        "indexOf" => at(text.find(other)),
-        "lastIndexOf" => at(text.rfind(other)),
+        "indexOf" => Val::Int(place(text, other, 0)),
+        "lastIndexOf" => Val::Int(last_place(text, other, count(text))),
         "split" => split(text, other, usize::MAX),
         _ => return None,
     }))
 }
 
-fn limited<'a>(name: &str, text: &str, by: &str, most: i64) -> Found<'a> {
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
+/// Where a text is first found from a character on; -1 if it is not.
+fn place(text: &str, part: &str, from: i64) -> i64 {
+    let skipped = usize::try_from(from).unwrap_or(usize::MAX);
+    let begin = text.char_indices().nth(skipped).map(|(at, _)| at);
+    match begin {
+        _ if part.is_empty() => from,
+        None => -1,
+        Some(begin) => text[begin..]
+            .find(part)
+            .map_or(-1, |at| count(&text[..begin + at])),
+    }
+}
+
+/// Where a text is last found that begins no later than at a character; -1 if it is not.
+fn last_place(text: &str, part: &str, until: i64) -> i64 {
+    if part.is_empty() {
+        return until;
+    }
+    let found = text
+        .char_indices()
+        .zip(0..)
+        .take_while(|(_, number)| *number <= until);
+    let found = found.filter(|((at, _), _)| text[*at..].starts_with(part)).last();
+    found.map_or(-1, |(_, number)| number)
+}
+
+fn limited<'a>(name: &str, text: &str, by: &str, number: i64) -> Found<'a> {
+    let most = usize::try_from(number).unwrap_or(usize::MAX);
+    let length = count(text);
     match name {
         "split" => Some(Ok(split(text, by, most))),
         "findAll" => Some(pattern(by).map(|pattern| all(&pattern, text, most))),
+        "indexOf" | "lastIndexOf" if number < 0 && !by.is_empty() => Some(outside(number)),
+        "indexOf" => Some(Ok(Val::Int(place(text, by, number)))),
+        "lastIndexOf" if number >= length && !by.is_empty() => Some(Ok(Val::Int(-1))),
+        "lastIndexOf" => Some(Ok(Val::Int(last_place(text, by, number)))),
         _ => None,
     }
 }
@@ -68,8 +127,25 @@ fn count(text: &str) -> i64 {
     i64::try_from(text.chars().count()).unwrap_or(i64::MAX)
 }
 
-fn pattern(text: &str) -> Result<Regex, Failure> {
-    Regex::new(text).map_err(|why| Failure::new(format!("error parsing regexp: {why}")))
+/// A regular expression.
+pub(in crate::rules) fn pattern(text: &str) -> Result<Regex, Failure> {
+    Regex::new(text).map_err(|why| {
+        let why = why.to_string();
+        Failure::new(format!("error parsing regexp: {}", fault_of_pattern(text, &why)))
+    })
+}
+
+/// What Go says of a pattern, where it is one of the common faults.
+fn fault_of_pattern(text: &str, why: &str) -> String {
+    match () {
+        () if why.ends_with("unclosed group") => format!("missing closing ): `{text}`"),
+        () if why.ends_with("unclosed character class") => {
+            let from = text.rfind('[').unwrap_or_default();
+            format!("missing closing ]: `{}`", &text[from..])
+        }
+        () if why.ends_with("unopened group") => format!("unexpected ): `{text}`"),
+        () => why.to_owned(),
+    }
 }
 
 fn all<'a>(pattern: &Regex, text: &str, most: usize) -> Val<'a> {
@@ -86,78 +162,33 @@ fn split<'a>(text: &str, by: &str, most: usize) -> Val<'a> {
     Val::list(parts.into_iter().map(Val::text).collect())
 }
 
-/// Functions that take places in the text.
-fn at_place<'a>(name: &str, text: &str, places: &[i64]) -> Found<'a> {
+fn outside<'a>(at: i64) -> Result<Val<'a>, Failure> {
+    Err(Failure::new(format!("index out of range: {at}")))
+}
+
+/// Functions that take a place in the text.
+fn at_place<'a>(name: &str, text: &str, at: i64) -> Found<'a> {
     let length = count(text);
-    let outside = |at: i64| Err(Failure::new(format!("index out of range: {at}")));
-    let (from, to) = match (name, places) {
-        ("charAt", [at]) => (*at, (*at + 1).min(length)),
-        ("substring", [from]) => (*from, length),
-        ("substring", [from, to]) => (*from, *to),
+    Some(match name {
+        "charAt" | "substring" if at < 0 || at > length => outside(at),
+        "charAt" => between(text, at, (at + 1).min(length)),
+        "substring" => between(text, at, length),
         _ => return None,
-    };
-    if from < 0 || from > length {
-        return Some(outside(from));
-    }
-    if to < from || to > length {
-        return Some(outside(to));
-    }
-    let (skip, take) = (from as usize, (to - from) as usize);
-    let part: String = text.chars().skip(skip).take(take).collect();
-    Some(Ok(Val::text(part)))
+    })
 }
 
-/// A text with values in the places of `%s`, `%d` and their like.
-fn format<'a>(text: &str, values: &[Val<'a>]) -> Result<Val<'a>, Failure> {
-    let mut values = values.iter();
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(letter) = rest.next() {
-        if letter != '%' {
-            out.push(letter);
-            continue;
+fn between<'a>(text: &str, from: i64, to: i64) -> Result<Val<'a>, Failure> {
+    let length = count(text);
+    match () {
+        () if from > to => Err(Failure::new(format!(
+            "invalid substring range. start: {from}, end: {to}"
+        ))),
+        () if from < 0 || from > length => outside(from),
+        () if to > length => outside(to),
+        () => {
+            let (skip, take) = (from as usize, (to - from) as usize);
+            let part: String = text.chars().skip(skip).take(take).collect();
+            Ok(Val::text(part))
         }
-        let digits: String =
-            std::iter::from_fn(|| rest.next_if(|c| c.is_ascii_digit() || *c == '.')).collect();
-        let clause = rest
-            .next()
-            .ok_or_else(|| Failure::new("unexpected end of string"))?;
-        if clause == '%' {
-            out.push('%');
-            continue;
-        }
-        let missing = || Failure::new("index out of range");
-        let value = values.next().ok_or_else(missing)?;
-        let digits = digits.trim_start_matches('.').parse().unwrap_or(6);
-        out.push_str(&placed(clause, digits, value)?);
-    }
-    Ok(Val::text(out))
-}
-
-fn placed(clause: char, digits: usize, value: &Val<'_>) -> Result<String, Failure> {
-    let text = match (clause, value) {
-        ('s', value) => listed(value),
-        ('d', Val::Int(_) | Val::Uint(_)) => shown(value),
-        ('f', Val::Double(value)) => Some(format!("{value:.digits$}")),
-        ('e', Val::Double(value)) => Some(format!("{value:.digits$e}")),
-        ('b', Val::Int(value)) => Some(format!("{value:b}")),
-        ('o', Val::Int(value)) => Some(format!("{value:o}")),
-        ('x', Val::Int(value)) => Some(format!("{value:x}")),
-        ('X', Val::Int(value)) => Some(format!("{value:X}")),
-        _ => None,
-    };
-    let unfit = || Failure::new(format!("could not format a {} by %{clause}", value.type_name()));
-    text.ok_or_else(unfit)
-}
-
-fn listed(value: &Val<'_>) -> Option<String> {
-    match value {
-        Val::Null => Some("null".to_owned()),
-        Val::List(_) | Val::Items(..) => {
-            let items = value.items()?;
-            let items: Option<Vec<String>> = items.iter().map(listed).collect();
-            Some(format!("[{}]", items?.join(", ")))
-        }
-        other => shown(other),
     }
 }
