@@ -119,7 +119,10 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
     };
     let own = kind.subresources.iter().map(|sub| {
         let verbs: &[&str] = match sub {
-            Subresource::Approval | Subresource::EphemeralContainers | Subresource::Scale => &STATUS_VERBS,
+            Subresource::Approval
+            | Subresource::EphemeralContainers
+            | Subresource::Resize
+            | Subresource::Scale => &STATUS_VERBS,
             Subresource::Attach | Subresource::Exec | Subresource::PortForward => &["create", "get"],
             Subresource::Binding | Subresource::Eviction | Subresource::Token => &["create"],
             Subresource::Finalize => &["update"],

@@ -145,6 +145,7 @@ pub(super) fn date_conditions(new: &mut Value, old: &Value, setting: &Setting<'_
 
 /// A decision comes with conditions and nothing else.
 pub(super) fn only_conditions(new: &mut Value, old: &Value) {
+    json::assign(new, "spec", old["spec"].clone());
     let conditions = new["status"]["conditions"].take();
     json::assign(new, "status", old["status"].clone());
     json::assign(json::slot(new, "status"), "conditions", conditions);

@@ -1,7 +1,9 @@
 //! certificates.k8s.io: what becomes of requests, and what is shown. Whoever signs them is elsewhere.
 
 use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, certificate_rules};
+use super::{
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Row, Setting, Subresource, certificate_rules,
+};
 use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::ages::since;
@@ -31,7 +33,6 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     ],
     main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
-    sub_resets: &[&["spec"], &["status", "certificate"]],
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {
@@ -41,10 +42,14 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
             json::assign(new, "spec", old["spec"].clone());
             certificate_rules::date_conditions(new, old, setting);
         },
-        separate: certificate_rules::only_conditions,
+        parts: &[PartHooks {
+            of: Subresource::Approval,
+            separate: certificate_rules::only_conditions,
+            validate: certificate_rules::validate_approval,
+            resets: &[&["spec"], &["status", "certificate"]],
+        }],
         separate_status: certificate_rules::keep_decisions,
         validate_create: certificate_rules::validate_create,
-        validate_part: certificate_rules::validate_approval,
         validate_status: certificate_rules::validate_status,
         ..NO_HOOKS
     },

@@ -1,5 +1,6 @@
 //! What a kind does to its objects, as functions in its row.
 
+use super::part::Subresource;
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
 use crate::machinery::faults::Faults;
@@ -24,16 +25,35 @@ pub(crate) struct Hooks {
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
     /// The rules for a change of the status; the second is the old one.
     pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
-    /// What a write to a subresource that has the form of the object itself leaves of the new object; the second is the old.
-    pub(crate) separate: fn(&mut Value, &Value),
+    /// The rules for subresources that have the form of the object itself.
+    pub(crate) parts: &'static [PartHooks],
     /// What a write to `/status` leaves of the new status; the second is the old object.
     pub(crate) separate_status: fn(&mut Value, &Value),
-    /// The rules for such a change; the second is the old one.
-    pub(crate) validate_part: fn(&Value, &Value, &mut Faults),
     /// Warnings about a written object; the second value is the old object, or null.
     pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// The rules for a change that not all releases have.
     pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
+}
+
+/// The rules for a subresource that has the form of the object itself, of which a part changes.
+pub(crate) struct PartHooks {
+    pub(crate) of: Subresource,
+    /// What a write leaves of the new object; the second is the old.
+    pub(crate) separate: fn(&mut Value, &Value),
+    /// The rules for such a change; the second is the old one.
+    pub(crate) validate: fn(&Value, &Value, &mut Faults),
+    /// Paths of the fields that a write leaves alone, as `GetResetFields` of the real strategy has them.
+    pub(crate) resets: Paths,
+}
+
+/// Paths of fields.
+pub(crate) type Paths = &'static [&'static [&'static str]];
+
+impl Hooks {
+    /// The rules for a subresource, where it has the form of the object itself.
+    pub(crate) fn part(&self, of: Subresource) -> Option<&'static PartHooks> {
+        self.parts.iter().find(|part| part.of == of)
+    }
 }
 
 /// What hooks may look at.
@@ -65,9 +85,8 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     validate_create: |_, _| {},
     validate_update: |_, _, _| {},
     validate_status: |_, _, _| {},
-    separate: |_, _| {},
+    parts: &[],
     separate_status: |_, _| {},
-    validate_part: |_, _, _| {},
     warn: |_, _| Vec::new(),
     validate_update_then: |_, _, _, _| {},
 };

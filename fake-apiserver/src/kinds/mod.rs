@@ -75,7 +75,7 @@ pub(crate) use catalogue::{Api, Catalogue};
 pub(crate) use defined::{Conversion, Defined, ScalePaths};
 pub(crate) use endpoints::{first_ready, port_named};
 pub(crate) use flow_rules::mandatory as mandatory_schemas;
-pub(crate) use hooks::{Requester, Setting};
+pub(crate) use hooks::{PartHooks, Paths, Requester, Setting};
 pub(crate) use kind::{Kind, Shape};
 pub(crate) use level_rules::mandatory as mandatory_levels;
 pub(crate) use part::{Part, Subresource};

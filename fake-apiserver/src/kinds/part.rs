@@ -34,6 +34,8 @@ pub(crate) enum Subresource {
     PortForward,
     /// `proxy` of nodes, pods and services: HTTP requests to them.
     Proxy,
+    /// `pods/resize`: what the containers of a running pod may use.
+    Resize,
     /// `scale` of workloads, as a `Scale` of autoscaling/v1.
     Scale,
     /// `serviceaccounts/token`.
@@ -51,7 +53,7 @@ impl Part {
 }
 
 impl Subresource {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Approval,
         Self::Attach,
         Self::Binding,
@@ -62,6 +64,7 @@ impl Subresource {
         Self::Log,
         Self::PortForward,
         Self::Proxy,
+        Self::Resize,
         Self::Scale,
         Self::Token,
     ];
@@ -73,7 +76,7 @@ impl Subresource {
 
     /// Whether it is the object itself that is read and written there, and only a part of it changes.
     pub(crate) fn is_of_whole(self) -> bool {
-        matches!(self, Self::Approval | Self::EphemeralContainers)
+        matches!(self, Self::Approval | Self::EphemeralContainers | Self::Resize)
     }
 
     /// Whether it leads through the server, to a node, a pod or a service.
@@ -110,6 +113,7 @@ impl Subresource {
             Self::Log => "log",
             Self::PortForward => "portforward",
             Self::Proxy => "proxy",
+            Self::Resize => "resize",
             Self::Scale => "scale",
             Self::Token => "token",
         }

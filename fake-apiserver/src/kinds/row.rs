@@ -3,7 +3,7 @@
 //! Owns the form of a row, and what follows from one row alone. Does not know which rows there are.
 
 use super::columns::{Column, NAME_AND_AGE};
-use super::hooks::{Hooks, NO_HOOKS};
+use super::hooks::{Hooks, NO_HOOKS, Paths};
 use super::part::{Part, Subresource};
 use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
@@ -39,11 +39,9 @@ pub(crate) struct Row {
     /// Objects make resources of their own.
     pub(crate) defines: bool,
     /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
-    pub(crate) status_resets: &'static [&'static [&'static str]],
-    /// The same of the object itself, ...
-    pub(crate) main_resets: &'static [&'static [&'static str]],
-    /// ... and of its other subresources.
-    pub(crate) sub_resets: &'static [&'static [&'static str]],
+    pub(crate) status_resets: Paths,
+    /// The same of the object itself.
+    pub(crate) main_resets: Paths,
     /// PUT without a resourceVersion replaces whatever is there.
     pub(crate) unconditional_update: bool,
     /// PUT of an object that does not exist creates it.
@@ -244,7 +242,6 @@ pub(crate) const PLAIN: Row = Row {
     defines: false,
     main_resets: &[&["status"]],
     status_resets: &[&["spec"]],
-    sub_resets: &[],
     unconditional_update: true,
     create_on_update: false,
     deletes_collection: true,

@@ -11,7 +11,7 @@ use super::custom;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
 use crate::config::release::Profile;
-use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, Subresource};
+use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
@@ -197,8 +197,7 @@ const DESCRIPTION: [&str; 6] = [
     "ownerReferences",
 ];
 
-/// The main path leaves the status alone; `/status`, and `/approval`, which is a part of it, leave all else alone but
-/// metadata.
+/// The main path leaves the status alone; `/status` leaves all else alone but metadata, and other parts say it themselves.
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     match kind.status_metadata {
         StatusMetadata::Kept if part == Part::Status => return only_status(new, old),
@@ -209,13 +208,16 @@ fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
         }
         _ => {}
     }
-    if part != Part::Sub(Subresource::EphemeralContainers) {
-        separate_members(kind, part, new, old);
-    }
     match part {
-        Part::Main => {}
-        Part::Status => (kind.hooks.separate_status)(new, old),
-        Part::Sub(_) => (kind.hooks.separate)(new, old),
+        Part::Main => separate_members(kind, part, new, old),
+        Part::Status => {
+            separate_members(kind, part, new, old);
+            (kind.hooks.separate_status)(new, old);
+        }
+        Part::Sub(sub) => match kind.hooks.part(sub) {
+            Some(part) => (part.separate)(new, old),
+            None => separate_members(kind, part, new, old),
+        },
     }
 }
 
@@ -309,8 +311,10 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
         }
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
-    } else if let Part::Sub(_) = target.part {
-        (kind.hooks.validate_part)(new, old, &mut faults);
+    } else if let Part::Sub(sub) = target.part {
+        if let Some(part) = kind.hooks.part(sub) {
+            (part.validate)(new, old, &mut faults);
+        }
     } else {
         (kind.hooks.validate_status)(new, old, &mut faults);
     }

@@ -1,11 +1,9 @@
-//! Ephemeral containers: what may look into a running pod, and what may change of it (`pods/ephemeralcontainers`).
+//! Ephemeral containers: what may look into a running pod.
 
-use super::super::internal_form;
 use super::containers::common;
 use super::volumes::Mountable;
 use crate::machinery::faults::Faults;
-use crate::machinery::json::{self, list, string};
-use crate::machinery::metadata;
+use crate::machinery::json::{list, string};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -20,8 +18,6 @@ const FORBIDDEN: [&str; 7] = [
     "startupProbe",
     "lifecycle",
 ];
-/// Static pods are those of one kubelet alone.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The rules for ephemeral containers among those of a pod.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
@@ -59,39 +55,5 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
                 }
             }
         }
-    }
-}
-
-/// A pod as it was, with other ephemeral containers. Of metadata, only the preconditions of the writer count.
-pub(super) fn separate(new: &mut Value, old: &Value) {
-    let sent = std::mem::replace(new, old.clone());
-    json::assign(
-        &mut new["spec"],
-        "ephemeralContainers",
-        sent["spec"]["ephemeralContainers"].clone(),
-    );
-    for field in ["uid", "resourceVersion", "managedFields"] {
-        metadata::set(new, field, sent["metadata"].get(field).cloned());
-    }
-}
-
-/// Ephemeral containers come, and stay as they are.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    if !old["metadata"]["annotations"][MIRROR].is_null() {
-        *faults = Faults::default();
-        return faults.forbidden("", "static pods do not support ephemeral containers");
-    }
-    let present = list(&new["spec"]["ephemeralContainers"]);
-    for before in list(&old["spec"]["ephemeralContainers"]) {
-        let name = string(before, "name");
-        let text = match present.iter().find(|container| string(container, "name") == name) {
-            None => format!("existing ephemeral containers {name:?} may not be removed\n"),
-            Some(after) if after != before => {
-                let diff = internal_form::diff("EphemeralContainer", before, after);
-                format!("existing ephemeral containers {name:?} may not be changed\n{diff}")
-            }
-            Some(_) => continue,
-        };
-        faults.forbidden("spec.ephemeralContainers", &text);
     }
 }

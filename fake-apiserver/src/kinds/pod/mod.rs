@@ -5,8 +5,10 @@ mod containers;
 mod defaults;
 mod environment;
 mod ephemeral;
+mod parts;
 mod placement;
 mod probes;
+mod quality;
 pub(super) mod resources;
 mod security;
 mod settings;
@@ -26,7 +28,6 @@ use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{At, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::quantity::Quantity;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
@@ -48,6 +49,7 @@ pub(super) static POD: Row = Row {
         Subresource::Log,
         Subresource::PortForward,
         Subresource::Proxy,
+        Subresource::Resize,
     ],
     generation: Generation::FromCreation,
     status_resets: &[
@@ -83,11 +85,7 @@ pub(super) static POD: Row = Row {
                 .or_insert_with(|| old["status"]["qosClass"].clone());
         },
         validate_status: pod_validate_status,
-        separate: ephemeral::separate,
-        validate_part: |new, old, faults| {
-            spec::validate(new, faults);
-            ephemeral::validate_update(new, old, faults);
-        },
+        parts: parts::PARTS,
         warn: warn::pod,
         validate_update: update::validate,
         ..NO_HOOKS
@@ -213,7 +211,7 @@ fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option
 }
 
 fn pod_create(object: &mut Value, setting: &Setting<'_>) {
-    let class = quality(&object["spec"]);
+    let class = quality::of(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = json::member(object, "spec");
     let by_admission = [
@@ -313,29 +311,4 @@ fn pod_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
         faults.complain("status.nominatedNodeName", node, names::subdomain(node));
     }
     faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
-}
-
-/// The quality of service class: by what the containers request of cpu and memory.
-fn quality(spec: &Value) -> &'static str {
-    let mut guaranteed = true;
-    let mut asks = false;
-    for list in ["containers", "initContainers"] {
-        for container in spec[list].as_array().into_iter().flatten() {
-            for resource in ["cpu", "memory"] {
-                let amount = |side: &str| {
-                    let text = container["resources"][side][resource].as_str();
-                    text.and_then(|t| t.parse::<Quantity>().ok())
-                        .filter(|q| !q.is_zero())
-                };
-                let (request, limit) = (amount("requests"), amount("limits"));
-                asks |= request.is_some() || limit.is_some();
-                guaranteed &= limit.is_some() && request == limit;
-            }
-        }
-    }
-    match (asks, guaranteed) {
-        (false, _) => "BestEffort",
-        (true, true) => "Guaranteed",
-        (true, false) => "Burstable",
-    }
 }

@@ -20,7 +20,7 @@ mod set;
 
 pub(crate) use overlay::overlay;
 
-use crate::kinds::{Kind, Part, Subresource};
+use crate::kinds::{Kind, Part, Paths, Subresource};
 use crate::machinery::faults::Cause;
 use crate::machinery::status::{Details, Status};
 use crate::machinery::{json, metadata};
@@ -265,12 +265,12 @@ impl FieldManager<'_> {
 }
 
 /// The fields that a write to a part of a kind leaves alone.
-fn untouched(kind: &Kind, part: Part) -> &'static [&'static [&'static str]] {
+fn untouched(kind: &Kind, part: Part) -> Paths {
     match part {
         _ if !kind.status => &[],
         Part::Status => kind.status_resets,
         Part::Main | Part::Sub(Subresource::Finalize) => kind.main_resets,
-        Part::Sub(_) => kind.sub_resets,
+        Part::Sub(sub) => kind.hooks.part(sub).map_or(&[], |part| part.resets),
     }
 }
 

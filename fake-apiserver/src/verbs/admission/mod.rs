@@ -52,11 +52,12 @@ pub(super) fn confirm(
 ) -> Result<(), Status> {
     let kind = &target.kind;
     let is_pod = kind.plural == "pods" && kind.group.is_empty();
+    let is_resized = target.part == Part::Sub(Subresource::Resize);
     let is_approval = target.part == Part::Sub(Subresource::Approval);
     for plugin in kind.admission.iter().filter(|plugin| has(txn, **plugin)) {
         match plugin {
-            // The containers of a pod stay as they are.
-            Plugin::LimitRanger if target.part == Part::Main && !(is_pod && old.is_some()) => {
+            // The containers of a pod stay as they are, unless it is resized.
+            Plugin::LimitRanger if is_resized || target.part == Part::Main && !(is_pod && old.is_some()) => {
                 limits::check(txn, kind, new)?;
             }
             Plugin::RuntimeClass if old.is_none() => runtime_class::check(txn, kind, new)?,
@@ -75,7 +76,8 @@ pub(super) fn confirm(
 
 /// Refuses what is beyond a quota: the last question, after webhooks and policies.
 pub(super) fn count(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
-    match has(txn, Plugin::ResourceQuota) && target.part == Part::Main {
+    let counts = matches!(target.part, Part::Main | Part::Sub(Subresource::Resize));
+    match has(txn, Plugin::ResourceQuota) && counts {
         true => quota::check(txn, &target.kind, new, old),
         false => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! create, get, update, patch: codes, bodies, revisions.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client, request};
+use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -292,13 +292,6 @@ async fn only_clients_with_a_token_are_served() {
             .status(),
         200
     );
-}
-
-#[tokio::test]
-async fn what_is_not_served_yet_is_refused_by_name() {
-    let wire = Wire::start().await;
-    let resize = wire.put(&format!("{PODS}/p/resize"), json!({})).await;
-    assert_eq!((resize.code, resize.text.contains("pods/resize")), (404, true));
 }
 
 #[tokio::test]

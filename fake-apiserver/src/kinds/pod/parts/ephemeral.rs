@@ -1,0 +1,46 @@
+//! `pods/ephemeralcontainers`: containers come to look into a pod, and stay as they are.
+
+use super::super::super::{PartHooks, Subresource, internal_form};
+use super::super::spec;
+use super::common::{is_static, put_back};
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, list, string};
+use serde_json::Value;
+
+pub(super) const PART: PartHooks = PartHooks {
+    of: Subresource::EphemeralContainers,
+    separate,
+    validate: |new, old, faults| {
+        spec::validate(new, faults);
+        validate_update(new, old, faults);
+    },
+    // The real strategy names fields, and nobody asks it.
+    resets: &[],
+};
+
+/// A pod as it was, with other ephemeral containers.
+fn separate(new: &mut Value, old: &Value) {
+    let sent = put_back(new, old)["spec"]["ephemeralContainers"].take();
+    json::assign(&mut new["spec"], "ephemeralContainers", sent);
+}
+
+/// Ephemeral containers come, and stay as they are.
+fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    if is_static(old) {
+        *faults = Faults::default();
+        return faults.forbidden("", "static pods do not support ephemeral containers");
+    }
+    let present = list(&new["spec"]["ephemeralContainers"]);
+    for before in list(&old["spec"]["ephemeralContainers"]) {
+        let name = string(before, "name");
+        let text = match present.iter().find(|container| string(container, "name") == name) {
+            None => format!("existing ephemeral containers {name:?} may not be removed\n"),
+            Some(after) if after != before => {
+                let diff = internal_form::diff("EphemeralContainer", before, after);
+                format!("existing ephemeral containers {name:?} may not be changed\n{diff}")
+            }
+            Some(_) => continue,
+        };
+        faults.forbidden("spec.ephemeralContainers", &text);
+    }
+}
