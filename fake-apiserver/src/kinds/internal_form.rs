@@ -2,7 +2,7 @@
 //!
 //! Owns that form; which types there are, and their members, stands in `internal_types.txt`. Does not know which changes are refused.
 
-use crate::machinery::unified_diff;
+use crate::machinery::{go, unified_diff};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -165,22 +165,14 @@ impl Writer {
             Value::Object(members) => {
                 let members: Vec<_> = members.iter().collect();
                 self.all(["{", "}"], &members, |writer, (name, value)| {
-                    writer.name(&text(name));
+                    writer.name(&go::json(name));
                     writer.plain(value);
                 });
             }
-            Value::String(plain) => self.put(&text(plain)),
+            Value::String(plain) => self.put(&go::json(plain)),
             scalar => self.put(&scalar.to_string()),
         }
     }
-}
-
-/// A string as Go writes it: safe within HTML.
-fn text(plain: &str) -> String {
-    let json = Value::from(plain).to_string();
-    [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")]
-        .into_iter()
-        .fold(json, |json, (sign, escaped)| json.replace(sign, escaped))
 }
 
 fn found<'v>(place: &str, value: &'v Value, parent: &'v Value) -> &'v Value {

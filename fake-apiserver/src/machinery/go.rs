@@ -21,6 +21,14 @@ pub(crate) fn map(value: &Value) -> String {
     }
 }
 
+/// A string as the JSON of Go has it: safe within HTML.
+pub(crate) fn json(plain: &str) -> String {
+    let json = Value::from(plain).to_string();
+    [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")]
+        .into_iter()
+        .fold(json, |json, (sign, escaped)| json.replace(sign, escaped))
+}
+
 /// A number as Go writes it (`%g`): with an exponent where it is large or very small.
 pub(crate) fn float(number: f64) -> String {
     let shown = format!("{number:e}");

@@ -8,7 +8,7 @@ use super::estimate::estimate;
 use super::program::Program;
 use super::types::CelType;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
+use crate::machinery::{go, json};
 use crate::structural::{ListType, Schema};
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -22,10 +22,10 @@ const NAMED: usize = 4;
 const SHARE: &str =
     "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
 const REASONS: [&str; 4] = [
-    "FieldValueRequired",
+    "FieldValueDuplicate",
     "FieldValueForbidden",
     "FieldValueInvalid",
-    "FieldValueDuplicate",
+    "FieldValueRequired",
 ];
 const REMEDY: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
@@ -214,9 +214,9 @@ const SELF_TYPE: &str = "selfType0";
 impl Judge<'_> {
     fn judge(&self, total: &mut Total, faults: &mut Faults) {
         let rule_at = format!("{}.rule", self.at);
-        let program = match Program::read(json::string(self.rule, "rule").trim()) {
+        let program = match Program::read(json::string(self.rule, "rule")) {
             Ok(program) => program,
-            Err(why) => return faults.invalid(rule_at, self.rule.clone(), &why),
+            Err(why) => return faults.invalid_as(rule_at, &self.shown(), &why),
         };
         match self.cost(&program, &CelType::Bool) {
             Ok(cost) => {
@@ -227,9 +227,9 @@ impl Judge<'_> {
             }
             Err(None) => {
                 let why = "cel expression must evaluate to a bool";
-                faults.invalid(rule_at.clone(), self.rule.clone(), why);
+                faults.invalid_as(rule_at.clone(), &self.shown(), why);
             }
-            Err(Some(why)) => faults.invalid(rule_at.clone(), self.rule.clone(), &why),
+            Err(Some(why)) => faults.invalid_as(rule_at.clone(), &self.shown(), &why),
         }
         self.message(total, faults);
         if program.uses("oldSelf") {
@@ -246,7 +246,7 @@ impl Judge<'_> {
     }
 
     fn message(&self, total: &mut Total, faults: &mut Faults) {
-        let text = json::string(self.rule, "messageExpression").trim();
+        let text = json::string(self.rule, "messageExpression");
         if text.is_empty() {
             return;
         }
@@ -259,7 +259,23 @@ impl Judge<'_> {
             Ok(Err(None)) => "messageExpression must evaluate to a string".to_owned(),
             Ok(Err(Some(why))) | Err(why) => format!("messageExpression {why}"),
         };
-        faults.invalid(at, self.rule.clone(), &why);
+        faults.invalid_as(at, &self.shown(), &why);
+    }
+
+    /// The rule as the real server keeps it.
+    fn shown(&self) -> String {
+        let text = |name: &str| go::json(json::string(self.rule, name));
+        let reason = self.rule["reason"]
+            .as_str()
+            .map_or_else(|| "null".to_owned(), go::json);
+        format!(
+            "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{reason},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
+            text("rule"),
+            text("message"),
+            text("messageExpression"),
+            text("fieldPath"),
+            self.rule["optionalOldSelf"]
+        )
     }
 
     /// What an expression costs at most that is to yield a type. Why it is none, or nothing if it yields another.
