@@ -116,6 +116,9 @@ impl Oracle<'_> {
                 (None, None) => self.is_uninformed,
                 (_, Some(_)) => false,
             };
+            if self.world().api.version().is_some() && api.version().is_none() {
+                self.is_blind = !self.heard.follows(Role::Scheduler, RESOURCE);
+            }
             self.heard.served(api.version());
             if api.release.has_flag() && !self.world().api.release.has_flag() {
                 self.heard.shown_anew("csidrivers");

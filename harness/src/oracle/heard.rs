@@ -128,6 +128,12 @@ impl Heard {
         })
     }
 
+    /// Whether a program of a role has read the objects of a kind since it began.
+    pub(super) fn follows(&self, role: Role, kind: &str) -> bool {
+        let mut clients = self.heard.iter();
+        clients.any(|(client, heard)| Role::of_client(client) == Some(role) && heard.contains_key(kind))
+    }
+
     fn tell(&mut self, client: &Arc<str>, kind: &str, revision: u64) {
         if !self.decisive(client).contains(&kind) {
             return;

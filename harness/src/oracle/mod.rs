@@ -49,7 +49,7 @@ pub(crate) struct Oracle<'p> {
     next: (usize, usize),
     /// Whether the harness itself is calling the driver.
     is_asking: bool,
-    /// Whether the type was not served when the scheduler began.
+    /// Whether the type was not served when the scheduler began, or no longer when it could read for the first time.
     is_blind: bool,
     /// Whether the scheduler had not heard of all objects when they ceased to be served: what it knows of them is unknown, and stays.
     is_uninformed: bool,

@@ -7,7 +7,13 @@ use crate::plan::Row;
 
 /// A case with one node, one class, 5Gi, and a pod of 1Gi; a step expects the specification.
 fn begun() -> Story {
-    let actions = json!([{"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}}]);
+    begun_with(&[])
+}
+
+/// The same with other actions after the pod.
+fn begun_with(more: &[Value]) -> Story {
+    let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
+    actions.extend_from_slice(more);
     let steps = json!([{"id": "a", "do": actions, "expect": "specification"}]);
     let text = json!({
         "id": "story/unit/specification", "title": "a case of a test",
@@ -84,12 +90,28 @@ impl Story {
 
     /// The pod of the case comes, and its claim.
     fn create_pod(&mut self) {
+        self.create_pod_and(&[]);
+    }
+
+    /// The same, before other actions.
+    fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
             self.tell(json!({"fact": "action", "text": action}));
         }
         self.workload("harness", "added", "persistentvolumeclaims", &claim(None));
         self.workload("harness", "added", "pods", &waiting());
+        for action in more {
+            self.tell(json!({"fact": "action", "text": action}));
+        }
         self.tell(json!({"fact": "stepActed", "step": 0}));
+    }
+
+    /// The scheduler finds no node for the pod.
+    fn refuse_pod(&mut self) {
+        let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
+        let mut refused = waiting();
+        refused["status"] = json!({"conditions": [condition]});
+        self.workload("scheduler", "modified", "pods", &refused);
     }
 
     /// The next bound passes that ends an expectation in vain.
@@ -258,16 +280,34 @@ fn a_node_that_does_not_fit_fails_at_once() {
 fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
     let mut story = begun();
     story.begin_with_a_pod();
-    let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
-    let mut refused = waiting();
-    refused["status"] = json!({"conditions": [condition]});
-    story.workload("scheduler", "modified", "pods", &refused);
+    story.refuse_pod();
     story.give_up();
     assert_told(
         &story.failure(),
         "placement/needlessly-refused",
         &["n1 → refused", "delivered to the scheduler"],
     );
+}
+
+#[test]
+fn a_scheduler_that_read_no_capacity_before_the_type_was_gone_may_refuse() {
+    for has_read in [true, false] {
+        let mut story = begun_with(&[json!({"release": {"to": "1.20"}})]);
+        story.inquire("n1");
+        story.publish("publisher", "added", &published("n1", 5 * GI));
+        if has_read {
+            let revision = story.seq;
+            story.tell(json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csistoragecapacities",
+                "version": "storage.k8s.io/v1", "namespace": null, "name": null, "code": 200, "message": null,
+                "revision": revision}));
+        }
+        story.create_pod_and(&["the API server is now 1.20"]);
+        story.refuse_pod();
+        let oracle = story.judge.oracle.as_ref().expect("a step expects it");
+        let wrong = oracle.unsettled().into_iter();
+        let refused = wrong.filter(|it| it.rule.id == "placement/needlessly-refused");
+        assert_eq!(refused.count(), usize::from(has_read));
+    }
 }
 
 #[test]
