@@ -305,8 +305,6 @@ impl<'c> Estimator<'c, '_> {
         let inner = self.scope.len();
         self.push_entries(loops);
         let each = self.cost(&loops.loop_cond) + self.cost(&loops.loop_step);
-        // The real server estimates the result where the variables of the loop are unknown again.
-        let step_entries = self.entries_of(&loops.loop_step);
         self.scope.truncate(inner);
         cost = cost + self.cost(&loops.result);
         self.scope.truncate(outer);
@@ -316,7 +314,7 @@ impl<'c> Estimator<'c, '_> {
             Expr::Literal(_) => self.note_size(id, self.size(&loops.accu_init)),
             Expr::List(_) | Expr::Map(_) => {
                 self.note_size(id, Some(count));
-                if let Some(entries) = step_entries {
+                if let Some(entries) = self.entries_of(&loops.loop_step) {
                     self.entries.insert(id, entries);
                 }
             }

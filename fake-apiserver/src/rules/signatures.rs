@@ -38,8 +38,8 @@ static FUNCTIONS: LazyLock<HashMap<&'static str, Vec<Overload>>> = LazyLock::new
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in lines {
-        let signature = line.split_inclusive(' ').take_while(|word| !word.contains('('));
-        let (names, signature) = line.split_at(signature.map(str::len).sum());
+        let names = line.split_inclusive(' ').take_while(|word| !word.contains('('));
+        let (names, signature) = line.split_at(names.map(str::len).sum());
         let (signature, each) = signature.split_once(" for ").unwrap_or((signature, ""));
         let each: Vec<&'static str> = each.split_whitespace().collect();
         for name in names.split_whitespace() {
@@ -71,10 +71,12 @@ fn read(signature: &'static str, each: &'static str) -> Overload {
     }
     args.extend(reader.list());
     reader.skip(" -> ");
+    let result = reader.of();
+    debug_assert!(reader.rest.is_empty(), "{signature}");
     Overload {
         is_method,
         args,
-        result: reader.of(),
+        result,
     }
 }
 
