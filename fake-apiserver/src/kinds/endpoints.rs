@@ -7,7 +7,6 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, names};
 use serde_json::Value;
-use std::net::IpAddr;
 
 pub(super) static ENDPOINTS: Row = Row {
     kind: "Endpoints",
@@ -92,11 +91,7 @@ pub(super) fn reachable(text: &str, field: &str, faults: &mut Faults) {
         let why = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
         faults.invalid(field, text, why);
     }
-    let is_local_group = match address {
-        IpAddr::V4(address) => address.octets().starts_with(&[224, 0, 0]),
-        IpAddr::V6(address) => address.segments()[0] & 0xff0f == 0xff02,
-    };
-    if is_local_group {
+    if ip::is_link_local_group(address) {
         let why = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
         faults.invalid(field, text, why);
     }

@@ -41,6 +41,21 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
+/// Whether it is of a group on one link alone.
+pub(crate) fn is_link_local_group(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.octets().starts_with(&[224, 0, 0]),
+        IpAddr::V6(address) => address.segments()[0] & 0xff0f == 0xff02,
+    }
+}
+
+/// Whether it is of one machine, and of use beyond one link.
+pub(crate) fn is_global_unicast(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
+    let is_of_many = is_broadcast || address.is_multicast();
+    !(is_of_many || is_link_local(address) || address.is_loopback() || address.is_unspecified())
+}
+
 /// A host and a port as URLs have them: the host of an address of version 6 is in brackets.
 pub(crate) fn with_port(host: &str, port: impl Display) -> String {
     match host.contains(':') {

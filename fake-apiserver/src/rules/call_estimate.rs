@@ -1,10 +1,14 @@
 //! What a call costs at least and at most by the sizes of its arguments, and how large what it returns is.
 //!
-//! The weights are those of `functions::cost`, but for sizes that are not known.
+//! Like `functions::cost`, but for sizes that are not known.
 
-use super::functions::{CHECK, tenth};
+use super::functions::tenth;
 use super::span::Span;
 use super::types::CelType;
+use super::weights::{
+    CHARACTER, CHECK, COMPARISON, COMPARISON_OF_TEXTS, LIST_MADE, PATTERN, SELECTOR, SELECTOR_TERM,
+    SELECTOR_TERMS,
+};
 use cel::common::ast::{Expr, IdedExpr, LiteralValue};
 
 /// A string is taken to be matched by a pattern of so many characters where its format is not known.
@@ -62,7 +66,7 @@ impl CallEstimate {
 
     /// A list that a function makes.
     fn made(size: Span, factor: f64) -> Self {
-        Self::of(size.scaled(factor) + Span::exactly(11)).sized(size)
+        Self::of(size.scaled(factor) + Span::exactly(LIST_MADE)).sized(size)
     }
 }
 
@@ -80,12 +84,12 @@ pub(super) fn estimate_call(
 }
 
 fn tenths(size: Span) -> CallEstimate {
-    CallEstimate::of(size.scaled(0.1))
+    CallEstimate::of(size.scaled(CHARACTER))
 }
 
 /// What it costs to match a text with a pattern.
 fn matching(text: Span, pattern: Span) -> Span {
-    (text + Span::exactly(1)).scaled(0.1) * pattern.scaled(0.25)
+    (text + Span::exactly(1)).scaled(CHARACTER) * pattern.scaled(PATTERN)
 }
 
 fn method(
@@ -100,22 +104,24 @@ fn method(
         "check" => CallEstimate::of(Span::exactly(CHECK)),
         "fieldSelector" | "labelSelector" => {
             let size = argument(0);
-            let entries = size.scaled(0.5).scaled(50.0);
-            CallEstimate::of(Span::exactly(10) + size.scaled(0.1) + entries)
+            let entries = size.scaled(SELECTOR_TERMS).scaled(SELECTOR_TERM);
+            CallEstimate::of(Span::exactly(SELECTOR) + size.scaled(CHARACTER) + entries)
         }
         "isSorted" | "sum" | "min" | "max" | "indexOf" | "lastIndexOf" => match target.items {
             Some((is_text, items)) => {
-                let items = items.unwrap_or(Span::UNKNOWN).scaled(0.1);
+                let items = items.unwrap_or(Span::UNKNOWN).scaled(CHARACTER);
                 let each = if is_text { items } else { Span::NOTHING };
                 CallEstimate::of(size * (Span::exactly(1) + each))
             }
             None => tenths(size),
         },
         "lowerAscii" | "upperAscii" | "substring" | "trim" => tenths(size).sized(size),
-        "replace" => CallEstimate::of(size.scaled(0.2)).sized(replaced(size, argument(0), argument(1))),
+        "replace" => {
+            CallEstimate::of(size.scaled(2.0 * CHARACTER)).sized(replaced(size, argument(0), argument(1)))
+        }
         "split" => {
             let most = args.get(1).and_then(Argument::literal).unwrap_or(size.max);
-            CallEstimate::of(size.scaled(0.2)).sized(Span::up_to(most))
+            CallEstimate::of(size.scaled(2.0 * CHARACTER)).sized(Span::up_to(most))
         }
         "join" => {
             let each = target.items.map(|(_, items)| items.unwrap_or(Span::UNKNOWN));
@@ -133,19 +139,19 @@ fn method(
         "matches" => CallEstimate::of(matching(size, argument(0))),
         "containsIP" | "containsCIDR" => {
             let address = Span { min: 4, max: 16 };
-            let mut cost = (address + address).scaled(0.1);
+            let mut cost = (address + address).scaled(CHARACTER);
             if name == "containsCIDR" {
-                cost = cost + address.scaled(0.1) + Span::exactly(1);
+                cost = cost + address.scaled(CHARACTER) + Span::exactly(1);
             }
             if let Some(CelType::Text) = types.get(1) {
-                cost = cost + argument(0).scaled(0.1);
+                cost = cost + argument(0).scaled(CHARACTER);
             }
             CallEstimate::of(cost)
         }
-        "validate" => CallEstimate::of(argument(0).scaled(0.1).scaled(FORMAT_PATTERN * 0.25)),
+        "validate" => CallEstimate::of(argument(0).scaled(CHARACTER).scaled(FORMAT_PATTERN * PATTERN)),
         "format" => tenths(size),
         "startsWith" | "endsWith" => tenths(argument(0)),
-        "contains" => CallEstimate::of(size.scaled(0.1) * argument(0).scaled(0.1)),
+        "contains" => CallEstimate::of(size.scaled(CHARACTER) * argument(0).scaled(CHARACTER)),
         "slice" => {
             let from = args.first().and_then(Argument::literal).unwrap_or_default();
             let to = args.get(1).and_then(Argument::literal).unwrap_or(size.max);
@@ -159,7 +165,7 @@ fn method(
             };
             CallEstimate::made(size, depth as f64)
         }
-        "distinct" => CallEstimate::made(size * size, 2.0),
+        "distinct" => CallEstimate::made(size * size, COMPARISON),
         "sort" => CallEstimate::made(size * size, comparison(types.first())),
         "@sortByAssociatedKeys" => {
             let keys = argument(0);
@@ -172,8 +178,8 @@ fn method(
 /// What it costs to compare two entries of a list.
 fn comparison(list: Option<&CelType<'_>>) -> f64 {
     match list {
-        Some(CelType::List(item)) if matches!(**item, CelType::Text | CelType::Bytes) => 2.1,
-        _ => 2.0,
+        Some(CelType::List(item)) if matches!(**item, CelType::Text | CelType::Bytes) => COMPARISON_OF_TEXTS,
+        _ => COMPARISON,
     }
 }
 
@@ -212,7 +218,7 @@ fn function(name: &str, types: &[CelType<'static>], args: &[Argument<'_>]) -> Op
         "cidr" | "ip" | "isIP" | "isCIDR" | "quantity" | "isQuantity" | "semver" | "isSemver" => {
             tenths(size(0))
         }
-        "ip.isCanonical" => CallEstimate::of(size(0).scaled(0.2)),
+        "ip.isCanonical" => CallEstimate::of(size(0).scaled(2.0 * CHARACTER)),
         "lists.range" => {
             let count = args.first().and_then(Argument::literal).unwrap_or(u64::MAX);
             CallEstimate::made(Span::exactly(count), 1.0)
@@ -264,11 +270,11 @@ fn of_same_library(args: &[Argument<'_>]) -> Option<CallEstimate> {
                 min: 1,
                 max: FORMAT_NAME,
             }
-            .scaled(0.1),
+            .scaled(CHARACTER),
         ),
         "kubernetes.URL" => {
             let size = other.computed.map_or(1, |size| size.max);
-            CallEstimate::of(Span { min: 1, max: size }.scaled(0.1))
+            CallEstimate::of(Span { min: 1, max: size }.scaled(CHARACTER))
         }
         _ => CallEstimate::one(),
     })

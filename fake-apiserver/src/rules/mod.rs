@@ -38,6 +38,7 @@ mod unify;
 mod validate;
 mod value;
 mod walk;
+mod weights;
 
 pub(crate) use authority::{Authority, Check};
 pub(crate) use definition::validate as validate_definition;

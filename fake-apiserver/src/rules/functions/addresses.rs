@@ -1,11 +1,11 @@
 //! Addresses and ranges of addresses.
 
 use super::found::Found;
-use crate::machinery::ip::is_link_local;
+use crate::machinery::ip;
 use crate::rules::failure::Failure;
 use crate::rules::libraries::{Range, address};
 use crate::rules::value::Val;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
     let [Val::Text(text)] = args else { return None };
@@ -56,24 +56,13 @@ pub(super) fn method<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
 }
 
 fn of_address<'a>(name: &str, address: IpAddr) -> Option<Val<'a>> {
-    let is_multicast = match address {
-        IpAddr::V4(address) => address.octets()[..3] == [224, 0, 0],
-        IpAddr::V6(address) => address.is_multicast() && address.octets()[1] & 0xf == 2,
-    };
-    let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
     Some(match name {
         "family" => Val::Int(if address.is_ipv4() { 4 } else { 6 }),
         "isLoopback" => Val::Bool(address.is_loopback()),
         "isUnspecified" => Val::Bool(address.is_unspecified()),
-        "isLinkLocalUnicast" => Val::Bool(is_link_local(address)),
-        "isLinkLocalMulticast" => Val::Bool(is_multicast),
-        "isGlobalUnicast" => Val::Bool(
-            !(address.is_unspecified()
-                || address.is_loopback()
-                || address.is_multicast()
-                || is_link_local(address)
-                || is_broadcast),
-        ),
+        "isLinkLocalUnicast" => Val::Bool(ip::is_link_local(address)),
+        "isLinkLocalMulticast" => Val::Bool(ip::is_link_local_group(address)),
+        "isGlobalUnicast" => Val::Bool(ip::is_global_unicast(address)),
         _ => return None,
     })
 }

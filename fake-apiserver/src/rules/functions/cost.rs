@@ -1,31 +1,30 @@
 //! What calls cost.
 //!
-//! Owns the weights: what goes through a text costs a tenth for each character, what goes through a list one for each
-//! entry, and what matches a pattern a quarter for each character of the pattern besides.
+//! What goes through a text costs a tenth for each character, what goes through a list one for each entry, and what matches
+//! a pattern a quarter for each character of the pattern besides.
 
 use super::Call;
 use crate::rules::failure::Failure;
 use crate::rules::span::scaled;
 use crate::rules::value::Val;
-
-/// A question to those who decide about permissions.
-pub(in crate::rules) const CHECK: u64 = 350_000;
-/// What a list costs that a function makes, and the call.
-const MADE: u64 = 11;
+use crate::rules::weights::{
+    CHARACTER, CHECK, COMPARISON, COMPARISON_OF_TEXTS, LIST_MADE, PATTERN, SELECTOR, SELECTOR_TERM,
+    SELECTOR_TERMS,
+};
 
 /// What it costs to go through so many characters.
 pub(in crate::rules) fn tenth(size: u64) -> u64 {
-    scaled(size, 0.1)
+    scaled(size, CHARACTER)
 }
 
-/// What it costs to read a selector of that size: a list, and an entry for every second character.
+/// What it costs to read a selector of that size.
 fn selector(size: u64) -> u64 {
-    10 + tenth(size) + scaled(size, 0.5).saturating_mul(50)
+    SELECTOR + tenth(size) + scaled(scaled(size, SELECTOR_TERMS), SELECTOR_TERM)
 }
 
 /// What it costs to match a text with a pattern.
 fn matching(text: u64, pattern: u64) -> u64 {
-    tenth(text + 1).saturating_mul(scaled(pattern, 0.25))
+    tenth(text + 1).saturating_mul(scaled(pattern, PATTERN))
 }
 
 /// What a call costs; none if that depends on what it returns.
@@ -44,14 +43,14 @@ pub(in crate::rules) fn cost(call: &Call<'_>, args: &[Val<'_>]) -> Option<u64> {
         }
         ("lists", _) => return None,
         ("strings" | "jsonpatch", _) => tenth(size(0)),
-        ("ip", _) => scaled(size(0), 0.2),
+        ("ip", _) => scaled(size(0), 2.0 * CHARACTER),
         ("", "check") => CHECK,
         ("", "fieldSelector" | "labelSelector") => selector(size(1)),
         ("", "isSorted" | "sum" | "min" | "max" | "indexOf" | "lastIndexOf") => {
             args.first().map_or(0, traversal)
         }
         ("", "url" | "lowerAscii" | "upperAscii" | "substring" | "trim") => tenth(size(0)),
-        ("", "replace" | "split") => scaled(size(0), 0.2),
+        ("", "replace" | "split") => scaled(size(0), 2.0 * CHARACTER),
         ("", "join" | "slice" | "reverse") => return None,
         ("", "find" | "findAll") => matching(size(0), size(1)),
         ("", "matches") if call.is_method => matching(size(0), size(1)),
@@ -65,7 +64,7 @@ pub(in crate::rules) fn cost(call: &Call<'_>, args: &[Val<'_>]) -> Option<u64> {
                 _ => 0,
             };
             let read = if is_text(1) { tenth(size(1)) } else { 0 };
-            scaled(size(0), 0.2) + masked + read
+            scaled(size(0), 2.0 * CHARACTER) + masked + read
         }
         ("", "validate") => match args.first() {
             Some(Val::Format(format)) => matching(size(1), format.pattern_size),
@@ -76,10 +75,10 @@ pub(in crate::rules) fn cost(call: &Call<'_>, args: &[Val<'_>]) -> Option<u64> {
                 Some(Val::Int(depth)) => u64::try_from(*depth).unwrap_or_default(),
                 _ => 1,
             };
-            MADE + size(0).saturating_mul(depth)
+            LIST_MADE + size(0).saturating_mul(depth)
         }
-        ("", "distinct" | "sort") => MADE + args.first().map_or(0, comparison),
-        ("", "@sortByAssociatedKeys") => MADE + args.get(1).map_or(0, comparison),
+        ("", "distinct" | "sort") => LIST_MADE + args.first().map_or(0, comparison),
+        ("", "@sortByAssociatedKeys") => LIST_MADE + args.get(1).map_or(0, comparison),
         ("", "_==_") if args.first().is_some_and(Val::is_of_library) => 1,
         ("", "_==_" | "_!=_") => tenth(inner_size(args.first()).min(inner_size(args.get(1)))),
         ("", "_<_" | "_<=_" | "_>_" | "_>=_") if is_textual(0) || is_textual(1) => {
@@ -99,8 +98,8 @@ pub(in crate::rules) fn cost(call: &Call<'_>, args: &[Val<'_>]) -> Option<u64> {
 pub(in crate::rules) fn cost_of_result(call: &Call<'_>, result: &Result<Val<'_>, Failure>) -> u64 {
     let size = result.as_ref().map_or(1, size_of);
     match call.name {
-        "join" => scaled(size, 0.2),
-        _ => MADE + size,
+        "join" => scaled(size, 2.0 * CHARACTER),
+        _ => LIST_MADE + size,
     }
 }
 
@@ -141,8 +140,8 @@ fn comparison(list: &Val<'_>) -> u64 {
     let size = size_of(list);
     let first = list.at(&Val::Int(0));
     let factor = match first {
-        Some(Val::Text(_) | Val::Bytes(_)) => 2.1,
-        _ => 2.0,
+        Some(Val::Text(_) | Val::Bytes(_)) => COMPARISON_OF_TEXTS,
+        _ => COMPARISON,
     };
     (size.saturating_mul(size) as f64 * factor) as u64
 }

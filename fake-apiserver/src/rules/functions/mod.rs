@@ -22,7 +22,7 @@ use super::failure::Failure;
 use super::value::Val;
 
 pub(super) use convert::shown;
-pub(super) use cost::{CHECK, cost, cost_of_result, tenth};
+pub(super) use cost::{cost, cost_of_result, tenth};
 pub(super) use formatted::unfit;
 pub(super) use operators::index;
 pub(super) use texts::pattern;

@@ -20,50 +20,41 @@ impl PartialEq for Format {
     }
 }
 
-macro_rules! format {
-    ($name:literal, $size:literal, $complaints:expr) => {
-        Format {
-            name: $name,
-            pattern_size: $size,
-            complaints: $complaints,
+impl Format {
+    const fn new(name: &'static str, pattern_size: u64, complaints: fn(&str) -> Vec<String>) -> Self {
+        Self {
+            name,
+            pattern_size,
+            complaints,
         }
-    };
+    }
 }
 
 static FORMATS: [Format; 13] = [
-    format!("dns1123Label", 30, names::label),
-    format!("dns1123Subdomain", 60, names::subdomain),
-    format!("dns1035Label", 30, names::label_1035),
-    format!("qualifiedName", 60, names::qualified),
-    format!("dns1123LabelPrefix", 30, |text| names::label(&as_prefix(text))),
-    format!("dns1123SubdomainPrefix", 60, |text| names::subdomain(&as_prefix(
-        text
-    ))),
-    format!("dns1035LabelPrefix", 30, |text| names::label_1035(&as_prefix(
-        text
-    ))),
-    format!("labelValue", 40, names::label_value),
-    format!("uri", 1103, |text| Url::read(text).err().into_iter().collect()),
-    format!("uuid", 70, |text| unless(
-        fits_format("uuid", text),
-        "does not match the UUID format"
-    )),
-    format!("byte", 84, |text| unless(
-        fits_format("byte", text),
-        "invalid base64"
-    )),
-    format!("date", 71, |text| unless(
-        fits_format("date", text),
-        "invalid date"
-    )),
-    format!("datetime", 71, |text| unless(
-        fits_format("datetime", text),
-        "invalid datetime"
-    )),
+    Format::new("dns1123Label", 30, names::label),
+    Format::new("dns1123Subdomain", 60, names::subdomain),
+    Format::new("dns1035Label", 30, names::label_1035),
+    Format::new("qualifiedName", 60, names::qualified),
+    Format::new("dns1123LabelPrefix", 30, |text| names::label(&as_prefix(text))),
+    Format::new("dns1123SubdomainPrefix", 60, |text| {
+        names::subdomain(&as_prefix(text))
+    }),
+    Format::new("dns1035LabelPrefix", 30, |text| {
+        names::label_1035(&as_prefix(text))
+    }),
+    Format::new("labelValue", 40, names::label_value),
+    Format::new("uri", 1103, |text| Url::read(text).err().into_iter().collect()),
+    Format::new("uuid", 70, |text| {
+        fits(text, "uuid", "does not match the UUID format")
+    }),
+    Format::new("byte", 84, |text| fits(text, "byte", "invalid base64")),
+    Format::new("date", 71, |text| fits(text, "date", "invalid date")),
+    Format::new("datetime", 71, |text| fits(text, "datetime", "invalid datetime")),
 ];
 
-fn unless(is_fit: bool, complaint: &str) -> Vec<String> {
-    match is_fit {
+/// The complaint about a text that does not have a format of schemas.
+fn fits(text: &str, format: &str, complaint: &str) -> Vec<String> {
+    match fits_format(format, text) {
         true => Vec::new(),
         false => vec![complaint.to_owned()],
     }
