@@ -154,7 +154,7 @@ fn attempt(
     }
     let (code, revision) = match &outcome {
         Ok(Answer::Object { code, object }) => {
-            let named = Some(metadata::text(&object.value, "name")).filter(|name| !name.is_empty());
+            let named = Some(metadata::text(object.value(), "name")).filter(|name| !name.is_empty());
             path.name = path.name.or_else(|| named.map(str::to_owned));
             (*code, Some(object.revision).filter(|revision| *revision > 0))
         }

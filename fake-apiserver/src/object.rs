@@ -3,7 +3,8 @@
 //! Owns rendering. An object is rendered once, when it is written; GET, LIST and all watches send the same bytes.
 //! Its protobuf form is made when the first reader asks for it.
 //!
-//! `metadata.managedFields` is in the bytes only: it is large, and no code that looks at objects needs it.
+//! `metadata.managedFields` is in the bytes only: it is large, and no code that looks at objects needs it. Of objects that
+//! nobody has written for long there are only bytes; `store` decides which.
 
 use crate::machinery::{json, metadata};
 use crate::protobuf::{self, Encoded, Fault};
@@ -32,8 +33,8 @@ pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
 /// One state of one object.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// The object without `metadata.managedFields`.
-    pub(crate) value: Arc<Value>,
+    /// The object without `metadata.managedFields`; empty until somebody wants it, where the object is kept as bytes alone.
+    value: OnceLock<Arc<Value>>,
     /// The whole object; `kind` and `apiVersion` come first.
     bytes: Bytes,
     /// The same in protobuf, once somebody wanted it; boxed because most objects never need it.
@@ -48,15 +49,6 @@ pub(crate) struct Object {
     pub(crate) revision: u64,
 }
 
-/// An object as it is sent, and nothing else: a third of what the whole takes.
-#[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    bytes: Bytes,
-    members_at: usize,
-    managed: Range<usize>,
-    revision: u64,
-}
-
 /// An object in another version.
 #[derive(Debug)]
 struct Form {
@@ -64,13 +56,6 @@ struct Form {
     conversion: u64,
     version: &'static str,
     object: Arc<Object>,
-}
-
-impl Sent {
-    /// The revision that wrote it.
-    pub(crate) fn revision(&self) -> u64 {
-        self.revision
-    }
 }
 
 impl Object {
@@ -130,7 +115,7 @@ impl Object {
             SCRATCH.set(out);
         }
         Arc::new(Self {
-            value: Arc::new(value),
+            value: Arc::new(value).into(),
             bytes,
             protobuf: OnceLock::new(),
             forms: OnceLock::new(),
@@ -140,29 +125,61 @@ impl Object {
         })
     }
 
-    /// What is kept of an object that hardly anybody asks for again.
-    pub(crate) fn sent(&self) -> Sent {
-        Sent {
+    /// The same object as bytes alone: a sixth of what it takes with its value.
+    pub(crate) fn unparsed(self: &Arc<Self>) -> Arc<Self> {
+        if self.value.get().is_none() {
+            return self.clone();
+        }
+        Arc::new(Self {
+            value: OnceLock::new(),
             bytes: self.bytes.clone(),
+            protobuf: OnceLock::new(),
+            forms: OnceLock::new(),
             members_at: self.members_at,
             managed: self.managed.clone(),
             revision: self.revision,
+        })
+    }
+
+    /// Its `apiVersion`.
+    pub(crate) fn api_version(&self) -> &str {
+        let head = std::str::from_utf8(&self.bytes[..self.members_at]).unwrap_or_default();
+        head.trim_end_matches("\",")
+            .rsplit('"')
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// The object without `metadata.managedFields`.
+    pub(crate) fn value(&self) -> &Value {
+        self.kept_value()
+    }
+
+    /// The same, shared.
+    pub(crate) fn shared_value(&self) -> Arc<Value> {
+        self.kept_value().clone()
+    }
+
+    /// Looks at the value without keeping it: for those who go through many objects.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
+        match self.value.get() {
+            Some(value) => at(value),
+            None => at(&self.parse()),
         }
     }
 
-    /// The object of which that was kept.
-    pub(crate) fn restored(sent: &Sent) -> Arc<Self> {
-        let mut value = serde_json::from_slice(&sent.bytes).expect("it was written as JSON");
+    fn kept_value(&self) -> &Arc<Value> {
+        self.value.get_or_init(|| Arc::new(self.parse()))
+    }
+
+    fn parse(&self) -> Value {
+        let mut value = self.parse_whole();
         metadata::set(&mut value, MANAGED, None);
-        Arc::new(Self {
-            value: Arc::new(value),
-            bytes: sent.bytes.clone(),
-            protobuf: OnceLock::new(),
-            forms: OnceLock::new(),
-            members_at: sent.members_at,
-            managed: sent.managed.clone(),
-            revision: sent.revision,
-        })
+        value
+    }
+
+    fn parse_whole(&self) -> Value {
+        serde_json::from_slice(&self.bytes).expect("it was written as JSON")
     }
 
     /// The same object with another content or form, and the same field managers.
@@ -178,12 +195,10 @@ impl Object {
 
     /// The whole object, `metadata.managedFields` included.
     pub(crate) fn document(&self) -> Cow<'_, Value> {
-        let Ok(managed) = serde_json::from_str::<Value>(self.managed()) else {
-            return Cow::Borrowed(&self.value);
-        };
-        let mut document = Value::clone(&self.value);
-        metadata::set(&mut document, MANAGED, Some(managed));
-        Cow::Owned(document)
+        match self.value.get() {
+            Some(value) if self.managed.is_empty() => Cow::Borrowed(value),
+            _ => Cow::Owned(self.parse_whole()),
+        }
     }
 
     /// The object as GET and watches send it.
@@ -202,7 +217,7 @@ impl Object {
     /// The whole object, for a program in the server's own process.
     pub(crate) fn shared(&self) -> Arc<Value> {
         match self.document() {
-            Cow::Borrowed(_) => self.value.clone(),
+            Cow::Borrowed(_) => self.shared_value(),
             Cow::Owned(document) => Arc::new(document),
         }
     }

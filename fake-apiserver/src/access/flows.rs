@@ -71,7 +71,7 @@ impl Flows {
 
 /// The flows in the order in which they are tried. A schema whose level is not there is none.
 fn read(schemas: &Objects, levels: &Objects) -> Vec<Flow> {
-    let mut ordered: Vec<&Value> = schemas.values().map(|schema| &*schema.value).collect();
+    let mut ordered: Vec<&Value> = schemas.values().map(|schema| schema.value()).collect();
     ordered.sort_by_key(|schema| {
         let precedence = schema["spec"]["matchingPrecedence"].as_i64();
         (precedence.unwrap_or(PRECEDENCE), metadata::text(schema, "name"))
@@ -80,7 +80,7 @@ fn read(schemas: &Objects, levels: &Objects) -> Vec<Flow> {
         let level = string(&schema["spec"]["priorityLevelConfiguration"], "name");
         Some(Flow {
             schema_uid: metadata::text(schema, "uid").to_owned(),
-            level_uid: metadata::text(&levels.get(level)?.value, "uid").to_owned(),
+            level_uid: metadata::text(levels.get(level)?.value(), "uid").to_owned(),
             rules: list(&schema["spec"]["rules"]).to_vec(),
         })
     };

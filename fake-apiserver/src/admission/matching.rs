@@ -147,7 +147,7 @@ impl Selection {
         let fits = |object: &Value| self.objects.matches(object);
         self.objects.is_empty()
             || object.is_some_and(fits)
-            || question.old.as_ref().is_some_and(|old| fits(&old.value))
+            || question.old.as_ref().is_some_and(|old| fits(old.value()))
     }
 
     fn namespaces(
@@ -168,7 +168,7 @@ impl Selection {
         }
         let found = around.object(&NAMESPACE, &subject.namespace);
         let found = found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), &subject.namespace))?;
-        Ok(self.namespaces.matches(&found.value))
+        Ok(self.namespaces.matches(found.value()))
     }
 }
 

@@ -75,13 +75,13 @@ pub(super) struct Reference {
 pub(super) fn policies([policies, bindings]: &[Objects; 2]) -> Vec<Policy> {
     let bindings: Vec<(&str, &Value)> = bindings
         .values()
-        .map(|binding| (string(&binding.value["spec"], "policyName"), &*binding.value))
+        .map(|binding| (string(&binding.value()["spec"], "policyName"), binding.value()))
         .collect();
     let read = policies.values().filter_map(|policy| {
-        let name = metadata::text(&policy.value, "name");
+        let name = metadata::text(policy.value(), "name");
         let own = bindings.iter().filter(|(of, _)| *of == name);
         let own: Vec<Binding> = own.map(|(_, binding)| Binding::read(binding)).collect();
-        (!own.is_empty()).then(|| Policy::read(&policy.value, own))
+        (!own.is_empty()).then(|| Policy::read(policy.value(), own))
     });
     read.collect()
 }

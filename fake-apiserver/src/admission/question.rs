@@ -120,7 +120,7 @@ impl Question {
     pub(super) fn is(&self, other: &Self) -> bool {
         let same_old = match (&self.old, &other.old) {
             (None, None) => true,
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one.value == other.value,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one.value() == other.value(),
             _ => false,
         };
         self.subject.name == other.subject.name

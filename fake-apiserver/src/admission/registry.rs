@@ -100,7 +100,7 @@ impl Registry {
 fn webhooks(configurations: &Objects) -> Vec<Webhook> {
     let hooks = configurations
         .values()
-        .flat_map(|configuration| list(&configuration.value["webhooks"]));
+        .flat_map(|configuration| list(&configuration.value()["webhooks"]));
     hooks.map(Webhook::read).collect()
 }
 

@@ -138,7 +138,7 @@ impl Scene<'_> {
         let all = self.around.objects(kind);
         let objects = namespace_range(&all, namespace).map(|(_, object)| object);
         objects
-            .filter(|object| selector.matches(&object.value))
+            .filter(|object| object.look(|value| selector.matches(value)))
             .cloned()
             .collect()
     }
@@ -153,7 +153,7 @@ impl Scene<'_> {
             name => {
                 let found = self.around.object(&NAMESPACE, name);
                 let found = found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))?;
-                Value::clone(&found.value)
+                found.value().clone()
             }
         };
         Ok(View {

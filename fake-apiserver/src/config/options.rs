@@ -15,6 +15,9 @@ pub struct ServerOptions {
     /// How many events are kept for watches and paged lists to go on from, over all resources. Older ones are
     /// compacted: a watch from before gets an `410 Expired` event, a list a 410 answer.
     pub history: usize,
+    /// How many bytes of JSON are kept parsed as well, of the objects that were written last. Others are parsed again
+    /// whenever more is asked of them than their bytes.
+    pub parsed_bytes: usize,
     /// How many undelivered events one watch may have before it is dropped. Writers never wait for watchers.
     pub watch_queue: usize,
     /// There are no kubelets: pods that are bound to a node are deleted at once instead of waiting for a grace
@@ -112,6 +115,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             history: 100_000,
+            parsed_bytes: 64 << 20,
             watch_queue: 16_384,
             kubelet_less: true,
             admission: Admission::default(),

@@ -75,7 +75,7 @@ fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<Stri
     }
     let found = store.object(&SERVICE, &key);
     let found = found.ok_or_else(|| format!("service {name:?} not found"))?;
-    let spec = &found.value["spec"];
+    let spec = &found.value()["spec"];
     if spec["type"] == "ExternalName" {
         return Ok(format!("{}:{port}", string(spec, "externalName")));
     }
@@ -84,7 +84,7 @@ fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<Stri
     let wanted = wanted.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
     let wanted = string(wanted, "name");
     let slices = slices(namespace, name, wanted, store);
-    let endpoints = || first_ready(&store.object(&ENDPOINTS, &key)?.value, wanted);
+    let endpoints = || first_ready(store.object(&ENDPOINTS, &key)?.value(), wanted);
     slices
         .or_else(endpoints)
         .ok_or_else(|| format!("no endpoints available for service {name:?}"))
@@ -93,7 +93,7 @@ fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<Stri
 /// The first endpoint of a service that is ready, by its slices.
 fn slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<String> {
     let all = store.objects(&ENDPOINT_SLICE);
-    let mut slices = namespace_range(&all, Some(namespace)).map(|(_, slice)| &slice.value);
+    let mut slices = namespace_range(&all, Some(namespace)).map(|(_, slice)| slice.value());
     slices.find_map(|slice| {
         if slice["metadata"]["labels"][OF_SERVICE] != name || metadata::is_deleting(slice) {
             return None;

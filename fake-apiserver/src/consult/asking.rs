@@ -65,7 +65,7 @@ impl Asking<'_> {
             _ if subject.kind == NAMESPACE => None,
             name => self.store.object(&NAMESPACE, name),
         };
-        let namespace = found.map_or(Value::Null, |found| Value::clone(&found.value));
+        let namespace = found.map_or(Value::Null, |found| found.value().clone());
         let (asker, check) = (
             Asker {
                 around: self.store,

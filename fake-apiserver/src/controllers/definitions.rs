@@ -22,12 +22,12 @@ pub(super) fn settle(txn: &mut Txn<'_>, name: &str) {
     let Some(found) = txn.get(&DEFINITION, name) else {
         return retire(txn, name);
     };
-    if metadata::is_deleting(&found.value) {
+    if metadata::is_deleting(found.value()) {
         return finish(txn, name, &found);
     }
-    let named = give_names(txn, &found.value);
+    let named = give_names(txn, found.value());
     let Some(named) = named else {
-        return serve(txn, &found.value);
+        return serve(txn, found.value());
     };
     // What follows from a write is done when that write is settled.
     write(txn, name, &found, named);
@@ -110,7 +110,7 @@ fn reconsider(txn: &mut Txn<'_>, name: &str, group: &str) {
 
 /// A definition that is being deleted goes when all that it has made has gone.
 fn finish(txn: &mut Txn<'_>, name: &str, found: &Arc<Object>) {
-    let definition = &found.value;
+    let definition = found.value();
     if !metadata::finalizers(definition).contains(&CLEANUP) {
         return;
     }

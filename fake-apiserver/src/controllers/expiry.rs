@@ -10,7 +10,7 @@ pub(crate) fn expire(txn: &mut Txn<'_>) {
     txn.compact();
     while let Some((kind, key)) = txn.next_expired() {
         if let Some(object) = txn.get(&kind, &key) {
-            remove::collect(txn, &Target::of(&kind, &object.value), &object, None);
+            remove::collect(txn, &Target::of(&kind, object.value()), &object, None);
         }
     }
     follow_up(txn);

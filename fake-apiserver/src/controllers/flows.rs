@@ -240,17 +240,17 @@ fn dangling(level: &str, is_there: bool, now: &str) -> Value {
 pub(super) fn settle(txn: &mut Txn<'_>) {
     let schemas = txn.snapshot(&FLOW_SCHEMA).objects;
     for (key, schema) in &schemas {
-        let level = string(&schema.value["spec"]["priorityLevelConfiguration"], "name");
+        let level = string(&schema.value()["spec"]["priorityLevelConfiguration"], "name");
         let is_there = txn.get(&PRIORITY_LEVEL_CONFIGURATION, level).is_some();
         let now = dangling(level, is_there, &txn.now);
-        let conditions = list(&schema.value["status"]["conditions"]);
+        let conditions = list(&schema.value()["status"]["conditions"]);
         let known = conditions
             .iter()
             .find(|condition| condition["type"] == now["type"]);
         if known.is_some_and(|known| known["status"] == now["status"]) {
             continue;
         }
-        let mut changed = Value::clone(&schema.value);
+        let mut changed = schema.value().clone();
         let mut all: Vec<Value> = conditions.to_vec();
         all.retain(|condition| condition["type"] != now["type"]);
         all.push(now);

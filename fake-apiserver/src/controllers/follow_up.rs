@@ -11,7 +11,7 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
             FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
             FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),
             FollowUp::Service { old, new } => {
-                let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| &*object.value));
+                let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| object.value()));
                 services::settle(txn, old, new);
             }
             FollowUp::Flow => flows::settle(txn),

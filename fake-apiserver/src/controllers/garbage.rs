@@ -54,12 +54,12 @@ fn step(txn: &mut Txn<'_>) -> bool {
         txn.collect_later(&kind, &key);
         return true;
     }
-    if has_hidden_owner(txn, &object.value) {
+    if has_hidden_owner(txn, object.value()) {
         txn.collect_later(&kind, &key);
     }
-    if waits(&object.value) {
+    if waits(object.value()) {
         owner(txn, &kind, &object);
-    } else if !metadata::is_deleting(&object.value) {
+    } else if !metadata::is_deleting(object.value()) {
         dependent(txn, &kind, &object);
     }
     true
@@ -77,13 +77,13 @@ enum Owner {
 }
 
 fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
-    let references = object.value["metadata"]["ownerReferences"]
+    let references = object.value()["metadata"]["ownerReferences"]
         .as_array()
         .cloned()
         .unwrap_or_default();
     let states: Vec<Owner> = references
         .iter()
-        .map(|reference| state(txn, &object.value, reference))
+        .map(|reference| state(txn, object.value(), reference))
         .collect();
     if states.iter().all(|state| *state == Owner::Solid) {
         return;
@@ -98,19 +98,19 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     }
     // Whoever waits for this object waits for its dependents as well.
     let dependents = match states.contains(&Owner::Waiting) {
-        true => txn.dependents(metadata::text(&object.value, "uid")),
+        true => txn.dependents(metadata::text(object.value(), "uid")),
         false => Vec::new(),
     };
     let blocks = !dependents.is_empty();
-    let is_ring = dependents.iter().any(|(_, each)| is_waiting(&each.value));
+    let is_ring = dependents.iter().any(|(_, each)| is_waiting(each.value()));
     let unblocked = is_ring.then(|| unblock(txn, kind, object)).flatten();
     let object = unblocked.as_ref().unwrap_or(object);
-    let finalizers = metadata::finalizers(&object.value);
+    let finalizers = metadata::finalizers(object.value());
     let propagation = [ORPHAN, FOREGROUND]
         .into_iter()
         .find(|finalizer| finalizers.contains(finalizer));
     let propagation = propagation.or(blocks.then_some(FOREGROUND));
-    remove::collect(txn, &Target::of(kind, &object.value), object, propagation);
+    remove::collect(txn, &Target::of(kind, object.value()), object, propagation);
 }
 
 /// Whether an owner is being deleted and waits for its dependents.
@@ -121,12 +121,12 @@ fn is_waiting(object: &Value) -> bool {
 /// Takes it out of an object that it blocks the deletion of its owners: where owners and dependents form a ring, each would
 /// wait for the next for ever. Returns what has become of it.
 fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<Object>> {
-    let mut references = object.value["metadata"]["ownerReferences"].clone();
+    let mut references = object.value()["metadata"]["ownerReferences"].clone();
     for reference in references.as_array_mut().into_iter().flatten() {
         reference["blockOwnerDeletion"] = false.into();
     }
     write(txn, kind, object, "ownerReferences", references);
-    let target = Target::of(kind, &object.value);
+    let target = Target::of(kind, object.value());
     txn.get(kind, &target.key())
 }
 
@@ -163,8 +163,8 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
         return Owner::Solid;
     }
     match txn.get(&kind, &kind.key(Some(namespace), text("name"))) {
-        Some(owner) if metadata::text(&owner.value, "uid") == text("uid") => {
-            if is_waiting(&owner.value) {
+        Some(owner) if metadata::text(owner.value(), "uid") == text("uid") => {
+            if is_waiting(owner.value()) {
                 Owner::Waiting
             } else {
                 Owner::Solid
@@ -176,12 +176,12 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
 
 /// An owner that is being deleted and waits for its dependents.
 fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
-    let uid = metadata::text(&object.value, "uid").to_owned();
+    let uid = metadata::text(object.value(), "uid").to_owned();
     let dependents = txn.dependents(&uid);
     let owned = |reference: &Value| reference["uid"] == uid.as_str();
-    if metadata::finalizers(&object.value).contains(&ORPHAN) {
+    if metadata::finalizers(object.value()).contains(&ORPHAN) {
         for (kind, dependent) in &dependents {
-            let references = dependent.value["metadata"]["ownerReferences"].as_array();
+            let references = dependent.value()["metadata"]["ownerReferences"].as_array();
             let kept: Value = references
                 .into_iter()
                 .flatten()
@@ -195,7 +195,7 @@ fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let blocking: Vec<_> = dependents
         .into_iter()
         .filter(|(_, dependent)| {
-            let references = dependent.value["metadata"]["ownerReferences"].as_array();
+            let references = dependent.value()["metadata"]["ownerReferences"].as_array();
             references
                 .into_iter()
                 .flatten()
@@ -206,14 +206,14 @@ fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         return release(txn, kind, object, FOREGROUND);
     }
     for (kind, dependent) in blocking {
-        if !metadata::is_deleting(&dependent.value) {
+        if !metadata::is_deleting(dependent.value()) {
             self::dependent(txn, &kind, &dependent);
         }
     }
 }
 
 fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str) {
-    let kept: Value = metadata::finalizers(&object.value)
+    let kept: Value = metadata::finalizers(object.value())
         .into_iter()
         .filter(|each| *each != finalizer)
         .collect();
@@ -222,7 +222,7 @@ fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str
 
 /// Writes a list of `metadata`; an empty one goes.
 fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list: Value) {
-    let mut changed = Value::clone(&object.value);
+    let mut changed = object.value().clone();
     let empty = list.as_array().is_none_or(Vec::is_empty);
     metadata::set(&mut changed, field, Some(list).filter(|_| !empty));
     let writer = FieldManager {
@@ -234,7 +234,7 @@ fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list
     // Nothing refuses a change of metadata that was valid before.
     drop(write::store(
         txn,
-        &Target::of(kind, &object.value),
+        &Target::of(kind, object.value()),
         object,
         changed,
     ));

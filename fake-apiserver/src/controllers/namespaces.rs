@@ -7,7 +7,7 @@ use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_all};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The field manager of what the controller manager writes in a real cluster.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
@@ -43,7 +43,7 @@ pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
 /// After an object has gone: lets its namespace go as well, where it only waited for that.
 pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
     let found = txn.get(&NAMESPACE, namespace);
-    if found.is_some_and(|found| metadata::is_deleting(&found.value)) {
+    if found.is_some_and(|found| metadata::is_deleting(found.value())) {
         finish(txn, namespace);
     }
 }
@@ -59,7 +59,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     let Some(found) = txn.get(&NAMESPACE, namespace).filter(|_| !content) else {
         return;
     };
-    let mut object = Value::clone(&found.value);
+    let mut object = found.value().clone();
     // Finalizers of others stay, and keep the namespace.
     let mut left = object["spec"]["finalizers"]
         .as_array()
@@ -73,7 +73,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     };
     if is_finished(&NAMESPACE, &object) {
         txn.remove(&NAMESPACE, namespace);
-    } else if object != *found.value {
+    } else if object != *found.value() {
         let writer = FieldManager {
             kind: &NAMESPACE,
             manager: CONTROLLERS,

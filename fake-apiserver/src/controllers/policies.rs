@@ -17,15 +17,17 @@ pub(super) fn settle(txn: &mut Txn<'_>, name: &str) {
     let Some(found) = txn.get(&POLICY, name) else {
         return;
     };
-    let generation = found.value["metadata"]["generation"].as_i64().unwrap_or_default();
-    let observed = found.value["status"]["observedGeneration"]
+    let generation = found.value()["metadata"]["generation"]
         .as_i64()
         .unwrap_or_default();
-    if generation <= observed || metadata::is_deleting(&found.value) {
+    let observed = found.value()["status"]["observedGeneration"]
+        .as_i64()
+        .unwrap_or_default();
+    if generation <= observed || metadata::is_deleting(found.value()) {
         return;
     }
     let mut checking = json!({});
-    let warnings = type_warnings(&found.value, &txn.api());
+    let warnings = type_warnings(found.value(), &txn.api());
     if !warnings.is_empty() {
         checking["expressionWarnings"] = warnings.into();
     }

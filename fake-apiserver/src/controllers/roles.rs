@@ -23,15 +23,15 @@ fn round(txn: &mut Txn<'_>) -> bool {
     let roles = txn.snapshot(&CLUSTER_ROLE).objects;
     let mut changed = false;
     for (key, role) in &roles {
-        let Some(selectors) = role.value["aggregationRule"]["clusterRoleSelectors"].as_array() else {
+        let Some(selectors) = role.value()["aggregationRule"]["clusterRoleSelectors"].as_array() else {
             continue;
         };
         let selectors: Vec<LabelSelector> = selectors.iter().filter_map(LabelSelector::from_object).collect();
         let mut rules: Vec<Value> = Vec::new();
         for selector in &selectors {
             for (other, member) in &roles {
-                if other != key && selector.matches(&member.value) {
-                    let of_member = member.value["rules"].as_array().into_iter().flatten();
+                if other != key && selector.matches(member.value()) {
+                    let of_member = member.value()["rules"].as_array().into_iter().flatten();
                     let new: Vec<Value> = of_member.filter(|rule| !rules.contains(rule)).cloned().collect();
                     rules.extend(new);
                 }
@@ -42,8 +42,8 @@ fn round(txn: &mut Txn<'_>) -> bool {
         } else {
             rules.into()
         };
-        if !same(&role.value["rules"], &rules) {
-            let mut role = Value::clone(&role.value);
+        if !same(&role.value()["rules"], &rules) {
+            let mut role = role.value().clone();
             role["rules"] = rules;
             txn.put(&CLUSTER_ROLE, key, role);
             changed = true;

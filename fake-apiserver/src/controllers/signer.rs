@@ -39,7 +39,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, key: &str) {
     let Some(request) = txn.get(&CERTIFICATE_SIGNING_REQUEST, key) else {
         return;
     };
-    let (spec, status) = (&request.value["spec"], &request.value["status"]);
+    let (spec, status) = (&request.value()["spec"], &request.value()["status"]);
     let has = |of: &str| {
         list(&status["conditions"])
             .iter()
@@ -52,7 +52,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, key: &str) {
     if !is_due {
         return;
     }
-    let mut changed = Value::clone(&request.value);
+    let mut changed = request.value().clone();
     let status = json::slot(&mut changed, "status");
     match sign(&signer, spec) {
         Ok(pem) => json::assign(status, "certificate", STANDARD.encode(pem).into()),

@@ -23,7 +23,7 @@ pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
     let encoded = object.protobuf();
     encoded
         .map(|encoded| encoded.whole().clone())
-        .map_err(|why| unencodable(&object.value, why))
+        .map_err(|why| unencodable(object.value(), why))
 }
 
 /// An object's metadata.
@@ -44,7 +44,7 @@ pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Valu
     let items: Vec<&Encoded> = listing
         .objects
         .iter()
-        .map(|object| object.protobuf().map_err(|why| unencodable(&object.value, why)))
+        .map(|object| object.protobuf().map_err(|why| unencodable(object.value(), why)))
         .collect::<Result<_, Status>>()?;
     let name = kind.list_kind();
     let encoded = list(

@@ -5,7 +5,7 @@
 use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
 use super::protobuf;
-use super::table::{columns_of, partial, row, table};
+use super::table::{columns_of, partial, row, table, version_of};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::{json, yaml};
@@ -23,14 +23,10 @@ pub(super) fn object_body(kind: &Kind, object: &Object, form: &AnswerForm) -> Re
         Accept::ProtobufMetadata(version) => protobuf::metadata(&object.document(), version)?,
         Accept::Metadata(version) => bytes(&partial(&object.document(), version)),
         Accept::Table(version) => {
-            let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
-            let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-            bytes(&table(
-                &columns_of(kind, &object.value).definitions(),
-                &rows,
-                &metadata,
-                version,
-            ))
+            let document = object.document();
+            let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
+            let columns = columns_of(kind, &document).definitions();
+            bytes(&table(&columns, &rows, &version_of(&document), version))
         }
     })
 }

@@ -11,14 +11,20 @@ use serde_json::{Value, json};
 
 /// A table of one row, for a watch: only the first carries the column definitions.
 pub(super) fn event(kind: &Kind, object: &Object, form: &AnswerForm, version: &str, first: bool) -> Value {
-    let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
-    let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
+    let document = object.document();
+    let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
+    let metadata = version_of(&document);
     let columns = if first {
         kind.columns().definitions()
     } else {
         Value::Null
     };
     table(&columns, &rows, &metadata, version)
+}
+
+/// The metadata of a table of one object.
+pub(super) fn version_of(object: &Value) -> Value {
+    json!({"resourceVersion": object["metadata"]["resourceVersion"]})
 }
 
 pub(super) fn partial(object: &Value, version: &str) -> Value {

@@ -45,6 +45,7 @@ impl Alike {
         // By name, so that a new option has to be thought of here.
         let ServerOptions {
             history,
+            parsed_bytes: _,
             authorization,
             default_service_accounts,
             network,

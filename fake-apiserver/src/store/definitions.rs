@@ -63,8 +63,8 @@ impl Txn<'_> {
     pub(crate) fn reform(&mut self, shelf: usize, form: impl Fn(&Value) -> Option<Value>) {
         let objects = &mut self.state.shelves[shelf].objects;
         let formed = objects.iter().filter_map(|(key, object)| {
-            let value = form(&object.value)?;
-            Some((key.clone(), object.like(value, object.revision)))
+            let value = object.look(&form)?;
+            Some((key.clone(), object.like(value, object.revision).unparsed()))
         });
         for (key, object) in formed.collect::<Vec<_>>() {
             objects.insert(key, object);

@@ -65,7 +65,7 @@ impl FollowUp {
         }
         if *kind == RESOURCE_QUOTA {
             let hard =
-                |object: Option<Arc<Object>>| object.map(|object| object.value["spec"]["hard"].clone());
+                |object: Option<Arc<Object>>| object.map(|object| object.value()["spec"]["hard"].clone());
             if !is_gone && hard(now()) != hard(logged.old()) {
                 owed.push(Self::Quota(key()));
             }

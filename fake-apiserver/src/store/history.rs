@@ -1,11 +1,11 @@
 //! The log of changes, from which watches go on and earlier states are rebuilt.
 //!
-//! Owns the bound on how much is kept, and in which form. Deletions are logged like all else: a watch that starts between a list and a
+//! Owns the bound on how much is kept, and of how much the values. Deletions are logged like all else: a watch that starts between a list and a
 //! deletion still learns of it.
 
 use crate::kinds::Kind;
 use crate::machinery::metadata;
-use crate::object::{Object, Objects, Sent};
+use crate::object::{Object, Objects};
 use crate::observe::{Change, Event};
 use imbl::OrdMap;
 use parking_lot::Mutex;
@@ -36,20 +36,13 @@ pub(crate) struct Transition<'l> {
     pub(crate) old: Option<Arc<Object>>,
 }
 
-/// One state of an object in the log.
+/// One state of an object in the log; in the place of it may come the same as bytes alone.
 #[derive(Debug)]
-struct State(Mutex<Kept>);
+struct State(Mutex<Arc<Object>>);
 
-/// In which form a state is kept.
-#[derive(Debug)]
-enum Kept {
-    Whole(Arc<Object>),
-    Sent(Sent),
-}
-
-/// How many of the newest changes keep superseded states whole. Watches that begin anew go on from one of them; from an older one they
-/// cost reading it again.
-const WHOLE: usize = 2048;
+/// How many of the newest changes keep the values of superseded states. Watches that begin anew go on from one of them; from an older one
+/// they cost parsing it again.
+const PARSED: usize = 2048;
 
 /// A revision that is no longer in the log.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +109,7 @@ impl Logged {
 
     pub(super) fn committed(&self, kind: &Kind, client: &Arc<str>) -> Event {
         let object = self.object();
-        let (namespace, name) = place(&object.value);
+        let (namespace, name) = place(object.value());
         Event::Commit {
             client: client.clone(),
             change: self.change,
@@ -125,37 +118,25 @@ impl Logged {
             namespace,
             name,
             revision: self.revision,
-            object: object.value.clone(),
+            object: object.shared_value(),
         }
     }
 }
 
 impl State {
     fn of(object: Arc<Object>) -> Self {
-        State(Mutex::new(Kept::Whole(object)))
+        State(Mutex::new(object))
     }
 
     fn get(&self) -> Arc<Object> {
-        match &*self.0.lock() {
-            Kept::Whole(object) => object.clone(),
-            Kept::Sent(sent) => Object::restored(sent),
-        }
+        self.0.lock().clone()
     }
 
-    /// Keeps no more than what was sent, and returns that.
-    fn shrink(&self) -> Sent {
+    /// Keeps no more than bytes, and returns that.
+    fn unparse(&self) -> Arc<Object> {
         let mut kept = self.0.lock();
-        let sent = match &*kept {
-            Kept::Whole(object) => object.sent(),
-            Kept::Sent(sent) => sent.clone(),
-        };
-        *kept = Kept::Sent(sent.clone());
-        sent
-    }
-
-    /// Shares what another entry keeps of the same state.
-    fn share(&self, sent: Sent) {
-        *self.0.lock() = Kept::Sent(sent);
+        *kept = kept.unparsed();
+        kept.clone()
     }
 }
 
@@ -184,7 +165,7 @@ impl History {
             log.remove(&revision);
             *compacted = revision.max(*compacted);
         }
-        self.shrink();
+        self.unparse_superseded();
     }
 
     /// All changes that are kept, oldest first, each with the number of its resource.
@@ -194,25 +175,27 @@ impl History {
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// Shrinks what the change has superseded that is no longer one of the newest.
-    fn shrink(&self) {
-        let Some(at) = self.order.len().checked_sub(WHOLE + 1) else {
+    /// Drops the values of what the change has superseded that is no longer one of the newest.
+    fn unparse_superseded(&self) {
+        let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
             return;
         };
         let (revision, shelf) = self.order[at];
-        let log = &self.logs[shelf].0;
-        let Some(logged) = log.get(&revision) else {
+        let Some(logged) = self.logs[shelf].0.get(&revision) else {
             return;
         };
         if let Some(old) = &logged.old {
-            let sent = old.shrink();
-            // The change that made it keeps the same state.
-            if let Some(made) = log.get(&sent.revision()) {
-                made.object.share(sent);
-            }
+            self.share(shelf, &old.unparse());
         }
         if logged.change == Change::Deleted {
-            logged.object.shrink();
+            logged.object.unparse();
+        }
+    }
+
+    /// Keeps that object in the change that made it, in the place of the same with its value.
+    pub(super) fn share(&self, shelf: usize, object: &Arc<Object>) {
+        if let Some(made) = self.logs[shelf].0.get(&object.revision) {
+            *made.object.0.lock() = object.clone();
         }
     }
 
@@ -254,7 +237,7 @@ impl History {
 
 /// The same content under another resourceVersion.
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
-    let mut value = Value::clone(&object.value);
+    let mut value = object.value().clone();
     metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
     object.like(value, revision)
 }

@@ -14,6 +14,7 @@ mod follow_up;
 mod frames;
 mod history;
 mod owners;
+mod parsed;
 mod perturbed;
 mod quotas;
 mod selection;
@@ -36,6 +37,7 @@ use watchers::Watchers;
 use self::activity::Activity;
 use self::clock::Clock;
 use self::compaction::Compaction;
+use self::parsed::Parsed;
 use crate::access::auth::{Authenticator, User};
 use crate::access::flows::{Flow, Flows};
 use crate::access::rbac::{Attributes, Authorizer, Decision, Sources};
@@ -93,6 +95,7 @@ struct State {
     names: TakenNames,
     history: History,
     owners: Owners,
+    parsed: Parsed,
     /// The ends of events.
     expiry: Expiry,
     compaction: Compaction,
@@ -126,6 +129,7 @@ impl Store {
             names: TakenNames::default(),
             history: History::new(built_in, options.history),
             owners: Owners::default(),
+            parsed: Parsed::new(options.parsed_bytes),
             expiry: Expiry::new(options.event_ttl),
             compaction: Compaction::new(options.compaction, Instant::now()),
             watches: 0,
@@ -221,7 +225,7 @@ impl Store {
             let limited = spec["limited"]["nominalConcurrencyShares"].as_i64();
             limited.or(spec["exempt"]["nominalConcurrencyShares"].as_i64())
         };
-        let of = |level: &Object| shares(&level.value["spec"]).unwrap_or_default();
+        let of = |level: &Object| shares(&level.value()["spec"]).unwrap_or_default();
         let all: i64 = levels.values().map(|level| of(level)).sum();
         let altogether = i64::try_from(altogether).unwrap_or(i64::MAX);
         let seats = |share: i64| (altogether.saturating_mul(share) + all - 1) / all.max(1);
@@ -311,6 +315,16 @@ impl Store {
 }
 
 impl State {
+    /// Keeps objects as bytes alone whose values are too many.
+    pub(super) fn bound_values(&mut self) {
+        while let Some((shelf, key)) = self.parsed.excess() {
+            if let Some(object) = self.shelves[shelf].objects.get_mut(&key) {
+                *object = object.unparsed();
+                self.history.share(shelf, object);
+            }
+        }
+    }
+
     fn policy_sources(&self) -> Sources {
         Sources::read(|kind| self.shelves[kind.shelf()].objects.clone())
     }

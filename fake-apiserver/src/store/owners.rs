@@ -62,9 +62,9 @@ impl Owners {
             }
         }
         match (old, new) {
-            (_, Some(new)) if waits(&new.value) => self.enqueue(spot()),
+            (_, Some(new)) if waits(new.value()) => self.enqueue(spot()),
             (Some(old), None) => {
-                for dependent in self.of(metadata::text(&old.value, "uid")) {
+                for dependent in self.of(metadata::text(old.value(), "uid")) {
                     self.enqueue(dependent);
                 }
             }
@@ -118,7 +118,7 @@ pub(crate) fn waits(object: &Value) -> bool {
 fn references(object: Option<&Object>) -> &Value {
     object.map_or(
         &Value::Null,
-        |object| &object.value["metadata"]["ownerReferences"],
+        |object| &object.value()["metadata"]["ownerReferences"],
     )
 }
 
@@ -128,7 +128,7 @@ fn owners<'a>(
     of: Option<&'a Object>,
     references: &'a Value,
 ) -> impl Iterator<Item = Spot> + 'a {
-    let namespace = of.map_or("", |object| metadata::text(&object.value, "namespace"));
+    let namespace = of.map_or("", |object| metadata::text(object.value(), "namespace"));
     references
         .as_array()
         .into_iter()

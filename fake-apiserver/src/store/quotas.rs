@@ -20,7 +20,7 @@ impl Txn<'_> {
         for quota in self.in_namespace(&RESOURCE_QUOTA, namespace) {
             let of = |object: Option<&Value>| {
                 object.map_or_else(Amounts::default, |object| {
-                    usage::counted(&quota.value, kind, object)
+                    usage::counted(quota.value(), kind, object)
                 })
             };
             let mut change = of(new);
@@ -29,9 +29,9 @@ impl Txn<'_> {
             if change.is_empty() {
                 continue;
             }
-            let mut used = Amounts::read(&quota.value["status"]["used"]);
+            let mut used = Amounts::read(&quota.value()["status"]["used"]);
             used.add(&change);
-            self.put_used(&quota.value, &used);
+            self.put_used(quota.value(), &used);
         }
     }
 
@@ -40,10 +40,10 @@ impl Txn<'_> {
         let Some(quota) = self.get(&RESOURCE_QUOTA, key) else {
             return;
         };
-        let hard = &quota.value["spec"]["hard"];
-        let mut counted = Value::clone(&quota.value);
+        let hard = &quota.value()["spec"]["hard"];
+        let mut counted = quota.value().clone();
         json::assign(json::slot(&mut counted, "status"), "hard", hard.clone());
-        let namespace = metadata::text(&quota.value, "namespace");
+        let namespace = metadata::text(quota.value(), "namespace");
         let mut used = Amounts::default();
         let api = self.api();
         let kinds = api
@@ -63,7 +63,7 @@ impl Txn<'_> {
                 continue;
             }
             for object in self.in_namespace(kind, namespace) {
-                used.add(&usage::counted(&counted, kind, &object.value));
+                used.add(&object.look(|value| usage::counted(&counted, kind, value)));
             }
         }
         self.put_used(&counted, &used);
@@ -78,7 +78,7 @@ impl Txn<'_> {
         );
         let is_new = self
             .get(&RESOURCE_QUOTA, &key)
-            .is_some_and(|present| *present.value != changed);
+            .is_some_and(|present| *present.value() != changed);
         if is_new {
             self.put(&RESOURCE_QUOTA, &key, changed);
         }

@@ -3,7 +3,6 @@
 use super::frames::{Delivered, Frames};
 use super::history::Transition;
 use crate::kinds::Kind;
-use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::object::{Object, Objects};
 use crate::observe::Change;
@@ -20,31 +19,23 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    pub(crate) fn matches(&self, object: &Object) -> bool {
-        self.is_placed(object) && self.picks(object)
+    /// Whether an object is meant that has this key.
+    pub(crate) fn matches(&self, key: &str, object: &Object) -> bool {
+        self.is_placed(key) && self.picks(object)
     }
 
-    /// Like `matches`, for an object of the namespace that is selected.
-    pub(crate) fn matches_within(&self, object: &Object) -> bool {
-        self.is_named(object) && self.picks(object)
-    }
-
-    /// Whether an object is in the place, of many names or one, that is looked at.
-    pub(super) fn is_placed(&self, object: &Object) -> bool {
-        let namespace = self.namespace.as_ref();
-        let is_near =
-            namespace.is_none_or(|namespace| metadata::text(&object.value, "namespace") == namespace);
-        is_near && self.is_named(object)
-    }
-
-    fn is_named(&self, object: &Object) -> bool {
-        let name = self.name.as_ref();
-        name.is_none_or(|name| metadata::text(&object.value, "name") == name)
+    /// Whether a key is in the place, of many names or one, that is looked at.
+    pub(super) fn is_placed(&self, key: &str) -> bool {
+        let (namespace, name) = key.rsplit_once('/').unwrap_or(("", key));
+        let is = |own: &Option<String>, it: &str| own.as_ref().is_none_or(|own| own == it);
+        is(&self.namespace, namespace) && is(&self.name, name)
     }
 
     /// Whether the selectors match an object of that place.
     fn picks(&self, object: &Object) -> bool {
-        self.labels.matches(&object.value) && self.fields.matches(&object.value)
+        let (labels, fields) = (&self.labels, &self.fields);
+        let all = labels.is_empty() && fields.is_empty();
+        all || object.look(|value| labels.matches(value) && fields.matches(value))
     }
 
     /// The only namespace whose objects can match.

@@ -23,7 +23,7 @@ pub(super) fn check(kind: &Kind, key: &str, object: &Object) -> Result<(), Statu
         return Ok(());
     }
     let encoded = object.protobuf().map(|encoded| encoded.whole().len());
-    let revision = metadata::text(&object.value, "resourceVersion");
+    let revision = metadata::text(object.value(), "resourceVersion");
     let bytes = encoded.unwrap_or(object.bytes().len()) + keys - revision.len();
     let sent = bytes + SENT_FRAME_BYTES;
     if sent > SENT_BYTES_MAX {

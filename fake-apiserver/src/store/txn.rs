@@ -176,7 +176,7 @@ impl Txn<'_> {
     ) -> Result<Arc<Object>, Status> {
         let mut object = self.render(kind, key, value);
         if !self.dry_run && size::check(kind, key, &object).is_err() {
-            object = Object::new(Value::clone(&object.value), object.revision);
+            object = Object::new(object.value().clone(), object.revision);
             size::check(kind, key, &object)?;
         }
         Ok(self.keep(kind, key, object))
@@ -217,11 +217,12 @@ impl Txn<'_> {
     /// The single write path: revision, objects, log, watchers, observer, in this order under one lock.
     fn commit(&mut self, kind: &Kind, key: &str, new: Option<Arc<Object>>) {
         let shelf_number = kind.shelf();
+        let key: Arc<str> = key.into();
         let state = &mut *self.state;
         let shelf = &mut state.shelves[shelf_number];
         let (change, old, shown) = match new {
             Some(new) => {
-                let old = shelf.objects.insert(key.into(), new.clone());
+                let old = shelf.objects.insert(key.clone(), new.clone());
                 (
                     if old.is_some() {
                         Change::Modified
@@ -233,7 +234,7 @@ impl Txn<'_> {
                 )
             }
             None => {
-                let Some(old) = shelf.objects.remove(key) else {
+                let Some(old) = shelf.objects.remove(&key) else {
                     return;
                 };
                 let last = history::at_revision(&old, state.revision + 1);
@@ -241,24 +242,30 @@ impl Txn<'_> {
             }
         };
         let after = Some(&*shown).filter(|_| change != Change::Deleted);
+        if let Some(old) = &old {
+            state.parsed.superseded(old);
+        }
+        if let Some(new) = after {
+            state.parsed.wrote((shelf_number, key.clone()), new);
+        }
         if kind.stored().expires {
-            let spot = (shelf_number, key.into());
+            let spot = (shelf_number, key.clone());
             match after {
                 Some(_) => state.expiry.wrote(spot, Instant::now()),
                 None => state.expiry.removed(&spot),
             }
         }
         if kind.defines {
-            let before = old.as_deref().map(|old| &*old.value);
-            state.names.change(before, after.map(|new| &*new.value));
+            let before = old.as_deref().map(|old| old.value());
+            state.names.change(before, after.map(|new| new.value()));
         }
         let catalogue = &self.store.api.read().catalogue;
         state
             .owners
-            .note(catalogue, shelf_number, key, old.as_deref(), after);
+            .note(catalogue, shelf_number, &key, old.as_deref(), after);
         state.revision += 1;
         let logged = Arc::new(Logged::new(
-            key.into(),
+            key,
             change,
             state.revision,
             shown.clone(),
@@ -277,8 +284,8 @@ impl Txn<'_> {
         }
         self.store.committed.notify_waiters();
         let (namespace, name) = (
-            metadata::text(&shown.value, "namespace"),
-            metadata::text(&shown.value, "name"),
+            metadata::text(shown.value(), "namespace"),
+            metadata::text(shown.value(), "name"),
         );
         let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
         let (watchers, transition) = (shelf.watchers.of(namespace, name), logged.transition());
@@ -288,8 +295,9 @@ impl Txn<'_> {
         if let Some(observer) = &self.store.observer {
             observer.observe(logged.committed(&kind.stored(), self.client));
         }
-        let new = Some(&*shown.value).filter(|_| change != Change::Deleted);
-        self.account(&kind.stored(), old.as_deref().map(|old| &*old.value), new);
+        let new = Some(shown.value()).filter(|_| change != Change::Deleted);
+        self.state.bound_values();
+        self.account(&kind.stored(), old.as_deref().map(|old| old.value()), new);
     }
 
     /// Leaves something to the controllers. Whoever holds the transaction lets them do it before it ends.

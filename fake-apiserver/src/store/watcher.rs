@@ -212,7 +212,7 @@ impl Watcher {
     }
 
     pub(super) fn delivery(&self, event: &Delivered) -> Event {
-        let (namespace, name) = place(&event.object.value);
+        let (namespace, name) = event.object.look(place);
         Event::Delivery {
             client: self.client.clone(),
             watch: self.id,
@@ -284,7 +284,7 @@ impl Inbox {
                 let mut rest = after_key(objects, selection.namespace.as_deref(), last.as_ref());
                 for (key, object) in rest.by_ref().take(most) {
                     *last = Some(key.clone());
-                    if selection.matches(object) {
+                    if selection.matches(key, object) {
                         events.push(Delivered {
                             change: Change::Added,
                             object: object.clone(),
@@ -299,7 +299,7 @@ impl Inbox {
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
                     let transition = logged.transition();
-                    if selection.is_placed(&transition.object) {
+                    if selection.is_placed(&logged.key) {
                         events.extend(selection.sees(&transition, None));
                     }
                 }

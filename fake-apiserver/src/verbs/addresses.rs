@@ -191,8 +191,8 @@ fn taken(txn: &Txn<'_>, service: &Value) -> HashSet<u64> {
     let services = txn.snapshot(&SERVICE).objects;
     let others = services
         .values()
-        .filter(|other| metadata::text(&other.value, "uid") != uid);
-    others.flat_map(|other| ports_of(&other.value)).collect()
+        .filter(|other| metadata::text(other.value(), "uid") != uid);
+    others.flat_map(|other| ports_of(other.value())).collect()
 }
 
 fn ports_of(service: &Value) -> HashSet<u64> {

@@ -54,7 +54,7 @@ fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -
     let key = target.key();
     let old = txn.get(&target.kind, &key);
     let old = old.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))?;
-    let mut pod = Value::clone(&old.value);
+    let mut pod = old.value().clone();
     let node = binding["target"]["name"].as_str().unwrap_or_default();
     for field in [UID, ("resourceVersion", "ResourceVersion")] {
         precondition(

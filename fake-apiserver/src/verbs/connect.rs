@@ -8,7 +8,7 @@ use super::call::{Answer, Call, Payload};
 use super::read::existing;
 use crate::kinds::{ENDPOINTS, NODE, POD, Subresource, first_ready};
 use crate::machinery::faults::Faults;
-use crate::machinery::ip::{self, is_link_local};
+use crate::machinery::ip;
 use crate::machinery::json::{list, string};
 use crate::machinery::metadata;
 use crate::machinery::status::{GroupResource, Status};
@@ -16,7 +16,6 @@ use crate::schema;
 use crate::store::Txn;
 use serde_json::Value;
 use std::fmt::{self, Display, Formatter};
-use std::net::{IpAddr, Ipv4Addr};
 
 /// Where kubelets listen that say nothing else.
 const KUBELET_PORT: i64 = 10250;
@@ -53,15 +52,15 @@ pub(super) fn connect(txn: &Txn<'_>, call: &Call, what: Subresource) -> Result<A
 fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_log_options(call)?;
     let pod = existing(txn, call)?;
-    let container = container(&pod.value, call)?;
-    let Some(node) = node_of(&pod.value) else {
+    let container = container(pod.value(), call)?;
+    let Some(node) = node_of(pod.value()) else {
         return Ok(Answer::Nothing);
     };
     let kubelet = kubelet(txn, node, PODS)?;
     let path = format!(
         "containerLogs/{}/{}/{container}",
-        metadata::text(&pod.value, "namespace"),
-        metadata::text(&pod.value, "name"),
+        metadata::text(pod.value(), "namespace"),
+        metadata::text(pod.value(), "name"),
     );
     let why = refused(&kubelet);
     Err(Status::internal(format!(
@@ -113,10 +112,10 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
     let pod = existing(txn, call)?;
     if names_container {
-        container(&pod.value, call)?;
+        container(pod.value(), call)?;
     }
-    let node = node_of(&pod.value).ok_or_else(|| {
-        let name = metadata::text(&pod.value, "name");
+    let node = node_of(pod.value()).ok_or_else(|| {
+        let name = metadata::text(pod.value(), "name");
         Status::bad_request(format!("pod {name} does not have a host assigned"))
     })?;
     let kubelet = kubelet(txn, node, PODS)?;
@@ -168,7 +167,7 @@ impl Display for Address {
 fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Address, Status> {
     let found = txn.get(&NODE, &NODE.key(None, node));
     let found = found.ok_or_else(|| Status::not_found(subject, node))?;
-    let status = &found.value["status"];
+    let status = &found.value()["status"];
     let addresses = list(&status["addresses"]).iter();
     let of_type = |wanted: &str| {
         let mut own = addresses.clone().filter(|address| address["type"] == wanted);
@@ -203,16 +202,16 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let missing = || Status::not_found(kind.resource(), named.name);
     let found = txn.get(kind, &key).ok_or_else(missing)?;
     if *kind == POD {
-        let first = &found.value["spec"]["containers"][0]["ports"][0]["containerPort"];
+        let first = &found.value()["spec"]["containers"][0]["ports"][0]["containerPort"];
         let port = named.port.parse().ok().or(first.as_i64());
         return Err(unreachable(&Address {
-            host: string(&found.value["status"], "podIP").to_owned(),
+            host: string(&found.value()["status"], "podIP").to_owned(),
             port: port.unwrap_or(named.usual_port()),
         }));
     }
-    let port = service_port(&found.value, &named)?;
+    let port = service_port(found.value(), &named)?;
     let endpoints = txn.get(&ENDPOINTS, &key).ok_or_else(missing)?;
-    if let Some(address) = first_ready(&endpoints.value, port) {
+    if let Some(address) = first_ready(endpoints.value(), port) {
         return Err(unavailable(failed(address)));
     }
     Err(unavailable(format!(
@@ -270,19 +269,13 @@ impl<'a> Named<'a> {
 /// The failure of a request to an address that nobody listens at; some addresses are not even tried.
 fn unreachable(address: &Address) -> Status {
     let is_allowed = match address.host.parse() {
-        Ok(ip) => is_proxyable(ip),
+        Ok(ip) => ip::is_global_unicast(ip),
         Err(_) => !["", "localhost"].contains(&&*address.host),
     };
     match is_allowed {
         true => unavailable(failed(address)),
         false => Status::bad_request("address not allowed"),
     }
-}
-
-/// Whether it is an address of one other machine (`IsProxyableIP`).
-fn is_proxyable(ip: IpAddr) -> bool {
-    let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
-    !(is_link_local(ip) || is_broadcast || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast())
 }
 
 fn unavailable(why: String) -> Status {

@@ -90,7 +90,7 @@ fn concerns_deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> bool {
 }
 
 fn deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Question {
-    let text = |field: &str| metadata::text(&object.value, field);
+    let text = |field: &str| metadata::text(object.value(), field);
     Question {
         stage: Stage::Delete,
         operation: Operation::Delete,

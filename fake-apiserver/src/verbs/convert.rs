@@ -18,14 +18,14 @@ use std::sync::Arc;
 /// it is: whoever answers has it converted.
 pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
-        (Some(view), _) => object.like((view.from_stored)(&object.value), object.revision),
+        (Some(view), _) => object.like(object.look(view.from_stored), object.revision),
         // With one version there is nothing to convert, and lists are long.
-        (None, Some(defined)) if defined.versions.len() > 1 && !is_in(kind, &object.value) => {
+        (None, Some(defined)) if defined.versions.len() > 1 && !kind.has_version(object.api_version()) => {
             match kind.conversion() {
                 Some(conversion) => object
                     .converted(conversion.number, kind.version)
                     .unwrap_or(object),
-                None => object.like(to_version(kind, &object.value), object.revision),
+                None => object.like(object.look(|value| to_version(kind, value)), object.revision),
             }
         }
         (None, _) => object,
@@ -35,7 +35,7 @@ pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
 /// Whether a webhook has still to convert an object.
 pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
     kind.conversion().is_some_and(|conversion| {
-        !is_in(kind, &object.value) && object.converted(conversion.number, kind.version).is_none()
+        !kind.has_version(object.api_version()) && object.converted(conversion.number, kind.version).is_none()
     })
 }
 
@@ -44,7 +44,7 @@ impl Answer {
     pub(crate) fn unconverted(&self, kind: &Kind) -> Vec<Arc<Object>> {
         match self {
             Self::Object { object, .. }
-                if object.value["kind"] == kind.kind && is_unconverted(kind, object) =>
+                if object.value()["kind"] == kind.kind && is_unconverted(kind, object) =>
             {
                 vec![object.clone()]
             }
@@ -57,7 +57,7 @@ impl Answer {
     pub(crate) fn converted(self, kind: &Kind) -> Self {
         match self {
             Self::Object { code, object }
-                if kind.conversion().is_some() && object.value["kind"] == kind.kind =>
+                if kind.conversion().is_some() && object.value()["kind"] == kind.kind =>
             {
                 Self::Object {
                     code,

@@ -160,7 +160,7 @@ fn validate(kind: &Kind, object: &Value) -> Result<Vec<String>, Status> {
 
 fn exists(kind: &Kind, object: &Value, present: &Object) -> Status {
     let mut status = Status::already_exists(kind.resource(), metadata::text(object, "name"));
-    if metadata::is_deleting(&present.value) {
+    if metadata::is_deleting(present.value()) {
         status.message.insert_str(0, "object is being deleted: ");
     }
     if !metadata::text(object, "generateName").is_empty() {

@@ -21,7 +21,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         return Err(Status::forbidden(kind.resource(), name, &why));
     }
     let old = existing(txn, call)?;
-    options.check(kind, name, &old.value)?;
+    options.check(kind, name, old.value())?;
     may_go(txn, kind, &old)?;
     remove(txn, &call.target, &old, &options)
 }

@@ -105,7 +105,7 @@ impl Grantor<'_, '_> {
             };
             return Err(Status::not_found(subject, role));
         };
-        self.confirm(namespace, name, &PolicyRule::all_of(&found.value))
+        self.confirm(namespace, name, &PolicyRule::all_of(found.value()))
     }
 
     fn may(&self, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {

@@ -35,7 +35,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run |= options.dry_run;
     Write::create(&call.target).approve(txn, &eviction)?;
     let pod = existing(txn, call)?;
-    if is_protected(&pod.value) {
+    if is_protected(pod.value()) {
         permit(txn, &pod)?;
     }
     let pod = disrupt(txn, call, &pod);
@@ -45,7 +45,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// Adds the condition DisruptionTarget to the pod.
 fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
-    let mut changed = Value::clone(&pod.value);
+    let mut changed = pod.value().clone();
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": *txn.now,
@@ -72,7 +72,7 @@ fn is_protected(pod: &Value) -> bool {
 
 /// Takes one disruption off the pod's budget, if it has one.
 fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
-    let budgets = budgets(txn, &pod.value);
+    let budgets = budgets(txn, pod.value());
     let [budget] = budgets.as_slice() else {
         if budgets.is_empty() {
             return Ok(());
@@ -80,10 +80,10 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
         let text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
         return Err(Status::internal(text));
     };
-    let (spec, status) = (&budget.value["spec"], &budget.value["status"]);
+    let (spec, status) = (&budget.value()["spec"], &budget.value()["status"]);
     let count = |field: &str| status[field].as_i64().unwrap_or_default();
     let (healthy, desired) = (count("currentHealthy"), count("desiredHealthy"));
-    if !is_ready(&pod.value) {
+    if !is_ready(pod.value()) {
         // A pod that is not healthy does not count; whether it may go even so is for the budget to say.
         let always = spec["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
         if always || (healthy >= desired && desired > 0) {
@@ -91,7 +91,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
         }
     }
     check(budget, healthy, desired)?;
-    let mut changed = Value::clone(&budget.value);
+    let mut changed = budget.value().clone();
     changed["status"]["disruptionsAllowed"] = json!(count("disruptionsAllowed") - 1);
     if count("disruptionsAllowed") == 1 {
         let condition = json!({
@@ -100,7 +100,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
         });
         changed["status"]["conditions"] = json!([condition]);
     }
-    let name = metadata::text(&pod.value, "name").to_owned();
+    let name = metadata::text(pod.value(), "name").to_owned();
     let now = (*txn.now).into();
     json::member(&mut changed["status"], "disruptedPods").insert(name, now);
     let writer = FieldManager {
@@ -110,17 +110,17 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     };
     writer.track(&txn.now, Some(budget), &mut changed);
     let key = POD_DISRUPTION_BUDGET.key(
-        Some(metadata::text(&budget.value, "namespace")),
-        metadata::text(&budget.value, "name"),
+        Some(metadata::text(budget.value(), "namespace")),
+        metadata::text(budget.value(), "name"),
     );
     txn.put(&POD_DISRUPTION_BUDGET, &key, changed);
     Ok(())
 }
 
 fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
-    let name = metadata::text(&budget.value, "name");
-    let status = &budget.value["status"];
-    let generation = budget.value["metadata"]["generation"]
+    let name = metadata::text(budget.value(), "name");
+    let status = &budget.value()["status"];
+    let generation = budget.value()["metadata"]["generation"]
         .as_i64()
         .unwrap_or_default();
     if status["observedGeneration"].as_i64().unwrap_or_default() < generation {
@@ -175,7 +175,7 @@ fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
     };
     txn.in_namespace(&POD_DISRUPTION_BUDGET, metadata::text(pod, "namespace"))
         .into_iter()
-        .filter(|budget| selects(&budget.value))
+        .filter(|budget| selects(budget.value()))
         .collect()
 }
 

@@ -38,9 +38,9 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     if !faults.is_empty() {
         return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));
     }
-    json::assign(&mut object, "status", old.value["status"].clone());
+    json::assign(&mut object, "status", old.value()["status"].clone());
     call.field_manager().track(&txn.now, Some(&old), &mut object);
-    carry_over(&mut object, &old.value);
+    carry_over(&mut object, old.value());
     write.approve(txn, &object)?;
     let object = store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {

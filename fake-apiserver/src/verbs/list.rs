@@ -8,9 +8,9 @@ use super::continue_token::ContinueToken;
 use super::convert::{is_unconverted, shown};
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
+use crate::machinery::go;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
-use crate::machinery::{go, metadata};
 use crate::object::{Object, Objects, namespace_range};
 use crate::observe::Verb;
 use crate::store::{Selection, Snapshot, Txn};
@@ -107,8 +107,8 @@ impl ListPlan {
         // The real server looks for more before it looks what that is; only a name leads to one object directly.
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
-        let mut rest =
-            rest.filter(|(_, object)| name.is_none_or(|name| metadata::text(&object.value, "name") == name));
+        let is_named = |key: &str, name| key.rsplit('/').next() == Some(name);
+        let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| is_named(key, name)));
         let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
@@ -117,7 +117,7 @@ impl ListPlan {
                 more = true;
                 break;
             }
-            if selection.matches_within(object) {
+            if selection.matches(key, object) {
                 last = Some(key);
                 page.push(shown(&kind, object.clone()));
             }
@@ -143,8 +143,9 @@ pub(super) fn selected<'a>(
     selection: &'a Selection,
     after: Option<&str>,
 ) -> impl Iterator<Item = &'a Arc<Object>> + 'a {
-    let all = keyed(objects, selection.namespace.as_deref(), after).map(|(_, object)| object);
-    all.filter(|object| selection.matches_within(object))
+    let all = keyed(objects, selection.namespace.as_deref(), after);
+    all.filter(|(key, object)| selection.matches(key, object))
+        .map(|(_, object)| object)
 }
 
 fn keyed<'a>(

@@ -63,7 +63,7 @@ fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     let object = if with_managers {
         object.document()
     } else {
-        Cow::Borrowed(&*object.value)
+        Cow::Borrowed(object.value())
     };
     match kind.view {
         Some(view) => (view.from_stored)(&object),

@@ -25,8 +25,8 @@ pub(super) fn remove(
     options: &DeleteOptions,
 ) -> Result<Answer, Status> {
     let kind = &target.kind;
-    options.check(kind, target.name(), &old.value)?;
-    let mut object = Value::clone(&old.value);
+    options.check(kind, target.name(), old.value())?;
+    let mut object = old.value().clone();
     if kind.defines && !metadata::is_deleting(&object) {
         definition::end(&mut object, &txn.now);
         let marked = txn.put(kind, &target.key(), object);
@@ -50,7 +50,7 @@ pub(super) fn remove(
             end(&mut object);
         }
         let key = target.key();
-        let marked = if object == *old.value {
+        let marked = if object == *old.value() {
             old.clone()
         } else {
             txn.put(kind, &key, object)
@@ -68,7 +68,7 @@ pub(super) fn remove(
         mark(&mut object, 0, &txn.now);
     }
     txn.remove(kind, &target.key());
-    txn.owe(FollowUp::gone(&old.value));
+    txn.owe(FollowUp::gone(old.value()));
     if kind.returns_deleted {
         return Ok(Answer::Object {
             code: 200,
@@ -78,7 +78,7 @@ pub(super) fn remove(
     Ok(Answer::Status(Status::deleted(
         kind.resource(),
         target.name(),
-        metadata::text(&old.value, "uid"),
+        metadata::text(old.value(), "uid"),
     )))
 }
 
@@ -157,7 +157,7 @@ pub(super) fn remove_each(
         if number % REMOVED_AT_ONCE == REMOVED_AT_ONCE - 1 {
             txn.pause();
         }
-        let target = Target::of(kind, &object.value);
+        let target = Target::of(kind, object.value());
         if let Some(present) = still_there(txn, &target, object) {
             remove(txn, &target, &present, options)?;
         }
@@ -184,5 +184,5 @@ pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
 /// The present state of an object, unless it has gone.
 fn still_there(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
     let found = txn.get(&target.kind, &target.key())?;
-    (metadata::text(&found.value, "uid") == metadata::text(&object.value, "uid")).then_some(found)
+    (metadata::text(found.value(), "uid") == metadata::text(object.value(), "uid")).then_some(found)
 }

@@ -59,7 +59,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
         return Err(Status::invalid(SCALE.subject(), call.target.name(), faults));
     }
-    let mut new = Value::clone(&before.value);
+    let mut new = before.value().clone();
     put_replicas(kind, &mut new, replicas.into());
     for precondition in ["resourceVersion", "uid"] {
         let wanted = changed["metadata"].get(precondition).cloned();
@@ -80,8 +80,8 @@ fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Re
         return Ok(scale);
     }
     let kind = &call.target.kind;
-    let old = Object::new(scale_of(kind, &before.value)?, before.revision);
-    let mut whole = Value::clone(&old.value);
+    let old = Object::new(scale_of(kind, before.value())?, before.revision);
+    let mut whole = old.value().clone();
     for member in ["spec", "metadata"] {
         for (name, value) in scale[member].as_object().into_iter().flatten() {
             whole[member][name.as_str()] = value.clone();
@@ -100,7 +100,7 @@ fn patched(
     patch: &Result<Document, String>,
     validation: FieldValidation,
 ) -> Result<Value, Status> {
-    let mut document = scale_of(kind, &old.value)?;
+    let mut document = scale_of(kind, old.value())?;
     let (change, _) = ParsedPatch::read(style, patch, validation)?;
     change.apply(SCALE.object_type(), &mut document)?;
     Ok(document)
@@ -171,7 +171,7 @@ fn in_scale(mut conflict: Status, whole: &str) -> Status {
 fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
     Ok(Answer::Object {
         code: 200,
-        object: Object::new(scale_of(kind, &object.value)?, object.revision),
+        object: Object::new(scale_of(kind, object.value())?, object.revision),
     })
 }
 

@@ -32,14 +32,14 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     if json::texts(&spec["audiences"]).is_empty() {
         spec["audiences"] = json!([API_AUDIENCE]);
     }
-    let namespace = metadata::text(&account.value, "namespace");
+    let namespace = metadata::text(account.value(), "namespace");
     let bound = bound(txn, namespace, &spec["boundObjectRef"])?;
     let from = Timestamp::now().as_second();
     let until = from.saturating_add(seconds);
     let claim = Claim {
         namespace: namespace.to_owned(),
         name: call.target.name().to_owned(),
-        uid: metadata::text(&account.value, "uid").to_owned(),
+        uid: metadata::text(account.value(), "uid").to_owned(),
         audiences: json::texts(&spec["audiences"])
             .into_iter()
             .map(str::to_owned)
@@ -123,7 +123,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bou
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
         .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;
-    let uid = metadata::text(&found.value, "uid");
+    let uid = metadata::text(found.value(), "uid");
     if !text("uid").is_empty() && text("uid") != uid {
         let why = format!(
             "the UID in the bound object reference ({}) does not match the UID in record. The object might have been \

@@ -36,7 +36,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     precondition(
         &call.target,
         UID,
-        (&object, metadata::text(&old.value, "uid")),
+        (&object, metadata::text(old.value(), "uid")),
         txn.dry_run,
     )?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;

@@ -101,13 +101,13 @@ pub(super) fn replace_reviewed(
         faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
         return Err(Status::invalid(kind.resource(), target.name(), faults));
     }
-    if !sent.is_empty() && sent != metadata::text(&old.value, "resourceVersion") {
+    if !sent.is_empty() && sent != metadata::text(old.value(), "resourceVersion") {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
     }
     let judged = judged(txn, kind, old)?;
-    let before = &judged.value;
+    let before = judged.value();
     carry_over(&mut new, before);
     separate(kind, target.part, &mut new, before);
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
@@ -147,7 +147,7 @@ pub(crate) fn store(
         return Ok(Object::new(new, old.revision));
     }
     let managed = metadata::take(&mut new, "managedFields");
-    if new == *old.value {
+    if new == *old.value() {
         let managed = managed.as_ref().and_then(Value::as_str);
         // Times alone are no change.
         let same = |now: &str| now == old.managed() || managed::differ_in_times(kind, now, old.managed());

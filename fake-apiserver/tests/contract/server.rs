@@ -107,6 +107,8 @@ async fn fake() -> (kube::Config, (ApiServer, Running)) {
         kubelet_less: false,
         authorization: Authorization::Rbac,
         default_service_accounts: true,
+        // Every object is read from its bytes, as most are in a large cluster.
+        parsed_bytes: 0,
         ..ServerOptions::default()
     };
     let server = ApiServer::new(options, None);

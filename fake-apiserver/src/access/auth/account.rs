@@ -123,7 +123,7 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     let alive = |kind: &Kind, named: &Value| {
         let key = kind.key(Some(namespace), named["name"].as_str()?);
         let found = lookup(kind, &key)?;
-        (named["uid"].as_str() == Some(metadata::text(&found.value, "uid"))).then_some(())
+        (named["uid"].as_str() == Some(metadata::text(found.value(), "uid"))).then_some(())
     };
     let account = &private["serviceaccount"];
     alive(&SERVICE_ACCOUNT, account)?;

@@ -122,12 +122,12 @@ impl Policy {
         };
         let mut policy = Self::default();
         for object in sources.cluster_role_bindings.values() {
-            let name = object.value["roleRef"]["name"].as_str().unwrap_or_default();
+            let name = object.value()["roleRef"]["name"].as_str().unwrap_or_default();
             policy.cluster.push(Binding::new(object, "", of_cluster(name)));
         }
         for object in sources.role_bindings.values() {
-            let namespace = metadata::text(&object.value, "namespace");
-            let role = &object.value["roleRef"];
+            let namespace = metadata::text(object.value(), "namespace");
+            let role = &object.value()["roleRef"];
             let name = role["name"].as_str().unwrap_or_default();
             let found = if role["kind"] == "ClusterRole" {
                 of_cluster(name)
@@ -199,7 +199,7 @@ impl Policy {
 fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[PolicyRule]>> {
     roles
         .iter()
-        .map(|(key, role)| (&**key, PolicyRule::all_of(&role.value).into()))
+        .map(|(key, role)| (&**key, PolicyRule::all_of(role.value()).into()))
         .collect()
 }
 
@@ -217,7 +217,7 @@ fn failure_text(failures: &[&str]) -> Option<String> {
 
 impl Binding {
     fn new(object: &Object, namespace: &str, rules: Result<Arc<[PolicyRule]>, String>) -> Self {
-        let (value, role) = (&object.value, &object.value["roleRef"]);
+        let (value, role) = (object.value(), &object.value()["roleRef"]);
         let text = |field: &str| role[field].as_str().unwrap_or_default();
         let (kind, mut name) = (
             value["kind"].as_str().unwrap_or_default(),

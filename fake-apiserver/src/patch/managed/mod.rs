@@ -79,7 +79,7 @@ impl FieldManager<'_> {
             return mark(new, String::new());
         }
         let nothing = self.kind.judged().nothing();
-        let old = old.map_or(&nothing, |old| &*old.value);
+        let old = old.map_or(&nothing, |old| old.value());
         let written = self.update(now, entries, old, new, self.manager);
         mark(new, written);
     }
@@ -131,7 +131,7 @@ impl FieldManager<'_> {
     ) -> Result<(Value, String), Status> {
         let document = self.document(applied)?;
         let nothing = self.kind.judged().nothing();
-        let live_value = live.map_or(&nothing, |live| &*live.value);
+        let live_value = live.map_or(&nothing, |live| live.value());
         let first;
         let mut before = live.map(Object::managed).unwrap_or_default();
         if before.is_empty() && live.is_some() {

@@ -220,7 +220,7 @@ fn the_oldest_of_too_many_updaters_become_one() {
     let mut object = Object::new(config_map(&json!({})), 1);
     for n in 0..14 {
         let now = format!("2026-11-21T12:00:{n:02}Z");
-        let mut next = Value::clone(&object.value);
+        let mut next = object.value().clone();
         next["data"][format!("k{n}")] = "v".into();
         let old = (n > 0).then_some(&*object);
         config_maps(&format!("m{n}")).track(&now, old, &mut next);
@@ -271,7 +271,7 @@ proptest! {
         let live = applied(config_maps("other"), None, &config_map(&live), true);
         let once = applied(config_maps("me"), Some(&live), &config_map(&data), true);
         let twice = applied(config_maps("me"), Some(&once), &config_map(&data), false);
-        prop_assert_eq!(&twice.value, &once.value);
+        prop_assert_eq!(twice.value(), once.value());
         prop_assert_eq!(twice.managed(), once.managed());
     }
 
@@ -282,11 +282,11 @@ proptest! {
         let after = applied(config_maps("me"), Some(&both), &config_map(&json!({})), false);
         for (key, value) in theirs.as_object().into_iter().flatten() {
             let taken = mine.get(key).is_some_and(|mine| mine != value);
-            let left = after.value["data"].get(key);
+            let left = after.value()["data"].get(key);
             prop_assert_eq!(left.is_none(), taken, "{}", key);
         }
         for key in mine.as_object().into_iter().flatten().map(|(key, _)| key) {
-            prop_assert!(theirs.get(key).is_some() || after.value["data"].get(key).is_none(), "{}", key);
+            prop_assert!(theirs.get(key).is_some() || after.value()["data"].get(key).is_none(), "{}", key);
         }
     }
 
@@ -301,7 +301,7 @@ proptest! {
         let other = applied(config_maps("b"), None, &b, false);
         let other = applied(config_maps("a"), Some(&other), &a, false);
         let bare = |object: &Object| {
-            let mut value = Value::clone(&object.value);
+            let mut value = object.value().clone();
             if value["data"] == json!({}) {
                 json::assign(&mut value, "data", Value::Null);
             }

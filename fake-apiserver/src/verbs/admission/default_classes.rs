@@ -51,12 +51,12 @@ fn complete(txn: &Txn<'_>, of: &Named, object: &mut Value) {
     let classes = txn.snapshot(of.classes).objects;
     let defaults = classes
         .values()
-        .filter(|class| class.value["metadata"]["annotations"][of.is_default] == "true");
+        .filter(|class| class.value()["metadata"]["annotations"][of.is_default] == "true");
     let newest = defaults.min_by_key(|class| {
-        let text = |field: &str| metadata::text(&class.value, field).to_owned();
+        let text = |field: &str| metadata::text(class.value(), field).to_owned();
         (Reverse(text("creationTimestamp")), text("name"))
     });
     if let Some(class) = newest {
-        object["spec"][of.field] = metadata::text(&class.value, "name").into();
+        object["spec"][of.field] = metadata::text(class.value(), "name").into();
     }
 }

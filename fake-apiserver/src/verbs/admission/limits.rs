@@ -26,7 +26,7 @@ pub(super) fn complete(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) {
     }
     for range in ranges(txn, pod) {
         let (mut requests, mut limits) = (json!({}), json!({}));
-        for limit in list(&range.value["spec"]["limits"])
+        for limit in list(&range.value()["spec"]["limits"])
             .iter()
             .filter(|limit| limit["type"] == "Container")
         {
@@ -83,7 +83,7 @@ fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
 pub(super) fn check(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
     for range in ranges(txn, object) {
         let mut faults = Vec::new();
-        for limit in list(&range.value["spec"]["limits"]) {
+        for limit in list(&range.value()["spec"]["limits"]) {
             judge(kind, limit, object, &mut faults);
         }
         // Said twice, it is said once.

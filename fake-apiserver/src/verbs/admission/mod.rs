@@ -122,7 +122,7 @@ pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result
     let Some(found) = txn.get(&NAMESPACE, namespace) else {
         return Err(Status::not_found(NAMESPACE.resource(), namespace));
     };
-    if !metadata::is_deleting(&found.value) {
+    if !metadata::is_deleting(found.value()) {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
@@ -160,7 +160,7 @@ fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> R
     };
     let name = class(new);
     let found = txn.get(&STORAGE_CLASS, &name).filter(|_| name == class(old));
-    if found.is_some_and(|class| class.value["allowVolumeExpansion"] == true) {
+    if found.is_some_and(|class| class.value()["allowVolumeExpansion"] == true) {
         return Ok(());
     }
     refuse(
@@ -178,15 +178,15 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
         let classes = txn.snapshot(&PRIORITY_CLASS).objects;
         let defaults = classes
             .values()
-            .filter(|class| class.value["globalDefault"] == true);
+            .filter(|class| class.value()["globalDefault"] == true);
         defaults
-            .min_by_key(|class| class.value["value"].as_i64())
+            .min_by_key(|class| class.value()["value"].as_i64())
             .cloned()
     } else {
         let found = txn.get(&PRIORITY_CLASS, name);
         Some(found.ok_or_else(|| refuse(pod, &format!("no PriorityClass with name {name} was found")))?)
     };
-    let class = class.as_ref().map(|class| &class.value);
+    let class = class.as_ref().map(|class| class.value());
     let value = class
         .and_then(|class| class["value"].as_i64())
         .unwrap_or_default();
@@ -247,14 +247,14 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
     };
     let spec = json::member(pod, "spec");
     for name in ["serviceAccount", "serviceAccountName"] {
-        spec.insert(name.to_owned(), metadata::text(&found.value, "name").into());
+        spec.insert(name.to_owned(), metadata::text(found.value(), "name").into());
     }
-    if let Some(secrets) = found.value.get("imagePullSecrets")
+    if let Some(secrets) = found.value().get("imagePullSecrets")
         && spec.get("imagePullSecrets").is_none()
     {
         spec.insert("imagePullSecrets".to_owned(), secrets.clone());
     }
-    let wanted = [&pod["spec"], &*found.value].map(|asked| asked["automountServiceAccountToken"].as_bool());
+    let wanted = [&pod["spec"], found.value()].map(|asked| asked["automountServiceAccountToken"].as_bool());
     if wanted.into_iter().flatten().next().unwrap_or(true) {
         token_volume::mount(txn, pod);
     }

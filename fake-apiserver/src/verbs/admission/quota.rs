@@ -17,7 +17,7 @@ pub(super) fn check(txn: &Txn<'_>, kind: &Kind, new: &Value, old: Option<&Value>
         return Ok(());
     }
     for quota in txn.in_namespace(&RESOURCE_QUOTA, metadata::text(new, "namespace")) {
-        one(&quota.value, kind, new, old).map_err(|why| forbidden(kind, new, &why))?;
+        one(quota.value(), kind, new, old).map_err(|why| forbidden(kind, new, &why))?;
     }
     Ok(())
 }

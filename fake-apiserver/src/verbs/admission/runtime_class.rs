@@ -14,7 +14,7 @@ const OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass'
 pub(super) fn check(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName");
     let class = txn.get(&RUNTIME_CLASS, name).filter(|_| !name.is_empty());
-    let is_given = class.is_some_and(|class| !class.value["overhead"]["podFixed"].is_null());
+    let is_given = class.is_some_and(|class| !class.value()["overhead"]["podFixed"].is_null());
     if is_given || pod["spec"]["overhead"].is_null() {
         return Ok(());
     }
@@ -30,10 +30,10 @@ pub(super) fn complete(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
         let why = format!("pod rejected: RuntimeClass {name:?} not found");
         return Err(forbidden(kind, pod, &why));
     }
-    let fixed = class.as_ref().map(|class| &class.value["overhead"]["podFixed"]);
+    let fixed = class.as_ref().map(|class| &class.value()["overhead"]["podFixed"]);
     overhead(kind, pod, fixed.unwrap_or(&Value::Null))?;
     match class {
-        Some(class) => scheduling(kind, pod, &class.value["scheduling"]),
+        Some(class) => scheduling(kind, pod, &class.value()["scheduling"]),
         None => Ok(()),
     }
 }
