@@ -137,7 +137,7 @@ impl Oracle<'_> {
             let decision: Decision = view.decide(key);
             let best = decision.best().into_iter().map(str::to_owned);
             let is_open = self.is_chosen(key) || self.given_back.contains(key);
-            (is_running && !is_open).then(|| on(best))
+            (is_running && !is_open && !self.is_uninformed).then(|| on(best))
         };
         let pods = world.pods.iter();
         pods.filter_map(|(key, pod)| Some((key.name.clone(), place(key, pod.node.as_ref())?)))

@@ -5,7 +5,9 @@ use capacity_spec::objects::Wanted;
 use capacity_spec::placement::View;
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::change::Aspect;
-use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Parameters, Pod, PodVolume};
+use capacity_spec::world::{
+    Answer, Api, Change, Driver, Figures, NamespacedName, Parameters, Pod, PodVolume,
+};
 use capacity_types::Segment;
 use capacity_types::capacity_api::RESOURCE;
 
@@ -65,10 +67,15 @@ impl Oracle<'_> {
         };
         self.is_asking = matches!(action, Action::CsiCall(_));
         self.storage.act(action);
-        let mut events = match self.programs.act(action) {
+        match self.programs.act(action) {
             Some(change) => self.changed(change),
-            None => self.answers(),
-        };
+            None => self.answers_and_doubts(),
+        }
+    }
+
+    /// The answers that are others than before, and all that may fail.
+    fn answers_and_doubts(&self) -> Vec<Event> {
+        let mut events = self.answers();
         events.extend(self.doubts());
         events
     }
@@ -111,18 +118,7 @@ impl Oracle<'_> {
     /// A change that may be one of the questions to the driver, and so of its answers.
     fn changed(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
-            self.is_uninformed = match (self.world().api.version(), api.version()) {
-                (Some(_), None) => self.heard.misses(Role::Scheduler, RESOURCE),
-                (None, None) => self.is_uninformed,
-                (_, Some(_)) => false,
-            };
-            if self.world().api.version().is_some() && api.version().is_none() {
-                self.is_blind = !self.heard.follows(Role::Scheduler, RESOURCE);
-            }
-            self.heard.served(api.version());
-            if api.release.has_flag() && !self.world().api.release.has_flag() {
-                self.heard.shown_anew("csidrivers");
-            }
+            self.served(api);
         }
         let asks_anew = matches!(
             change.aspect(),
@@ -133,7 +129,7 @@ impl Oracle<'_> {
         }
         // The questions are those of the world with the change.
         self.monitor.observe(Event::Changed(change));
-        self.answers()
+        self.answers_and_doubts()
     }
 
     /// The answers of the driver that are others than before.
@@ -156,6 +152,26 @@ impl Oracle<'_> {
             }
         }
         events
+    }
+
+    /// The API server becomes another.
+    fn served(&mut self, api: &Api) {
+        let before = &self.world().api;
+        let (was_served, had_flag) = (before.version().is_some(), before.release.has_flag());
+        if was_served && api.version().is_none() {
+            self.is_blind = !self.heard.follows(Role::Scheduler, RESOURCE);
+        }
+        // Nobody is shown a driver again because it has the flag no longer.
+        let keeps_flag = self.is_blind && had_flag && !api.release.has_flag();
+        self.is_uninformed = match api.version() {
+            Some(_) => false,
+            None if was_served => keeps_flag || self.heard.misses(Role::Scheduler, RESOURCE),
+            None => keeps_flag || self.is_uninformed,
+        };
+        self.heard.served(api.version());
+        if api.release.has_flag() && !had_flag {
+            self.heard.shown_anew("csidrivers");
+        }
     }
 
     fn commit(&mut self, commit: &CommitFact) -> Vec<Event> {

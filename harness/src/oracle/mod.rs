@@ -51,7 +51,8 @@ pub(crate) struct Oracle<'p> {
     is_asking: bool,
     /// Whether the type was not served when the scheduler began, or no longer when it could read for the first time.
     is_blind: bool,
-    /// Whether the scheduler had not heard of all objects when they ceased to be served: what it knows of them is unknown, and stays.
+    /// Whether the scheduler had not heard of all objects when they ceased to be served, or knows of a flag that is served no longer: what it
+    /// goes by is unknown, and stays.
     is_uninformed: bool,
     /// Where pods were allowed to go when a node was chosen for them.
     allowed: BTreeMap<NamespacedName, BTreeSet<String>>,

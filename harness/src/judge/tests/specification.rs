@@ -15,9 +15,14 @@ fn begun_with(more: &[Value]) -> Story {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
     let steps = json!([{"id": "a", "do": actions, "expect": "specification"}]);
+    begun_in(&json!({}), &steps)
+}
+
+/// The same cluster with a publisher that is set so, and other steps.
+fn begun_in(publisher: &Value, steps: &Value) -> Story {
     let text = json!({
         "id": "story/unit/specification", "title": "a case of a test",
-        "cluster": {"nodes": ["n1", "n2"], "classes": ["fast"], "backend": {"n1": "5Gi"}},
+        "cluster": {"nodes": ["n1", "n2"], "classes": ["fast"], "backend": {"n1": "5Gi"}, "publisher": publisher},
         "steps": steps,
     });
     let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
@@ -307,6 +312,78 @@ fn a_scheduler_that_read_no_capacity_before_the_type_was_gone_may_refuse() {
         let wrong = oracle.unsettled().into_iter();
         let refused = wrong.filter(|it| it.rule.id == "placement/needlessly-refused");
         assert_eq!(refused.count(), usize::from(has_read));
+    }
+}
+
+#[test]
+fn a_scheduler_may_go_by_a_flag_that_is_served_no_longer() {
+    for begins_anew in [false, true] {
+        let releases = ["1.19", "1.18"].map(|release| json!({"release": {"to": release}}));
+        let mut story = begun_with(&releases);
+        let restart = |story: &mut Story| {
+            for event in ["stopped", "started"] {
+                story.tell(
+                    json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": event}),
+                );
+            }
+        };
+        story.create_pod_and(&["the API server is now 1.19"]);
+        restart(&mut story);
+        story.tell(json!({"fact": "action", "text": "the API server is now 1.18"}));
+        if begins_anew {
+            restart(&mut story);
+        }
+        story.refuse_pod();
+        let oracle = story.judge.oracle.as_ref().expect("a step expects it");
+        let is_refused = oracle
+            .unsettled()
+            .iter()
+            .any(|it| it.rule.id == "placement/needlessly-refused");
+        assert_eq!(is_refused, begins_anew);
+    }
+}
+
+#[test]
+fn a_question_of_a_publisher_that_starts_may_be_lost_with_the_connection() {
+    let cut = json!({"csi": {"cut": "after", "method": "GetCapacity", "times": 3}});
+    let steps = json!([
+        {"id": "a", "do": [{"stop": "publisher"}], "expect": "specification"},
+        {"id": "b", "do": [cut, {"start": "publisher"}], "expect": "specification"},
+    ]);
+    for is_cut in [true, false] {
+        let mut story = begun_in(&json!({"withdraw": true}), &steps);
+        let program = |story: &mut Story, event: &str| {
+            story
+                .tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": event}));
+        };
+        let act = |story: &mut Story, text: &str| story.tell(json!({"fact": "action", "text": text}));
+        for node in ["n1", "n2"] {
+            story.inquire(node);
+            story.publish(
+                "publisher",
+                "added",
+                &published(node, if node == "n1" { 5 * GI } else { 0 }),
+            );
+        }
+        act(&mut story, "stop the publisher");
+        program(&mut story, "stopped");
+        story.tell(json!({"fact": "stepActed", "step": 0}));
+        assert!(story.is_done_when_quiet());
+        story.tell(json!({"fact": "stepStarted", "step": 1}));
+        if is_cut {
+            act(
+                &mut story,
+                "the driver is told: GetCapacity is carried out, and cuts the connection, 3×",
+            );
+        }
+        act(&mut story, "start the publisher");
+        program(&mut story, "started");
+        story.publish("publisher", "deleted", &published("n1", 5 * GI));
+        assert_eq!(
+            story.judge.failure.is_none(),
+            is_cut,
+            "the driver heard no question"
+        );
     }
 }
 
