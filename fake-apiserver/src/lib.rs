@@ -78,6 +78,7 @@ mod verbs;
 
 pub use access::auth::{TokenFileError, User};
 pub use access::usage::{Usage, minimal_roles};
+pub use config::account_tokens::AccountTokens;
 pub use config::admission::{Admission, NoPlugin};
 pub use config::network::{Cidr, Network, NoCidr};
 pub use config::options::{Authorization, Limits, ServerOptions};
@@ -86,6 +87,7 @@ pub use config::signer::Signer;
 pub use http::tls::{Certificate, Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use machinery::faults::Cause;
+pub use machinery::jws::{KeyError, PublicKey, SigningKey};
 pub use machinery::quantity;
 pub use machinery::status::{Details, Status};
 pub use observe::{Change, Event, Observer, ResourcePath, RuleId, Verb, WatchEnd};

@@ -1,5 +1,6 @@
 //! What may be chosen about a server. Does not know how the choices are carried out.
 
+use crate::config::account_tokens::AccountTokens;
 use crate::config::admission::Admission;
 use crate::config::network::Network;
 use crate::config::release::Release;
@@ -35,6 +36,8 @@ pub struct ServerOptions {
     pub authorization: Authorization,
     /// Give every namespace its service account `default`, as the controller manager does.
     pub default_service_accounts: bool,
+    /// How tokens of service accounts are signed.
+    pub account_tokens: AccountTokens,
     /// Which addresses and ports services get, and where the server says that it is.
     pub network: Network,
     /// The authority that has signed the certificates of clients, in PEM: extension servers read it from the config map
@@ -123,6 +126,7 @@ impl Default for ServerOptions {
             compaction: Duration::from_secs(5 * 60),
             authorization: Authorization::default(),
             default_service_accounts: false,
+            account_tokens: AccountTokens::default(),
             network: Network::default(),
             client_authority: None,
             signer: None,

@@ -43,7 +43,9 @@ fn architecture() -> &'static str {
 
 /// `/`: the paths that are served.
 pub(crate) fn paths(api: &Api) -> Value {
-    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    let mut paths = ["/.well-known/openid-configuration", "/api", "/api/v1", "/apis"]
+        .map(str::to_owned)
+        .to_vec();
     for (group, versions) in groups(api) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
@@ -55,6 +57,6 @@ pub(crate) fn paths(api: &Api) -> Value {
             .iter()
             .map(|place| format!("/openapi/v3/{place}")),
     );
-    paths.extend(["/readyz", "/version"].map(str::to_owned));
+    paths.extend(["/openid/v1/jwks", "/readyz", "/version"].map(str::to_owned));
     json!({ "paths": paths })
 }

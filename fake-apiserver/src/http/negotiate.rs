@@ -13,7 +13,7 @@ use hyper::header::ACCEPT;
 /// What single objects can be sent in, and what lists, which may be watched as well.
 const REPRESENTATIONS: &str = BODIES;
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 
 const LISTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -51,8 +51,8 @@ pub(super) enum Accept {
 pub(super) enum Document {
     /// It is not refused for any `Accept`.
     Text,
-    /// The release of the server, which has one form.
-    Version,
+    /// What has one form, of that media type.
+    One(&'static str),
     /// The groups of the API, or one of them.
     Groups,
     /// The versions, or the resources of one.
@@ -86,7 +86,7 @@ impl Offer<'_> {
     /// The refusal of what a client wants: none of its media types is spoken, or none of their forms is.
     fn refuse(self, ranges: &[&str]) -> Status {
         match self.document {
-            Some(Document::Version) => return Status::not_acceptable(JSON),
+            Some(Document::One(media)) => return Status::not_acceptable(media),
             Some(Document::Groups) => return Status::no_such_form(BODIES),
             Some(Document::Log) if ranges.iter().any(|range| media_type(range) == "text/plain") => {
                 return Status::no_such_form(BODIES);
@@ -199,12 +199,12 @@ impl Accept {
         if offer.document == Some(Document::Connection) {
             return Ok(chosen.unwrap_or_default());
         }
-        if offer.document == Some(Document::Version) {
-            // It has one form, which may come after others that a client likes better. What is refused has all forms.
-            let takes_json = ranges
+        if let Some(Document::One(only)) = offer.document {
+            // Its form may come after others that a client likes better. What is refused has all forms.
+            let takes_it = ranges
                 .iter()
-                .any(|range| [JSON, "*/*"].contains(&media_type(range)));
-            return match takes_json {
+                .any(|range| [only, "*/*"].contains(&media_type(range)));
+            return match takes_it {
                 true => Ok(Self::Json),
                 false => Err((chosen.unwrap_or_default(), offer.refuse(&ranges))),
             };

@@ -6,14 +6,14 @@ use super::endpoint::Endpoint;
 use super::head::RequestHead;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
-use super::route::NonResource;
-use super::{gzip, health, openapi};
-use crate::documents::{discovery, root};
+use super::route::{KEYS_MEDIA, NonResource};
+use super::{gzip, health, negotiate, openapi};
+use crate::documents::{discovery, issuer, root};
 use crate::http::metrics;
 use crate::machinery::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
+use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::{Method, Request, StatusCode};
 
 /// Answers a request. None of these looks at the method.
@@ -44,6 +44,23 @@ pub(super) fn answer(
             respond::typed(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
+        NonResource::Issuer | NonResource::Keys => {
+            let store = &endpoint.service.store;
+            let (tokens, keys) = (&store.options().account_tokens, store.authenticator().keys());
+            // OpenID Connect knows no others.
+            if !tokens.issuer().starts_with("https://") {
+                return Ok(respond::not_found_text());
+            }
+            let found = match special {
+                NonResource::Keys => respond::typed(200, KEYS_MEDIA, issuer::keys(keys)),
+                _ => respond::typed(
+                    200,
+                    negotiate::JSON,
+                    issuer::configuration(tokens, keys, address(request)),
+                ),
+            };
+            found.header(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"))
+        }
         NonResource::Paths => respond::json(200, &root::paths(api), head.pretty),
         NonResource::Swagger => openapi::swagger(api, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
@@ -54,12 +71,11 @@ pub(super) fn answer(
             found.unwrap_or_else(|| respond::empty(StatusCode::NOT_FOUND))
         }
         NonResource::Discovery(document) => {
-            let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let aggregated = match head.accept {
                 Accept::Aggregated(version) => Some(version),
                 _ => None,
             };
-            let found = discovery::document(document, aggregated, address.unwrap_or("127.0.0.1"), api);
+            let found = discovery::document(document, aggregated, address(request), api);
             let document = match aggregated {
                 Some(_) => respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH)),
                 None => respond::document(200, &found.document, head.accept, head.pretty),
@@ -67,4 +83,10 @@ pub(super) fn answer(
             document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
     })
+}
+
+/// How the client has reached this server.
+fn address(request: &Request<Incoming>) -> &str {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    host.unwrap_or("127.0.0.1")
 }

@@ -3,7 +3,7 @@
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
 use super::body_reader;
-use super::negotiate::{Document, Offer};
+use super::negotiate::{self, Document, Offer};
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::served;
 use crate::http::metrics::Labels;
@@ -39,6 +39,10 @@ pub(super) enum NonResource {
     /// `/metrics/slis`: the checks of health as indicators.
     Indicators,
     Version,
+    /// `/.well-known/openid-configuration`.
+    Issuer,
+    /// `/openid/v1/jwks`.
+    Keys,
     Paths,
     Discovery(DiscoveryDocument),
     /// `/openapi/v2`.
@@ -46,6 +50,9 @@ pub(super) enum NonResource {
     /// `/openapi/v3`, or a document below it.
     OpenApi(Option<String>),
 }
+
+/// The media type of a set of keys.
+pub(super) const KEYS_MEDIA: &str = "application/jwk-set+json";
 
 /// The endpoints of health.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
@@ -76,11 +83,17 @@ impl Route {
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let document = |document| Self::NonResource(NonResource::Discovery(document));
         match segments.as_slice() {
-            ["version"] if method == Method::GET => Self::NonResource(NonResource::Version),
-            ["version"] | ["api"] if method != Method::GET => {
+            ["version"] | ["api"] | [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"]
+                if method != Method::GET =>
+            {
                 Self::nowhere(method, Status::method_not_allowed())
             }
-            ["version", ..] => Self::nowhere(method, Status::no_such_resource()),
+            ["version"] => Self::NonResource(NonResource::Version),
+            [".well-known", "openid-configuration"] => Self::NonResource(NonResource::Issuer),
+            ["openid", "v1", "jwks"] => Self::NonResource(NonResource::Keys),
+            ["version", ..] | [".well-known", "openid-configuration", ..] | ["openid", "v1", "jwks", ..] => {
+                Self::nowhere(method, Status::no_such_resource())
+            }
             ["api"] => document(DiscoveryDocument::Core),
             ["apis"] => document(DiscoveryDocument::Groups),
             ["api", version, rest @ ..] => Self::versioned(method, params, catalogue, ("", version), rest),
@@ -219,7 +232,10 @@ impl Route {
     pub(super) fn offer(&self) -> Offer<'_> {
         Offer {
             document: match self {
-                Self::NonResource(NonResource::Version) => Some(Document::Version),
+                Self::NonResource(NonResource::Version | NonResource::Issuer) => {
+                    Some(Document::One(negotiate::JSON))
+                }
+                Self::NonResource(NonResource::Keys) => Some(Document::One(KEYS_MEDIA)),
                 Self::NonResource(NonResource::Discovery(document)) => Some(match document {
                     DiscoveryDocument::Groups | DiscoveryDocument::Group(_) => Document::Groups,
                     DiscoveryDocument::Core | DiscoveryDocument::Resources(..) => Document::Resources,

@@ -11,6 +11,7 @@ pub(crate) mod intern;
 pub(crate) mod ip;
 pub(crate) mod json;
 pub(crate) mod json_path;
+pub(crate) mod jws;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub mod quantity;

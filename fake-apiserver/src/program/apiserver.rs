@@ -3,9 +3,11 @@
 use super::flags::{self, Parsed, Typed};
 use super::options::{self, FLAGS, IDLE};
 use super::{out, signals};
+use crate::config::account_tokens::AccountTokens;
 use crate::config::options::ServerOptions;
 use crate::config::signer::Signer;
 use crate::http::tls::{Certificate, Tls};
+use crate::machinery::jws::{KeyError, PublicKey, SigningKey};
 use crate::server::ApiServer;
 use std::fs;
 use std::net::SocketAddr;
@@ -60,6 +62,7 @@ async fn serve(typed: &Typed) -> Result<(), String> {
     let tls = tls.map_err(|why| why.to_string())?;
     let options = ServerOptions {
         signer: signer(typed)?,
+        account_tokens: account_tokens(typed)?,
         ..options::server(typed, listen, authority)?
     };
     let server = ApiServer::new(options, None);
@@ -100,6 +103,27 @@ fn signer(typed: &Typed) -> Result<Option<Signer>, String> {
             Err(format!("{flags} go together; give both"))
         }
     }
+}
+
+/// How tokens of service accounts are signed.
+fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
+    let defaults = AccountTokens::default();
+    let texts = |name: &str| -> Vec<String> { typed.list(name).into_iter().map(str::to_owned).collect() };
+    let wrong = |file: &str, why: KeyError| format!("{file}: {why}");
+    let signing = typed.last("service-account-signing-key-file");
+    let signing_key = signing.map(|file| SigningKey::from_pem(&read(file)?).map_err(|why| wrong(file, why)));
+    let mut keys = Vec::new();
+    for file in typed.list("service-account-key-file") {
+        keys.extend(PublicKey::all_from_pem(&read(file)?).map_err(|why| wrong(file, why))?);
+    }
+    let issuers = Some(texts("service-account-issuer")).filter(|given| !given.is_empty());
+    Ok(AccountTokens {
+        issuers: issuers.unwrap_or(defaults.issuers),
+        audiences: texts("api-audiences"),
+        signing_key: signing_key.transpose()?,
+        keys,
+        keys_url: typed.last("service-account-jwks-uri").map(str::to_owned),
+    })
 }
 
 /// The certificate that files hold, or a new one, which is put where the next start finds it.

@@ -58,6 +58,10 @@ pub(super) const FLAGS: &[Flag] = &[
         "The authority that signs client certificates that are granted; kube-controller-manager's flag.",
     ),
     value("cluster-signing-key-file", "The key of that authority."),
+    value(
+        "api-audiences",
+        "Whom tokens have to be for to be good here; the issuers where it is not given.",
+    ),
     value("disable-admission-plugins", "Admission plugins to switch off."),
     value("enable-admission-plugins", "Admission plugins to switch on."),
     value("event-ttl", "How long events are kept."),
@@ -71,6 +75,22 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     value("request-timeout", "How long a request may take."),
     value("secure-port", "The port to listen on; 0 is any free one."),
+    value(
+        "service-account-issuer",
+        "Whom tokens of service accounts are from; may be given again for others that were.",
+    ),
+    value(
+        "service-account-jwks-uri",
+        "Where others are told that the keys are.",
+    ),
+    value(
+        "service-account-key-file",
+        "Keys that tokens of service accounts are known by; may be given again.",
+    ),
+    value(
+        "service-account-signing-key-file",
+        "The key that tokens of service accounts are signed with.",
+    ),
     value("service-cluster-ip-range", "The addresses that services get."),
     value("service-node-port-range", "The ports of nodes that services get."),
     value(
@@ -91,7 +111,6 @@ pub(super) const FLAGS: &[Flag] = &[
 pub(super) const IDLE: &[Flag] = &[
     switch("allow-privileged"),
     switch("anonymous-auth"),
-    taken("api-audiences"),
     taken("audit-log-format"),
     taken("audit-log-maxage"),
     taken("audit-log-maxbackup"),
@@ -138,12 +157,8 @@ pub(super) const IDLE: &[Flag] = &[
     taken("requestheader-group-headers"),
     taken("requestheader-username-headers"),
     taken("runtime-config"),
-    taken("service-account-issuer"),
-    taken("service-account-jwks-uri"),
-    taken("service-account-key-file"),
     switch("service-account-lookup"),
     taken("service-account-max-token-expiration"),
-    taken("service-account-signing-key-file"),
     taken("shutdown-delay-duration"),
     taken("storage-backend"),
     taken("storage-media-type"),

@@ -50,6 +50,7 @@ impl Alike {
             default_service_accounts,
             network,
             client_authority,
+            account_tokens: _,
             watch_queue: _,
             kubelet_less: _,
             admission: _,

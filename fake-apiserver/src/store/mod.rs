@@ -140,7 +140,7 @@ impl Store {
             state: Mutex::new(state),
             observer,
             activity: Activity::default(),
-            authenticator: Authenticator::new(),
+            authenticator: Authenticator::new(&options.account_tokens),
             authorizer: Authorizer::new(options.authorization),
             registrar: Registrar::default(),
             connections: Connections::default(),

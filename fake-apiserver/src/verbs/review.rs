@@ -6,7 +6,7 @@ use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload};
 use super::decode::decode;
 use super::options::WriteOptions;
-use crate::access::auth::{API_AUDIENCE, User};
+use crate::access::auth::User;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::kinds::{Part, Review};
 use crate::machinery::faults::Faults;
@@ -80,7 +80,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
         .map(str::to_owned)
         .collect();
     if audiences.is_empty() {
-        audiences.push(API_AUDIENCE.to_owned());
+        audiences.extend_from_slice(txn.options().account_tokens.audiences());
     }
     Ok(match txn.authenticate(token, &audiences) {
         Some(found) => json!({

@@ -4,7 +4,7 @@ use super::call::{Answer, Call};
 use super::consult::Write;
 use super::read::existing;
 use super::sent;
-use crate::access::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
+use crate::access::auth::{BINDABLE, Bound, Claim};
 use crate::kinds::{Catalogue, TOKEN_REQUEST, token_lifetime};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
@@ -30,7 +30,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or_default();
     check(seconds)?;
     if json::texts(&spec["audiences"]).is_empty() {
-        spec["audiences"] = json!([API_AUDIENCE]);
+        spec["audiences"] = json!(txn.options().account_tokens.audiences());
     }
     let namespace = metadata::text(account.value(), "namespace");
     let bound = bound(txn, namespace, &spec["boundObjectRef"])?;

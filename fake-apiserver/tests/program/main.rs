@@ -1,14 +1,14 @@
 //! The program with kube-apiserver's command line, as envtest and scripts call it.
 
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
-use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -222,6 +222,72 @@ async fn users_come_with_certificates_and_objects_outlive_the_program() {
 }
 
 #[tokio::test]
+async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
+    let authority = Authority::new();
+    let folder = folder_with(&authority);
+    let folder = folder.path();
+    let key = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/keys/rsa.key");
+    let flags = [
+        &*format!("--service-account-signing-key-file={}", key.display()),
+        "--service-account-issuer=https://accounts.example.com",
+        "--api-audiences=here,there",
+        "--disable-admission-plugins=ServiceAccount",
+    ];
+    let running = Running::start(folder, &flags);
+    let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
+    let account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).expect("it is well formed");
+    let accounts = Api::<ServiceAccount>::default_namespaced(admin.clone());
+    let made = accounts.create(&PostParams::default(), &account).await;
+    made.expect("it is accepted");
+    let request = serde_json::from_value(json!({"spec": {"audiences": []}})).expect("it is well formed");
+    let issued = accounts
+        .create_token_request("robot", &PostParams::default(), &request)
+        .await
+        .expect("it is accepted");
+    let token = issued
+        .status
+        .and_then(|status| status.token)
+        .expect("it is issued");
+    let keys = text(&admin, "/openid/v1/jwks").await.expect("it is served");
+    let keys: Value = serde_json::from_str(&keys).expect("it is JSON");
+    use base64::Engine;
+    let part = |at: usize| -> Value {
+        let part = token.split('.').nth(at).expect("it has three parts");
+        let encoding = &base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        serde_json::from_slice(&encoding.decode(part).expect("it is base64")).expect("it is JSON")
+    };
+    assert_eq!(part(0), json!({"alg": "RS256", "kid": keys["keys"][0]["kid"]}));
+    assert_eq!(part(1)["iss"], "https://accounts.example.com");
+    assert_eq!(part(1)["aud"], json!(["here", "there"]));
+    let nobody = running.client(folder, None);
+    assert_eq!(text(&nobody, "/openid/v1/jwks").await, Err(403));
+    let told = text(&nobody, "/.well-known/openid-configuration").await;
+    let expected = format!(
+        "{{\"issuer\":\"https://accounts.example.com\",\"jwks_uri\":\"https://{}/openid/v1/jwks\",\
+         \"response_types_supported\":[\"id_token\"],\"subject_types_supported\":[\"public\"],\
+         \"id_token_signing_alg_values_supported\":[\"RS256\"]}}",
+        running.address
+    );
+    assert_eq!(told, Ok(expected));
+    let mut config = kube::Config::new(
+        format!("https://{}", running.address)
+            .parse()
+            .expect("it is a URL"),
+    );
+    config.root_cert = Some(rustls_pem(
+        &std::fs::read(folder.join("apiserver.crt")).expect("it was written"),
+    ));
+    config.auth_info.token = Some(token.into());
+    let robot = Client::try_from(config).expect("it is well set");
+    assert_eq!(
+        text(&robot, "/api/v1/nodes").await,
+        Err(403),
+        "it is known, and may not"
+    );
+    running.end();
+}
+
+#[tokio::test]
 async fn a_certificate_that_was_granted_makes_a_user() {
     let authority = Authority::new();
     let folder = folder_with(&authority);
@@ -314,6 +380,10 @@ fn flags_are_those_of_kube_apiserver() {
         (
             ["--enable-admission-plugins=Nonsense"],
             "Error: enable-admission-plugins plugin \"Nonsense\" is unknown\n",
+        ),
+        (
+            ["--service-account-signing-key-file=/dev/null"],
+            "Error: /dev/null: it has no key in PEM: no items found; write an RSA or ECDSA key\n",
         ),
         (
             ["--client-ca-file=/nowhere/ca.crt"],

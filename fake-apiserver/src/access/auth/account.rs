@@ -1,24 +1,23 @@
 //! Tokens of service accounts: signed statements that need no table.
 //!
-//! Owns their form (a JWT with the claims of the real server, signed with HMAC-SHA256 by a key of this server's own) and
-//! what ends them: time, and the end of the account or of the object that they are bound to.
+//! Owns their claims, which are those of the real server, and what ends them: time, and the end of the account or of the
+//! object that they are bound to.
 
 use super::user::{Authenticated, Lookup, User};
+use crate::config::account_tokens::AccountTokens;
 use crate::kinds::{Catalogue, Kind, SERVICE_ACCOUNT};
+use crate::machinery::jws::{PublicKey, SigningKey};
 use crate::machinery::{json, metadata};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use rand::RngExt;
-use ring::hmac;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-
-/// Whom tokens are for unless they say something else: this API server.
-pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc";
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes that a token may have; longer ones are not looked at.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
+/// Tokens whose signatures need not be looked at again.
+const KNOWN_MAX: usize = 1024;
 
 /// What a token states.
 pub(crate) struct Claim {
@@ -39,13 +38,39 @@ pub(crate) struct Bound {
     pub(crate) uid: String,
 }
 
-/// The key of one server.
-pub(super) struct AccountTokens(hmac::Key);
+/// What tokens are signed with and known by.
+pub(super) struct Signatures {
+    options: AccountTokens,
+    /// Made when it is first needed, where no other is given.
+    own: OnceLock<SigningKey>,
+    /// The claims of tokens that were good: signatures take long, and every request of a client has the same.
+    known: Mutex<HashMap<Box<str>, Arc<Value>>>,
+}
 
-impl AccountTokens {
-    pub(super) fn new() -> Self {
-        let secret: [u8; 32] = rand::rng().random();
-        Self(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+impl Signatures {
+    pub(super) fn new(options: AccountTokens) -> Self {
+        Self {
+            options,
+            own: OnceLock::new(),
+            known: Mutex::default(),
+        }
+    }
+
+    pub(super) fn options(&self) -> &AccountTokens {
+        &self.options
+    }
+
+    /// The keys that tokens are known by.
+    pub(super) fn keys(&self) -> &[PublicKey] {
+        match self.options.keys.is_empty() {
+            true => std::slice::from_ref(self.key().public()),
+            false => &self.options.keys,
+        }
+    }
+
+    fn key(&self) -> &SigningKey {
+        let given = self.options.signing_key.as_ref();
+        given.unwrap_or_else(|| self.own.get_or_init(SigningKey::generate))
     }
 
     pub(super) fn issue(&self, claim: &Claim) -> String {
@@ -56,20 +81,16 @@ impl AccountTokens {
         if let Some(bound) = &claim.bound {
             private[bound.kind.singular] = json!({"name": bound.name, "uid": bound.uid});
         }
-        let claims = json!({
+        self.key().sign(&json!({
             "aud": claim.audiences,
             "exp": claim.until,
             "iat": claim.from,
-            "iss": API_AUDIENCE,
+            "iss": self.options.issuer(),
             "jti": uuid::Uuid::new_v4().to_string(),
             "kubernetes.io": private,
             "nbf": claim.from,
             "sub": user_name(&claim.namespace, &claim.name),
-        });
-        let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", part(json!({"alg": "HS256", "typ": "JWT"})), part(claims));
-        let signature = hmac::sign(&self.0, signed.as_bytes());
-        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+        }))
     }
 
     pub(super) fn verify(
@@ -78,16 +99,8 @@ impl AccountTokens {
         audiences: &[String],
         lookup: &Lookup<'_>,
     ) -> Option<Authenticated> {
-        if token.len() > TOKEN_BYTES_MAX {
-            return None;
-        }
-        let (signed, signature) = token.rsplit_once('.')?;
-        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-        hmac::verify(&self.0, signed.as_bytes(), &signature).ok()?;
-        let claims = URL_SAFE_NO_PAD.decode(signed.split_once('.')?.1).ok()?;
-        let claims: Value = serde_json::from_slice(&claims).ok()?;
-        let now = Timestamp::now().as_second();
-        if claims["exp"].as_i64()? <= now {
+        let claims = self.claims(token)?;
+        if claims["exp"].as_i64()? <= Timestamp::now().as_second() {
             return None;
         }
         let own = json::texts(&claims["aud"]);
@@ -101,6 +114,29 @@ impl AccountTokens {
             user: user.authenticated(),
             audiences: matching,
         })
+    }
+
+    /// The claims of a token that is signed as it has to be, and from whom it has to be.
+    fn claims(&self, token: &str) -> Option<Arc<Value>> {
+        if token.len() > TOKEN_BYTES_MAX || token.matches('.').count() != 2 {
+            return None;
+        }
+        let known = self.known.lock().get(token).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let claims = self.keys().iter().find_map(|key| key.verify(token))?;
+        let is_own = |issuer: &String| claims["iss"].as_str() == Some(issuer);
+        if !self.options.issuers.iter().any(is_own) {
+            return None;
+        }
+        let claims = Arc::new(claims);
+        let mut known = self.known.lock();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(token.into(), claims.clone());
+        Some(claims)
     }
 }
 
@@ -159,7 +195,10 @@ mod tests {
     use super::*;
     use crate::object::Object;
     use proptest::prelude::*;
-    use std::sync::Arc;
+
+    fn signatures() -> Signatures {
+        Signatures::new(AccountTokens::default())
+    }
 
     fn account(kind: &Kind, key: &str) -> Option<Arc<Object>> {
         let found = *kind == SERVICE_ACCOUNT && key == "ns/robot";
@@ -176,21 +215,21 @@ mod tests {
             namespace: "ns".to_owned(),
             name: "robot".to_owned(),
             uid: "u".to_owned(),
-            audiences: vec![API_AUDIENCE.to_owned()],
+            audiences: AccountTokens::default().issuers,
             from: 0,
             until,
             bound: None,
         }
     }
 
-    fn user(tokens: &AccountTokens, token: &str) -> Option<String> {
-        let found = tokens.verify(token, &[API_AUDIENCE.to_owned()], &account)?;
+    fn user(tokens: &Signatures, token: &str) -> Option<String> {
+        let found = tokens.verify(token, &AccountTokens::default().issuers, &account)?;
         Some(found.user.name.to_string())
     }
 
     #[test]
     fn a_token_ends_when_its_time_is_up() {
-        let (tokens, now) = (AccountTokens::new(), Timestamp::now().as_second());
+        let (tokens, now) = (signatures(), Timestamp::now().as_second());
         assert_eq!(
             user(&tokens, &tokens.issue(&claim(now + 600))).as_deref(),
             Some("system:serviceaccount:ns:robot")
@@ -200,14 +239,14 @@ mod tests {
 
     #[test]
     fn a_token_of_another_server_is_worth_nothing() {
-        let token = AccountTokens::new().issue(&claim(i64::MAX));
-        assert_eq!(user(&AccountTokens::new(), &token), None);
+        let token = signatures().issue(&claim(i64::MAX));
+        assert_eq!(user(&signatures(), &token), None);
     }
 
     proptest! {
         #[test]
         fn no_change_of_a_token_goes_unnoticed(at in 0_usize..400, with in "[A-Za-z0-9_.-]") {
-            let tokens = AccountTokens::new();
+            let tokens = signatures();
             let token = tokens.issue(&claim(i64::MAX));
             let at = at % (token.len() - 1);
             let changed = format!("{}{with}{}", &token[..at], &token[at + 1..]);

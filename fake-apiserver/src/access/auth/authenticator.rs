@@ -1,8 +1,10 @@
 //! The tokens that stand for users, and the bearer scheme.
 
-use super::account::{API_AUDIENCE, AccountTokens, Claim};
+use super::account::{Claim, Signatures};
 use super::token_file::{self, TokenFileError};
 use super::user::{ANONYMOUS, Authenticated, Lookup, UNAUTHENTICATED, User};
+use crate::config::account_tokens::AccountTokens;
+use crate::machinery::jws::PublicKey;
 use crate::machinery::status::Status;
 use parking_lot::RwLock;
 use rand::RngExt;
@@ -12,15 +14,15 @@ use std::sync::Arc;
 /// The tokens of a server.
 pub(crate) struct Authenticator {
     tokens: RwLock<HashMap<String, Arc<User>>>,
-    accounts: AccountTokens,
+    accounts: Signatures,
     anonymous: Arc<User>,
 }
 
 impl Authenticator {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(accounts: &AccountTokens) -> Self {
         Self {
             tokens: RwLock::default(),
-            accounts: AccountTokens::new(),
+            accounts: Signatures::new(accounts.clone()),
             anonymous: Arc::new(User::new(ANONYMOUS).in_group(UNAUTHENTICATED)),
         }
     }
@@ -55,7 +57,7 @@ impl Authenticator {
         if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
             return None;
         }
-        let found = self.token(token, &[API_AUDIENCE.to_owned()], lookup);
+        let found = self.token(token, self.accounts.options().audiences(), lookup);
         Some(found.map(|found| found.user).ok_or_else(Status::unauthorized))
     }
 
@@ -69,15 +71,17 @@ impl Authenticator {
         let known = self.tokens.read().get(token).cloned();
         if let Some(user) = known {
             // Tokens of the table know no audience: they are for this server.
-            return audiences
-                .iter()
-                .any(|wanted| wanted == API_AUDIENCE)
-                .then(|| Authenticated {
-                    user,
-                    audiences: vec![API_AUDIENCE.to_owned()],
-                });
+            let own = self.accounts.options().audiences();
+            let matching = audiences.iter().filter(|wanted| own.contains(wanted));
+            let audiences: Vec<String> = matching.cloned().collect();
+            return (!audiences.is_empty()).then_some(Authenticated { user, audiences });
         }
         self.accounts.verify(token, audiences, lookup)
+    }
+
+    /// The keys that tokens of service accounts are known by.
+    pub(crate) fn keys(&self) -> &[PublicKey] {
+        self.accounts.keys()
     }
 
     /// Signs a token for a service account.

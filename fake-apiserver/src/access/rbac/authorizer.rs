@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Paths that anonymous users may read, as `system:public-info-viewer` grants them.
 const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
+/// What anybody may read, whoever decides about all else.
+const WELL_KNOWN: &str = "/.well-known";
+
 /// Decides who may do what.
 pub(crate) struct Authorizer {
     mode: Authorization,
@@ -47,6 +50,9 @@ impl Authorizer {
             allowed,
             reason: String::new(),
         };
+        if is_well_known(attributes) {
+            return without_reason(true);
+        }
         match self.mode {
             Authorization::AlwaysAllow => {
                 without_reason(!user.is_in(UNAUTHENTICATED) || is_public(attributes))
@@ -89,6 +95,15 @@ impl Authorizer {
         }
         policy
     }
+}
+
+/// Whether a path is one of those that hosts are known by (RFC 8615).
+fn is_well_known(attributes: Attributes<'_>) -> bool {
+    let ResourceOrPath::Path(path) = attributes.asked else {
+        return false;
+    };
+    let below = path.strip_prefix(WELL_KNOWN);
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 fn is_public(attributes: Attributes<'_>) -> bool {

@@ -19,7 +19,7 @@ use crate::protobuf::gnostic;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use paths::Told;
+use paths::{Answer, Told};
 use ring::digest::{SHA512, digest};
 use schemas::Schemas;
 use serde_json::{Map, Value, json};
@@ -100,9 +100,15 @@ pub(super) fn place(group: &str, version: &str) -> String {
     }
 }
 
+/// The places of what tokens are judged by.
+const ISSUER: &str = ".well-known/openid-configuration";
+const KEYS: &str = "openid/v1/jwks";
+
 /// All places of the index.
 pub(crate) fn places(api: &Api) -> Vec<String> {
-    let mut places = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
+    let mut places = [ISSUER, KEYS, "api", "apis", "version"]
+        .map(str::to_owned)
+        .to_vec();
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
         // Of groups that definitions have made, only the versions are described.
@@ -200,37 +206,61 @@ fn made(place: &str, rows: &[&Kind], api: &Api, form: OpenApiVersion) -> Value {
         }
         None => [of_root(place, &mut schemas)].into_iter().collect(),
     };
+    let mut components = json!({"securitySchemes": {"BearerToken": {
+        "type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token.",
+    }}});
+    let schemas = schemas.finish();
+    if !schemas.is_empty() {
+        components["schemas"] = schemas.into();
+    }
     json!({
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": api.profile.release.to_string()},
         "paths": paths,
-        "components": {
-            "schemas": schemas.finish(),
-            "securitySchemes": {"BearerToken": {
-                "type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token.",
-            }},
-        },
+        "components": components,
     })
 }
 
 /// The one path of a place that has no resources.
 fn of_root(place: &str, schemas: &mut Schemas) -> (String, Value) {
-    let told = |operation: &str, tag, description, kind| Told {
+    let told = |operation: &str, tag, description, answer| Told {
         path: format!("/{place}/"),
         tag,
         operation: operation.to_owned(),
         description,
-        kind,
+        answer,
     };
     let told = match place {
+        ISSUER => told(
+            "getServiceAccountIssuerOpenIDConfiguration",
+            "WellKnown",
+            "tell who issues tokens of service accounts (OpenID Connect Discovery)",
+            Answer::Text("application/json"),
+        ),
+        KEYS => told(
+            "getServiceAccountIssuerOpenIDKeyset",
+            "openid",
+            "list the keys that tokens of service accounts are known by",
+            Answer::Text("application/jwk-set+json"),
+        ),
         "api" => told(
             "getCoreAPIVersions",
             "core",
             "tell which versions the core group has",
-            Some("APIVersions"),
+            Answer::Kind("APIVersions"),
         ),
-        "apis" => told("getAPIVersions", "apis", "list the groups", Some("APIGroupList")),
-        "version" => told("getCodeVersion", "version", "tell what is running", None),
+        "apis" => told(
+            "getAPIVersions",
+            "apis",
+            "list the groups",
+            Answer::Kind("APIGroupList"),
+        ),
+        "version" => told(
+            "getCodeVersion",
+            "version",
+            "tell what is running",
+            Answer::Version,
+        ),
         group => return paths::of_group(group.trim_start_matches("apis/"), schemas),
     };
     paths::of_discovery(&told, schemas)

@@ -162,22 +162,32 @@ pub(super) struct Told<'a> {
     pub(super) tag: &'a str,
     pub(super) operation: String,
     pub(super) description: &'a str,
-    /// A kind of meta/v1; the version of the server where there is none.
-    pub(super) kind: Option<&'a str>,
+    pub(super) answer: Answer<'a>,
+}
+
+/// What such a document is.
+pub(super) enum Answer<'a> {
+    /// A kind of meta/v1.
+    Kind(&'a str),
+    /// The version of the server.
+    Version,
+    /// A text of that media type.
+    Text(&'static str),
 }
 
 /// The path of a document of discovery.
 pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry {
-    if told.kind == Some("APIGroupList") {
-        // Its entries are of a kind, too.
-        schemas.kind("", "v1", "APIGroup");
-    }
-    let (schema, medias): (Value, &[&str]) = match told.kind {
-        Some(kind) => (
-            schemas.kind("", "v1", kind),
-            &["application/json", yaml::MEDIA, protobuf::MEDIA],
-        ),
-        None => (schemas.version(), &["application/json"]),
+    let (schema, medias): (Value, &[&str]) = match &told.answer {
+        Answer::Kind(kind) => {
+            if *kind == "APIGroupList" {
+                // Its entries are of a kind, too.
+                schemas.kind("", "v1", "APIGroup");
+            }
+            let medias = &["application/json", yaml::MEDIA, protobuf::MEDIA];
+            (schemas.kind("", "v1", kind), medias)
+        }
+        Answer::Version => (schemas.version(), &["application/json"]),
+        Answer::Text(media) => (json!({"type": "string"}), std::slice::from_ref(media)),
     };
     let content: Map<String, Value> = medias
         .iter()
@@ -204,7 +214,7 @@ pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mu
         tag: &format!("{group}_{version}"),
         operation: format!("get{home}APIResources"),
         description: "list the resources of this version",
-        kind: Some("APIResourceList"),
+        answer: Answer::Kind("APIResourceList"),
     };
     of_discovery(&told, schemas)
 }
@@ -217,7 +227,7 @@ pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> PathEntry {
         tag: &name,
         operation: format!("get{}APIGroup", capitalized(&name)),
         description: "tell which versions the group has",
-        kind: Some("APIGroup"),
+        answer: Answer::Kind("APIGroup"),
     };
     of_discovery(&told, schemas)
 }

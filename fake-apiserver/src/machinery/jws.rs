@@ -1,0 +1,339 @@
+//! Keys that sign statements, and the public halves by which others know them: JSON Web Signatures, keys and algorithms
+//! (RFC 7515, 7517, 7518).
+//!
+//! Owns the forms of signatures and keys. Does not know what is stated.
+
+use super::x509::{self, P256, P384};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
+    VerificationAlgorithm,
+};
+use rustls::SignatureScheme;
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use yasna::ASN1Result;
+
+/// The number of RSA among algorithms of keys.
+const RSA: &[u64] = &[1, 2, 840, 113_549, 1, 1, 1];
+
+/// A way to sign.
+struct Algorithm {
+    name: &'static str,
+    scheme: SignatureScheme,
+    verification: &'static dyn VerificationAlgorithm,
+    /// The curve, by number and by name, and how many bytes a number on it has; none of RSA.
+    curve: Option<(&'static [u64], &'static str, usize)>,
+}
+
+static ALGORITHMS: [Algorithm; 3] = [
+    Algorithm {
+        name: "RS256",
+        scheme: SignatureScheme::RSA_PKCS1_SHA256,
+        verification: &RSA_PKCS1_2048_8192_SHA256,
+        curve: None,
+    },
+    Algorithm {
+        name: "ES256",
+        scheme: SignatureScheme::ECDSA_NISTP256_SHA256,
+        verification: &ECDSA_P256_SHA256_FIXED,
+        curve: Some((P256, "P-256", 32)),
+    },
+    Algorithm {
+        name: "ES384",
+        scheme: SignatureScheme::ECDSA_NISTP384_SHA384,
+        verification: &ECDSA_P384_SHA384_FIXED,
+        curve: Some((P384, "P-384", 48)),
+    },
+];
+
+/// Why a key is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// It is no PEM, or has no key in it.
+    #[error("it has no key in PEM: {0}; write an RSA or ECDSA key")]
+    Form(String),
+    /// It is of another kind than can be signed with.
+    #[error("its key is neither RSA with 2048 bits or more nor ECDSA on P-256 or P-384; write one of these")]
+    Unsupported,
+}
+
+/// A key that signs.
+#[derive(Clone, Debug)]
+pub struct SigningKey {
+    key: Arc<dyn rustls::sign::SigningKey>,
+    public: PublicKey,
+}
+
+/// The half of a key by which its signatures are known.
+#[derive(Clone)]
+pub struct PublicKey {
+    algorithm: &'static Algorithm,
+    id: String,
+    /// The key itself: a point on a curve, or the numbers of RSA in DER.
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.algorithm.name, self.id)
+    }
+}
+
+impl SigningKey {
+    /// The key of a PEM file: PKCS #8, or what OpenSSL wrote before (`RSA PRIVATE KEY`, `EC PRIVATE KEY`).
+    ///
+    /// # Errors
+    ///
+    /// The file has no key, or one that can't sign.
+    pub fn from_pem(text: &str) -> Result<Self, KeyError> {
+        let key =
+            PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|why| KeyError::Form(why.to_string()))?;
+        Self::of(&key)
+    }
+
+    /// A new key.
+    pub(crate) fn generate() -> Self {
+        let made = rcgen::KeyPair::generate().expect("the system has randomness");
+        let key = PrivateKeyDer::try_from(made.serialize_der()).expect("it was written as PKCS #8");
+        Self::of(&key).expect("it is on P-256")
+    }
+
+    fn of(key: &PrivateKeyDer<'_>) -> Result<Self, KeyError> {
+        let key = any_supported_type(key).map_err(|_| KeyError::Unsupported)?;
+        let info = key.public_key().ok_or(KeyError::Unsupported)?;
+        let public = PublicKey::of(&info)?;
+        Ok(Self { key, public })
+    }
+
+    /// The half that others may know.
+    pub(crate) fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The claims with their signature, in the compact form.
+    pub(crate) fn sign(&self, claims: &Value) -> String {
+        let PublicKey { algorithm, id, .. } = &self.public;
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let header = json!({"alg": algorithm.name, "kid": id});
+        let signed = format!("{}.{}", part(&header), part(claims));
+        let signer = self.key.choose_scheme(&[algorithm.scheme]);
+        let signature = signer
+            .and_then(|signer| signer.sign(signed.as_bytes()).ok())
+            .expect("a key signs by its own algorithm");
+        let signature = match algorithm.curve {
+            Some((_, _, size)) => fixed(&signature, size).expect("it was written as DER"),
+            None => signature,
+        };
+        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
+}
+
+impl PublicKey {
+    /// The keys of a PEM file, which may be private ones: of those, the public halves.
+    ///
+    /// # Errors
+    ///
+    /// The file has no key, or one that signatures can't be held against.
+    pub fn all_from_pem(text: &str) -> Result<Vec<Self>, KeyError> {
+        let mut keys = Vec::new();
+        for info in SubjectPublicKeyInfoDer::pem_slice_iter(text.as_bytes()) {
+            keys.push(Self::of(&info.map_err(|why| KeyError::Form(why.to_string()))?)?);
+        }
+        for key in PrivateKeyDer::pem_slice_iter(text.as_bytes()) {
+            let key = key.map_err(|why| KeyError::Form(why.to_string()))?;
+            keys.push(SigningKey::of(&key)?.public);
+        }
+        match keys.is_empty() {
+            true => Err(KeyError::Form("no items found".to_owned())),
+            false => Ok(keys),
+        }
+    }
+
+    fn of(info: &SubjectPublicKeyInfoDer<'_>) -> Result<Self, KeyError> {
+        let key = yasna::parse_der(info, x509::public_key).map_err(|_| KeyError::Unsupported)?;
+        let is_it = |algorithm: &&Algorithm| match algorithm.curve {
+            Some((curve, ..)) => key.is_on(curve),
+            None => **key.algorithm.components() == *RSA,
+        };
+        let algorithm = ALGORITHMS.iter().find(is_it).ok_or(KeyError::Unsupported)?;
+        Ok(Self {
+            algorithm,
+            id: URL_SAFE_NO_PAD.encode(digest(&SHA256, info)),
+            bytes: key.bytes,
+        })
+    }
+
+    /// The name of its algorithm.
+    pub(crate) fn algorithm(&self) -> &'static str {
+        self.algorithm.name
+    }
+
+    /// The claims of a statement that was signed with the key.
+    pub(crate) fn verify(&self, statement: &str) -> Option<Value> {
+        let (signed, signature) = statement.rsplit_once('.')?;
+        let (header, claims) = signed.split_once('.')?;
+        let header = decoded(header)?;
+        if header["alg"] != self.algorithm.name {
+            return None;
+        }
+        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        let key = UnparsedPublicKey::new(self.algorithm.verification, &self.bytes);
+        key.verify(signed.as_bytes(), &signature).ok()?;
+        decoded(claims)
+    }
+}
+
+/// A key as a set of keys has it, in the order of the real server.
+#[derive(Serialize)]
+struct Written {
+    r#use: &'static str,
+    kty: &'static str,
+    kid: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crv: Option<&'static str>,
+    alg: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    x: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    e: Option<String>,
+}
+
+impl Serialize for PublicKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
+        let of = |kty| Written {
+            r#use: "sig",
+            kty,
+            kid: self.id.clone(),
+            crv: None,
+            alg: self.algorithm.name,
+            x: None,
+            y: None,
+            n: None,
+            e: None,
+        };
+        let written = match self.algorithm.curve {
+            Some((_, name, size)) => {
+                // The first byte says that both numbers follow.
+                let (x, y) = self.bytes[1..].split_at(size);
+                Written {
+                    crv: Some(name),
+                    x: text(x),
+                    y: text(y),
+                    ..of("EC")
+                }
+            }
+            None => {
+                let (modulus, exponent) = rsa(&self.bytes).map_err(S::Error::custom)?;
+                Written {
+                    n: text(&modulus),
+                    e: text(&exponent),
+                    ..of("RSA")
+                }
+            }
+        };
+        written.serialize(serializer)
+    }
+}
+
+fn decoded(part: &str) -> Option<Value> {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+}
+
+/// The two numbers of a key of RSA.
+fn rsa(key: &[u8]) -> ASN1Result<(Vec<u8>, Vec<u8>)> {
+    yasna::parse_der(key, |reader| {
+        reader.read_sequence(|key| Ok((number(key.next())?, number(key.next())?)))
+    })
+}
+
+/// A number that is not negative, without zeros at its beginning.
+fn number(reader: yasna::BERReader<'_, '_>) -> ASN1Result<Vec<u8>> {
+    let (bytes, _) = reader.read_bigint_bytes()?;
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    Ok(bytes[zeros..].to_vec())
+}
+
+/// The two numbers of a signature on a curve, each with that many bytes.
+fn fixed(signature: &[u8], size: usize) -> ASN1Result<Vec<u8>> {
+    let numbers = yasna::parse_der(signature, |reader| {
+        reader.read_sequence(|pair| Ok([number(pair.next())?, number(pair.next())?]))
+    })?;
+    let mut out = Vec::with_capacity(2 * size);
+    for number in numbers {
+        out.resize(out.len() + size.saturating_sub(number.len()), 0);
+        out.extend_from_slice(&number);
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn pem(algorithm: &'static rcgen::SignatureAlgorithm) -> String {
+        let made = rcgen::KeyPair::generate_for(algorithm).unwrap();
+        made.serialize_pem()
+    }
+
+    #[test]
+    fn a_statement_is_known_by_its_key_alone() {
+        for algorithm in [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384] {
+            let text = pem(algorithm);
+            let key = SigningKey::from_pem(&text).unwrap();
+            // Numbers of a signature are now and then shorter than others.
+            for n in 0..300 {
+                let claims = json!({ "n": n });
+                assert_eq!(key.public().verify(&key.sign(&claims)), Some(claims));
+            }
+            let other = SigningKey::from_pem(&pem(algorithm)).unwrap();
+            assert_eq!(other.public().verify(&key.sign(&json!({}))), None);
+            let known = PublicKey::all_from_pem(&text).unwrap();
+            assert_eq!(json!(known), json!([key.public()]));
+        }
+    }
+
+    /// What kube-apiserver 1.36 makes of a key.
+    #[test]
+    fn keys_and_tokens_are_those_of_the_real_server() {
+        let keys = PublicKey::all_from_pem(include_str!("../../tests/keys/recorded.pub")).unwrap();
+        let told = serde_json::to_string(&BTreeMap::from([("keys", &keys)])).unwrap();
+        assert_eq!(told, include_str!("../../tests/keys/recorded.keys.json"));
+        let claims = keys[0]
+            .verify(include_str!("../../tests/keys/recorded.token"))
+            .unwrap();
+        assert_eq!(claims["sub"], "system:serviceaccount:default:rob");
+    }
+
+    #[test]
+    fn keys_of_rsa_sign_in_the_older_form_too() {
+        let key = SigningKey::from_pem(include_str!("../../tests/keys/rsa.key")).unwrap();
+        let claims = json!({"sub": "robot"});
+        let mut token = key.sign(&claims);
+        assert_eq!(key.public().verify(&token), Some(claims));
+        token.truncate(token.len() - 1);
+        assert_eq!(key.public().verify(&token), None);
+    }
+
+    #[test]
+    fn what_is_no_key_of_use_is_told() {
+        let of = |text: &str| SigningKey::from_pem(text).unwrap_err().to_string();
+        assert!(of("").starts_with("it has no key in PEM"), "{}", of(""));
+        let other = pem(&rcgen::PKCS_ED25519);
+        assert!(of(&other).starts_with("its key is neither RSA"), "{}", of(&other));
+        assert!(PublicKey::all_from_pem("-----").is_err());
+    }
+}
