@@ -70,7 +70,7 @@ pub struct ServerOptions {
 /// How requests over the wire are authorized. Clients in the server's own process may always do everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
-    /// Everyone with a token may do everything; everyone else may read health and version.
+    /// Everyone with a token may do everything; everyone else may read health, version and `/.well-known`.
     #[default]
     AlwaysAllow,
     /// The objects of rbac.authorization.k8s.io decide. The default roles and bindings exist from the start, and

@@ -14,6 +14,7 @@ use crate::machinery::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, IF_NONE_MATCH, VARY};
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
 /// Answers a request. None of these looks at the method.
@@ -85,8 +86,9 @@ pub(super) fn answer(
     })
 }
 
-/// How the client has reached this server.
+/// How the client has reached this server: HTTP/2 has it in the place of a header.
 fn address(request: &Request<Incoming>) -> &str {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    host.unwrap_or("127.0.0.1")
+    let host = || request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let authority = request.uri().authority().map(Authority::as_str);
+    authority.or_else(host).unwrap_or("127.0.0.1")
 }

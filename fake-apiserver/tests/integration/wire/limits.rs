@@ -2,7 +2,11 @@
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Observer, ServerOptions, WatchEnd};
-use serde_json::json;
+use http_body_util::{BodyExt, Empty};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -103,14 +107,23 @@ async fn the_body_of_a_read_is_of_no_interest() {
 #[tokio::test]
 async fn http2_without_tls_is_spoken() {
     let wire = Wire::start().await;
-    let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
-    socket
-        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
-        .await
-        .unwrap();
-    let mut frame = [0; 9];
-    socket.read_exact(&mut frame).await.unwrap();
-    assert_eq!(frame[3], 4, "the first frame is SETTINGS");
+    let address = wire.running.address();
+    let socket = TcpStream::connect(address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(socket))
+            .await
+            .unwrap();
+    let connection = tokio::spawn(connection);
+    let request = Request::get(format!("http://{address}/.well-known/openid-configuration"));
+    let request = request.body(Empty::<Bytes>::new()).unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let told: Value = serde_json::from_slice(&body).unwrap();
+    // There is no header that says where the client takes the server to be.
+    assert_eq!(told["jwks_uri"], format!("https://{address}/openid/v1/jwks"));
+    drop(sender);
+    connection.await.unwrap().unwrap();
 }
 
 /// Passes on how watches end.
