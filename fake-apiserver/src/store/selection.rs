@@ -26,7 +26,11 @@ impl Selection {
 
     /// Whether a key is in the place, of many names or one, that is looked at.
     pub(super) fn is_placed(&self, key: &str) -> bool {
-        let (namespace, name) = key.rsplit_once('/').unwrap_or(("", key));
+        // Lists are long.
+        if self.namespace.is_none() && self.name.is_none() {
+            return true;
+        }
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
         let is = |own: &Option<String>, it: &str| own.as_ref().is_none_or(|own| own == it);
         is(&self.namespace, namespace) && is(&self.name, name)
     }
