@@ -128,6 +128,8 @@ async fn remove(
         connection.call(&Ask::bare("DELETE", path), |_| {}).await?;
     }
     definitions.delete(target).await?;
+    // With many objects that takes long.
+    let mut connection = Connection::open(target).await?;
     for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
         connection.call(&Ask::bare("DELETE", namespace), |_| {}).await?;
