@@ -254,6 +254,11 @@ fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
     json::write(out, value);
 }
 
+/// Namespace and name of a storage key; the namespace is empty where the kind has none.
+pub(crate) fn place_of(key: &str) -> (&str, &str) {
+    key.split_once('/').unwrap_or(("", key))
+}
+
 /// The objects of one namespace, or all of them.
 pub(crate) fn namespace_range<'a>(
     objects: &'a Objects,

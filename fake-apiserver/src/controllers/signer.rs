@@ -6,7 +6,7 @@
 use crate::config::signer::Signer;
 use crate::kinds::CERTIFICATE_SIGNING_REQUEST;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::x509::{self, Attribute, P256, P384};
+use crate::machinery::x509::{self, Attribute, P256, P384, RSA};
 use crate::machinery::x509_request;
 use crate::store::Txn;
 use base64::Engine;
@@ -116,10 +116,9 @@ impl PublicKeyData for PublicKey {
 }
 
 fn signed_key(key: x509::PublicKey) -> ASN1Result<PublicKey> {
-    let is = |parts: &[u64]| **key.algorithm.components() == *parts;
-    let algorithm = if is(&[1, 2, 840, 113_549, 1, 1, 1]) {
+    let algorithm = if key.is_of(RSA) {
         &rcgen::PKCS_RSA_SHA256
-    } else if is(&[1, 3, 101, 112]) {
+    } else if key.is_of(&[1, 3, 101, 112]) {
         &rcgen::PKCS_ED25519
     } else if key.is_on(P256) {
         &rcgen::PKCS_ECDSA_P256_SHA256

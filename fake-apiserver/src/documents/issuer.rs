@@ -5,8 +5,12 @@ use crate::machinery::jws::PublicKey;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Where the keys are at this server.
-const KEYS: &str = "/openid/v1/jwks";
+/// Where the configuration is at this server.
+pub(crate) const CONFIGURATION: &str = ".well-known/openid-configuration";
+/// Where the keys are.
+pub(crate) const KEYS: &str = "openid/v1/jwks";
+/// The media type of the keys.
+pub(crate) const KEYS_MEDIA: &str = "application/jwk-set+json";
 
 #[derive(Serialize)]
 struct Configuration<'a> {
@@ -24,7 +28,7 @@ struct Keys<'a> {
 
 /// `/.well-known/openid-configuration`; `address` is how clients reach this server.
 pub(crate) fn configuration(tokens: &AccountTokens, keys: &[PublicKey], address: &str) -> String {
-    let here = || format!("https://{address}{KEYS}");
+    let here = || format!("https://{address}/{KEYS}");
     text(&Configuration {
         issuer: tokens.issuer(),
         jwks_uri: tokens.keys_url.clone().unwrap_or_else(here),

@@ -1,7 +1,7 @@
 //! `/` and `/version`.
 
-use super::openapi;
 use super::served::groups;
+use super::{issuer, openapi};
 use crate::kinds::Api;
 use serde_json::{Value, json};
 
@@ -43,9 +43,8 @@ fn architecture() -> &'static str {
 
 /// `/`: the paths that are served.
 pub(crate) fn paths(api: &Api) -> Value {
-    let mut paths = ["/.well-known/openid-configuration", "/api", "/api/v1", "/apis"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut paths = vec![format!("/{}", issuer::CONFIGURATION)];
+    paths.extend(["/api", "/api/v1", "/apis"].map(str::to_owned));
     for (group, versions) in groups(api) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
@@ -57,6 +56,7 @@ pub(crate) fn paths(api: &Api) -> Value {
             .iter()
             .map(|place| format!("/openapi/v3/{place}")),
     );
-    paths.extend(["/openid/v1/jwks", "/readyz", "/version"].map(str::to_owned));
+    paths.push(format!("/{}", issuer::KEYS));
+    paths.extend(["/readyz", "/version"].map(str::to_owned));
     json!({ "paths": paths })
 }

@@ -6,10 +6,12 @@ use super::endpoint::Endpoint;
 use super::head::RequestHead;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
-use super::route::{KEYS_MEDIA, NonResource};
+use super::route::NonResource;
 use super::{gzip, health, negotiate, openapi};
+use crate::config::account_tokens::AccountTokens;
 use crate::documents::{discovery, issuer, root};
 use crate::http::metrics;
+use crate::machinery::jws::PublicKey;
 use crate::machinery::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
@@ -45,23 +47,10 @@ pub(super) fn answer(
             respond::typed(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
-        NonResource::Issuer | NonResource::Keys => {
-            let store = &endpoint.service.store;
-            let (tokens, keys) = (&store.options().account_tokens, store.authenticator().keys());
-            // OpenID Connect knows no others.
-            if !tokens.issuer().starts_with("https://") {
-                return Ok(respond::not_found_text());
-            }
-            let found = match special {
-                NonResource::Keys => respond::typed(200, KEYS_MEDIA, issuer::keys(keys)),
-                _ => respond::typed(
-                    200,
-                    negotiate::JSON,
-                    issuer::configuration(tokens, keys, address(request)),
-                ),
-            };
-            found.header(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"))
-        }
+        NonResource::Issuer => issued(endpoint, negotiate::JSON, |tokens, keys| {
+            issuer::configuration(tokens, keys, address(request))
+        }),
+        NonResource::Keys => issued(endpoint, issuer::KEYS_MEDIA, |_, keys| issuer::keys(keys)),
         NonResource::Paths => respond::json(200, &root::paths(api), head.pretty),
         NonResource::Swagger => openapi::swagger(api, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
@@ -84,6 +73,22 @@ pub(super) fn answer(
             document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
     })
+}
+
+/// What others need to judge tokens of service accounts.
+fn issued(
+    endpoint: &Endpoint,
+    media: &'static str,
+    text: impl FnOnce(&AccountTokens, &[PublicKey]) -> String,
+) -> Plain {
+    let store = &endpoint.service.store;
+    let tokens = &store.options().account_tokens;
+    // OpenID Connect knows no others.
+    if !tokens.issuer().starts_with("https://") {
+        return respond::not_found_text();
+    }
+    let found = respond::typed(200, media, text(tokens, store.authenticator().keys()));
+    found.header(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"))
 }
 
 /// How the client has reached this server: HTTP/2 has it in the place of a header.

@@ -5,7 +5,7 @@
 use super::body_reader;
 use super::negotiate::{self, Document, Offer};
 use crate::documents::discovery::DiscoveryDocument;
-use crate::documents::served;
+use crate::documents::{issuer, served};
 use crate::http::metrics::Labels;
 use crate::kinds::{Api, Catalogue, Part, Subresource};
 use crate::machinery::status::Status;
@@ -50,9 +50,6 @@ pub(super) enum NonResource {
     /// `/openapi/v3`, or a document below it.
     OpenApi(Option<String>),
 }
-
-/// The media type of a set of keys.
-pub(super) const KEYS_MEDIA: &str = "application/jwk-set+json";
 
 /// The endpoints of health.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
@@ -235,7 +232,7 @@ impl Route {
                 Self::NonResource(NonResource::Version | NonResource::Issuer) => {
                     Some(Document::One(negotiate::JSON))
                 }
-                Self::NonResource(NonResource::Keys) => Some(Document::One(KEYS_MEDIA)),
+                Self::NonResource(NonResource::Keys) => Some(Document::One(issuer::KEYS_MEDIA)),
                 Self::NonResource(NonResource::Discovery(document)) => Some(match document {
                     DiscoveryDocument::Groups | DiscoveryDocument::Group(_) => Document::Groups,
                     DiscoveryDocument::Core | DiscoveryDocument::Resources(..) => Document::Resources,

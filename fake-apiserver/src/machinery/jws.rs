@@ -3,7 +3,7 @@
 //!
 //! Owns the forms of signatures and keys. Does not know what is stated.
 
-use super::x509::{self, P256, P384};
+use super::x509::{self, P256, P384, RSA};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
@@ -20,9 +20,6 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use yasna::ASN1Result;
-
-/// The number of RSA among algorithms of keys.
-const RSA: &[u64] = &[1, 2, 840, 113_549, 1, 1, 1];
 
 /// A way to sign.
 struct Algorithm {
@@ -161,7 +158,7 @@ impl PublicKey {
         let key = yasna::parse_der(info, x509::public_key).map_err(|_| KeyError::Unsupported)?;
         let is_it = |algorithm: &&Algorithm| match algorithm.curve {
             Some((curve, ..)) => key.is_on(curve),
-            None => **key.algorithm.components() == *RSA,
+            None => key.is_of(RSA),
         };
         let algorithm = ALGORITHMS.iter().find(is_it).ok_or(KeyError::Unsupported)?;
         Ok(Self {

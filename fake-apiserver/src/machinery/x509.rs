@@ -55,11 +55,18 @@ pub(crate) struct PublicKey {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// The algorithm of keys of RSA, by its number.
+pub(crate) const RSA: &[u64] = &[1, 2, 840, 113_549, 1, 1, 1];
 /// Curves by their numbers.
 pub(crate) const P256: &[u64] = &[1, 2, 840, 10_045, 3, 1, 7];
 pub(crate) const P384: &[u64] = &[1, 3, 132, 0, 34];
 
 impl PublicKey {
+    /// Whether it is of that algorithm.
+    pub(crate) fn is_of(&self, algorithm: &[u64]) -> bool {
+        **self.algorithm.components() == *algorithm
+    }
+
     /// Whether it is on that curve.
     pub(crate) fn is_on(&self, curve: &[u64]) -> bool {
         let own = self.curve.as_ref();

@@ -107,7 +107,6 @@ fn signer(typed: &Typed) -> Result<Option<Signer>, String> {
 
 /// How tokens of service accounts are signed.
 fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
-    let defaults = AccountTokens::default();
     let texts = |name: &str| -> Vec<String> { typed.list(name).into_iter().map(str::to_owned).collect() };
     let wrong = |file: &str, why: KeyError| format!("{file}: {why}");
     let signing = typed.last("service-account-signing-key-file");
@@ -116,9 +115,12 @@ fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
     for file in typed.list("service-account-key-file") {
         keys.extend(PublicKey::all_from_pem(&read(file)?).map_err(|why| wrong(file, why))?);
     }
-    let issuers = Some(texts("service-account-issuer")).filter(|given| !given.is_empty());
+    let mut issuers = texts("service-account-issuer");
+    if issuers.is_empty() {
+        issuers = AccountTokens::default().issuers;
+    }
     Ok(AccountTokens {
-        issuers: issuers.unwrap_or(defaults.issuers),
+        issuers,
         audiences: texts("api-audiences"),
         signing_key: signing_key.transpose()?,
         keys,

@@ -4,7 +4,7 @@ use super::frames::{Delivered, Frames};
 use super::history::Transition;
 use crate::kinds::Kind;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
-use crate::object::{Object, Objects};
+use crate::object::{Object, Objects, place_of};
 use crate::observe::Change;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Selection {
         if self.namespace.is_none() && self.name.is_none() {
             return true;
         }
-        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        let (namespace, name) = place_of(key);
         let is = |own: &Option<String>, it: &str| own.as_ref().is_none_or(|own| own == it);
         is(&self.namespace, namespace) && is(&self.name, name)
     }

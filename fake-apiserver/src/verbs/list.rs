@@ -11,7 +11,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::go;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
-use crate::object::{Object, Objects, namespace_range};
+use crate::object::{Object, Objects, namespace_range, place_of};
 use crate::observe::Verb;
 use crate::store::{Selection, Snapshot, Txn};
 use std::ops::Bound;
@@ -107,8 +107,7 @@ impl ListPlan {
         // The real server looks for more before it looks what that is; only a name leads to one object directly.
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
-        let is_named = |key: &str, name| key.rsplit('/').next() == Some(name);
-        let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| is_named(key, name)));
+        let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| place_of(key).1 == name));
         let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;

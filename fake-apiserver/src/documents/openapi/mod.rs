@@ -12,7 +12,7 @@ mod schemas;
 mod texts;
 mod version2;
 
-use super::served;
+use super::{issuer, served};
 use crate::kinds::{Api, Kind};
 use crate::machinery::json;
 use crate::protobuf::gnostic;
@@ -100,13 +100,9 @@ pub(super) fn place(group: &str, version: &str) -> String {
     }
 }
 
-/// The places of what tokens are judged by.
-const ISSUER: &str = ".well-known/openid-configuration";
-const KEYS: &str = "openid/v1/jwks";
-
 /// All places of the index.
 pub(crate) fn places(api: &Api) -> Vec<String> {
-    let mut places = [ISSUER, KEYS, "api", "apis", "version"]
+    let mut places = [issuer::CONFIGURATION, issuer::KEYS, "api", "apis", "version"]
         .map(str::to_owned)
         .to_vec();
     for (group, version) in served::versions(api) {
@@ -231,17 +227,17 @@ fn of_root(place: &str, schemas: &mut Schemas) -> (String, Value) {
         answer,
     };
     let told = match place {
-        ISSUER => told(
+        issuer::CONFIGURATION => told(
             "getServiceAccountIssuerOpenIDConfiguration",
             "WellKnown",
             "tell who issues tokens of service accounts (OpenID Connect Discovery)",
             Answer::Text("application/json"),
         ),
-        KEYS => told(
+        issuer::KEYS => told(
             "getServiceAccountIssuerOpenIDKeyset",
             "openid",
             "list the keys that tokens of service accounts are known by",
-            Answer::Text("application/jwk-set+json"),
+            Answer::Text(issuer::KEYS_MEDIA),
         ),
         "api" => told(
             "getCoreAPIVersions",

@@ -107,6 +107,19 @@ async fn the_body_of_a_read_is_of_no_interest() {
 #[tokio::test]
 async fn http2_without_tls_is_spoken() {
     let wire = Wire::start().await;
+    let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
+    socket
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .await
+        .unwrap();
+    let mut frame = [0; 9];
+    socket.read_exact(&mut frame).await.unwrap();
+    assert_eq!(frame[3], 4, "the first frame is SETTINGS");
+}
+
+#[tokio::test]
+async fn documents_over_http2_name_the_authority_of_the_request() {
+    let wire = Wire::start().await;
     let address = wire.running.address();
     let socket = TcpStream::connect(address).await.unwrap();
     let (mut sender, connection) =

@@ -40,7 +40,7 @@ fn begun_in(publisher: &Value, steps: &Value) -> Story {
     }
     story.tell(json!({"fact": "stepStarted", "step": 0}));
     for role in ["publisher", "scheduler"] {
-        story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
+        story.program(role, "started");
     }
     story
 }
@@ -69,6 +69,16 @@ impl Story {
             json!({"fact": "commit", "client": client, "change": change, "resource": "csistoragecapacities",
             "namespace": "csi", "name": name, "revision": self.seq, "object": object}),
         );
+    }
+
+    /// The only program of a role starts or stops.
+    fn program(&mut self, role: &str, event: &str) {
+        self.tell(json!({"fact": "process", "client": role, "role": role, "event": event}));
+    }
+
+    /// The harness does what the plan says in these words.
+    fn act(&mut self, text: &str) {
+        self.tell(json!({"fact": "action", "text": text}));
     }
 
     /// The driver is asked about a node, and answers truly.
@@ -101,12 +111,12 @@ impl Story {
     /// The same, before other actions.
     fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
-            self.tell(json!({"fact": "action", "text": action}));
+            self.act(action);
         }
         self.workload("harness", "added", "persistentvolumeclaims", &claim(None));
         self.workload("harness", "added", "pods", &waiting());
         for action in more {
-            self.tell(json!({"fact": "action", "text": action}));
+            self.act(action);
         }
         self.tell(json!({"fact": "stepActed", "step": 0}));
     }
@@ -321,15 +331,12 @@ fn a_scheduler_may_go_by_a_flag_that_is_served_no_longer() {
         let releases = ["1.19", "1.18"].map(|release| json!({"release": {"to": release}}));
         let mut story = begun_with(&releases);
         let restart = |story: &mut Story| {
-            for event in ["stopped", "started"] {
-                story.tell(
-                    json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": event}),
-                );
-            }
+            story.program("scheduler", "stopped");
+            story.program("scheduler", "started");
         };
         story.create_pod_and(&["the API server is now 1.19"]);
         restart(&mut story);
-        story.tell(json!({"fact": "action", "text": "the API server is now 1.18"}));
+        story.act("the API server is now 1.18");
         if begins_anew {
             restart(&mut story);
         }
@@ -352,11 +359,6 @@ fn a_question_of_a_publisher_that_starts_may_be_lost_with_the_connection() {
     ]);
     for is_cut in [true, false] {
         let mut story = begun_in(&json!({"withdraw": true}), &steps);
-        let program = |story: &mut Story, event: &str| {
-            story
-                .tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": event}));
-        };
-        let act = |story: &mut Story, text: &str| story.tell(json!({"fact": "action", "text": text}));
         for node in ["n1", "n2"] {
             story.inquire(node);
             story.publish(
@@ -365,19 +367,16 @@ fn a_question_of_a_publisher_that_starts_may_be_lost_with_the_connection() {
                 &published(node, if node == "n1" { 5 * GI } else { 0 }),
             );
         }
-        act(&mut story, "stop the publisher");
-        program(&mut story, "stopped");
+        story.act("stop the publisher");
+        story.program("publisher", "stopped");
         story.tell(json!({"fact": "stepActed", "step": 0}));
         assert!(story.is_done_when_quiet());
         story.tell(json!({"fact": "stepStarted", "step": 1}));
         if is_cut {
-            act(
-                &mut story,
-                "the driver is told: GetCapacity is carried out, and cuts the connection, 3×",
-            );
+            story.act("the driver is told: GetCapacity is carried out, and cuts the connection, 3×");
         }
-        act(&mut story, "start the publisher");
-        program(&mut story, "started");
+        story.act("start the publisher");
+        story.program("publisher", "started");
         story.publish("publisher", "deleted", &published("n1", 5 * GI));
         assert_eq!(
             story.judge.failure.is_none(),
