@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::plan::{Action, Plan};
+use crate::plan::{Action, Plan, Script};
 
 /// Why the plan has an action that the case does not have.
 const ON_PURPOSE: &str = "the surroundings are broken on purpose";
@@ -33,6 +33,16 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
         action => vec![action],
     });
     plan
+}
+
+/// What a plan scripts of the driver, in order.
+pub(super) fn scripts(plan: &Plan) -> Vec<Script> {
+    let actions = plan.steps.iter().flat_map(|step| &step.actions);
+    let scripts = actions.filter_map(|(action, _)| match action {
+        Action::Script(script) => Some(script.clone()),
+        _ => None,
+    });
+    scripts.collect()
 }
 
 /// Adds actions behind those of a plan that call for some.

@@ -4,6 +4,7 @@
 //! A defect changes how the cluster is built and scripted, never what the case expects: the judge reads the plan as it was written.
 
 mod actions;
+mod calls;
 mod driver;
 mod objects;
 mod server;
@@ -13,7 +14,7 @@ use std::str::FromStr;
 
 use fake_apiserver::Release;
 
-use crate::journal::{Fact, What};
+use crate::journal::Fact;
 use crate::plan::Plan;
 
 /// One way in which the surroundings are wrong.
@@ -163,15 +164,24 @@ impl Defect {
         plan
     }
 
-    /// Whether a run of the plan with the defect differs from one without it, whose facts are these. Where nobody calls the driver, its
-    /// script is never read.
+    /// Whether a run of the plan with the defect may differ from one without it, whose facts are these. Nobody reads a script of the
+    /// driver that none of the calls match.
     pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
-        let is_call = |fact: &Fact| matches!(fact.what, What::Call(_) | What::Answer(_));
         let spoiled = self.spoil(plan);
-        if plan.has_late_answers() || facts.iter().any(is_call) {
+        if plan.has_late_answers() {
             return spoiled != *plan;
         }
-        actions::without_scripts(spoiled) != actions::without_scripts(plan.clone())
+        if self == Defect::DriverMiscallsExhaustion {
+            return calls::any_is_refused(facts, "RESOURCE_EXHAUSTED");
+        }
+        if actions::without_scripts(spoiled.clone()) != actions::without_scripts(plan.clone()) {
+            return true;
+        }
+        let (scripts, own) = (actions::scripts(&spoiled), actions::scripts(plan));
+        match scripts.strip_suffix(own.as_slice()) {
+            Some(added) => added.iter().any(|script| calls::meet(facts, script)),
+            None => true,
+        }
     }
 
     /// What it does to a plan.

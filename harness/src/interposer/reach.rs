@@ -24,10 +24,9 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn meets(&self, rule: &WireRule) -> bool {
         match rule {
-            WireRule::Request(rule) => self.any(|what| self.is_request(rule, what)),
+            WireRule::Request(rule) => self.any(|what| self.is_request(rule, what)) && self.may_change(rule),
             WireRule::Object(rule) => self.shows_one(rule),
-            // A call that is not answered yet is not in the journal.
-            WireRule::Call(spoil) => self.plan.has_late_answers() || self.any(|what| is_call(*spoil, what)),
+            WireRule::Call(spoil) => may_show(*spoil, self.plan) && self.calls_one(*spoil),
             WireRule::Metrics(_) => self.any(|what| match what {
                 What::Metrics(metrics) => metrics.readings.iter().any(|it| self.is_mine(&it.client)),
                 _ => false,
@@ -56,13 +55,33 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether there is an object that the rule is about, and an answer or event in which it is changed.
+    /// Whether one of those requests may be changed. What is refused is in no commit.
+    fn may_change(&self, rule: &RequestRule) -> bool {
+        !rule.only_removes()
+            || self.any(|what| match what {
+                What::Commit(commit) => *commit.resource == *rule.resource && rule.finds(&commit.object),
+                What::Request(request) => self.is_request(rule, what) && !(200..300).contains(&request.code),
+                What::Fault(_) => self.is_request(rule, what),
+                _ => false,
+            })
+    }
+
+    /// Whether there is an object that the rule changes, and an answer or event in which it is changed.
     fn shows_one(&self, rule: &ObjectRule) -> bool {
+        // Another release may serve less of an object than is stored.
+        let is_served_whole = self.plan.has_usual_release();
         let is_there = self.any(|what| match what {
-            What::Commit(commit) => *commit.resource == *rule.resource && rule.is_about(&commit.object),
+            What::Commit(commit) if *commit.resource != *rule.resource => false,
+            What::Commit(commit) if is_served_whole => rule.changes(&commit.object),
+            What::Commit(commit) => rule.is_about(&commit.object),
             _ => false,
         });
         is_there && self.any(|what| self.is_shown(rule, what))
+    }
+
+    /// A call that is not answered yet is not in the journal.
+    fn calls_one(&self, spoil: Spoil) -> bool {
+        self.plan.has_late_answers() || self.any(|what| is_call(spoil, what))
     }
 
     fn is_shown(&self, rule: &ObjectRule, what: &What) -> bool {
@@ -88,6 +107,16 @@ fn event(change: Change) -> EventKind {
     }
 }
 
+/// Whether the driver of the plan is one with which the mistake shows.
+fn may_show(spoil: Spoil, plan: &Plan) -> bool {
+    match spoil {
+        Spoil::CapacityAssumed => !plan.driver.get_capacity,
+        Spoil::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
+        Spoil::ConnectionNotRestored => plan.may_cut_connections(),
+        _ => true,
+    }
+}
+
 /// Whether the spoiler would have done with a call what it does not do with others.
 fn is_call(spoil: Spoil, what: &What) -> bool {
     let What::Call(call) = what else {
@@ -97,19 +126,17 @@ fn is_call(spoil: Spoil, what: &What) -> bool {
     match spoil {
         Spoil::CapacityRepeated(_)
         | Spoil::CapacityRemembered
-        | Spoil::CapacityRoundedUp(_)
         | Spoil::CapacityInTurn
         | Spoil::CapacityAfterVolume => is("GetCapacity"),
+        Spoil::CapacityRoundedUp(unit) => call.available.is_some_and(|bytes| bytes % unit != 0),
         Spoil::MaximumOverlooked => call.maximum.is_some(),
         Spoil::ErrorAsZero => is("GetCapacity") && !call.is_answered(),
         Spoil::NegativeAsZero => call.available.is_some_and(|available| available < 0),
         Spoil::NothingAs(_) => is("GetCapacity") && tells_nothing(call),
         Spoil::CapacityAssumed | Spoil::CapacityWithClonesOnly => is("ControllerGetCapabilities"),
-        Spoil::PlaceForgotten
-        | Spoil::VolumesRoundedUp(_)
-        | Spoil::SourcesForgotten
-        | Spoil::VolumesRenamed
-        | Spoil::VolumesRolledBack => is("CreateVolume"),
+        Spoil::PlaceForgotten | Spoil::SourcesForgotten | Spoil::VolumesRenamed => is("CreateVolume"),
+        Spoil::VolumesRoundedUp(unit) => call.required_bytes.is_some_and(|bytes| bytes % unit != 0),
+        Spoil::VolumesRolledBack => is("CreateVolume") && !call.is_answered(),
         Spoil::VolumesLeft => is("DeleteVolume"),
         Spoil::ConnectionNotRestored => true,
     }

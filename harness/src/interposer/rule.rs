@@ -30,7 +30,7 @@ impl WireRule {
 }
 
 /// Spoils requests to the API server.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRule {
     /// Verbs of the API: get, list, watch, create, update, patch, delete.

@@ -60,29 +60,8 @@ impl Traffic {
 }
 
 fn show<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, object: &mut Value) -> bool {
-    for rule in rules.filter(|rule| rule.resource == resource) {
-        if !rule.is_about(object) {
-            continue;
-        }
-        if rule.withhold {
-            return false;
-        }
-        for pointer in &rule.remove {
-            edit::remove(object, pointer);
-        }
-        for (pointer, new) in &rule.set {
-            edit::set(object, pointer, new);
-        }
-        for (pointer, new) in &rule.default {
-            if !edit::has(object, pointer) {
-                edit::set(object, pointer, new);
-            }
-        }
-        for (pointer, length) in &rule.truncate {
-            edit::truncate(object, pointer, *length);
-        }
-    }
-    true
+    let mut rules = rules.filter(|rule| rule.resource == resource);
+    rules.all(|rule| rule.show(object))
 }
 
 impl ObjectRule {
@@ -93,9 +72,64 @@ impl ObjectRule {
         };
         self.having.iter().all(has) && !self.lacking.iter().any(|pointer| edit::has(object, pointer))
     }
+
+    /// Whether the system sees that object otherwise than it is.
+    pub(super) fn changes(&self, object: &Value) -> bool {
+        if !self.is_about(object) {
+            return false;
+        }
+        let mut shown = object.clone();
+        !self.show(&mut shown) || shown != *object
+    }
+
+    /// Makes of an object what the system sees of it; false: it does not see it.
+    fn show(&self, object: &mut Value) -> bool {
+        if !self.is_about(object) {
+            return true;
+        }
+        if self.withhold {
+            return false;
+        }
+        for pointer in &self.remove {
+            edit::remove(object, pointer);
+        }
+        for (pointer, new) in &self.set {
+            edit::set(object, pointer, new);
+        }
+        for (pointer, new) in &self.default {
+            if !edit::has(object, pointer) {
+                edit::set(object, pointer, new);
+            }
+        }
+        for (pointer, length) in &self.truncate {
+            edit::truncate(object, pointer, *length);
+        }
+        true
+    }
 }
 
 impl RequestRule {
+    /// Whether all that it does is to take something out of bodies.
+    pub(super) fn only_removes(&self) -> bool {
+        let nothing = RequestRule {
+            verbs: self.verbs.clone(),
+            resource: self.resource.clone(),
+            lacking: self.lacking.clone(),
+            remove: self.remove.clone(),
+            ..RequestRule::default()
+        };
+        *self == nothing
+    }
+
+    /// Whether an object has something that is taken out.
+    pub(super) fn finds(&self, object: &Value) -> bool {
+        let mut left = object.clone();
+        self.remove
+            .iter()
+            .for_each(|pointer| edit::remove(&mut left, pointer));
+        left != *object
+    }
+
     /// Changes the body and the query of a request.
     pub(super) fn apply(&self, body: &mut Value, query: &mut String) {
         for pointer in &self.remove {

@@ -183,6 +183,13 @@ impl Plan {
         actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
+    /// Whether a connection to the driver may end before both of its ends do.
+    pub(crate) fn may_cut_connections(&self) -> bool {
+        actions(self).any(|action| {
+            cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))
+        })
+    }
+
     /// What a case sets of the driver that an external driver cannot be given, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
