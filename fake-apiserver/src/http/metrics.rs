@@ -119,6 +119,12 @@ impl Metrics {
         }
     }
 
+    /// Begins anew to count requests and to time them. What is going on at the moment goes on.
+    pub(crate) fn reset(&self) {
+        self.requests.clear();
+        self.durations.clear();
+    }
+
     /// Notes that a request is being answered, until the guard is dropped.
     pub(crate) fn begin(&self, reads: bool) -> Flight {
         let request_kind = if reads {

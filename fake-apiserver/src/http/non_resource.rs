@@ -19,7 +19,7 @@ use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
-/// Answers a request. None of these looks at the method.
+/// Answers a request. Of these, only metrics look at the method.
 pub(super) fn answer(
     endpoint: &Endpoint,
     head: &RequestHead,
@@ -33,9 +33,10 @@ pub(super) fn answer(
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
-        // There, it is how they are reset.
-        NonResource::Metrics if request.method() == Method::DELETE => {
-            return Err(Status::method_not_allowed());
+        NonResource::Metrics | NonResource::Indicators if request.method() == Method::DELETE => {
+            // The indicators count nothing.
+            endpoint.service.metrics.reset();
+            respond::text(200, "metrics reset\n")
         }
         NonResource::Metrics => {
             let limits = endpoint.service.store.limits();

@@ -39,6 +39,7 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
         default: definition::default,
         create: |definition, _| definition::store(definition),
         update: |definition, _, _| definition::store(definition),
+        validate_name: definition::validate_name,
         validate: definition::validate,
         validate_create: definition::validate_create,
         validate_update: definition::validate_update,

@@ -17,6 +17,8 @@ pub(crate) struct Hooks {
     pub(crate) create: fn(&mut Value, &Setting<'_>),
     /// Prepares a changed object; the second is the old one.
     pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
+    /// What the name of a new object has to be by the rest of the object.
+    pub(crate) validate_name: fn(&Value, &mut Faults),
     /// The rules for an object as such.
     pub(crate) validate: fn(&Value, &mut Faults),
     /// The rules for a new object only.
@@ -81,6 +83,7 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     blank: |_| {},
     create: |_, _| {},
     update: |_, _, _| {},
+    validate_name: |_, _| {},
     validate: |_, _| {},
     validate_create: |_, _| {},
     validate_update: |_, _, _| {},

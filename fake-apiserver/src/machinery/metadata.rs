@@ -83,12 +83,22 @@ pub(crate) fn described(object: &Value, faults: &mut Faults) {
 
 /// The rules for `metadata` of objects of any kind (`ValidateObjectMeta` of the API machinery).
 pub(crate) fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+    validate_name(object, name_rule, faults);
+    validate_unnamed(object, faults);
+}
+
+/// The rules for `metadata.name`.
+pub(crate) fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     let name = text(object, "name");
     if name.is_empty() {
         faults.required("metadata.name", "name or generateName is required");
     } else {
         faults.complain("metadata.name", name, name_rule(name));
     }
+}
+
+/// The rules for `metadata` besides its name.
+pub(crate) fn validate_unnamed(object: &Value, faults: &mut Faults) {
     described(object, faults);
     let all = finalizers(object);
     for finalizer in &all {

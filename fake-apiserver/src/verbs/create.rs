@@ -138,7 +138,9 @@ fn validate(kind: &Kind, object: &Value) -> Result<Vec<String>, Status> {
         Some(defined) => custom::validate(kind, defined, object, &mut faults),
         None => {
             metadata::validate_generated(object, kind.name_rule, &mut faults);
-            metadata::validate_common(object, kind.name_rule, &mut faults);
+            metadata::validate_name(object, kind.name_rule, &mut faults);
+            (kind.hooks.validate_name)(object, &mut faults);
+            metadata::validate_unnamed(object, &mut faults);
             if kind.metadata_checks.know_finalizers {
                 metadata::known_finalizers(object, &mut faults);
             }

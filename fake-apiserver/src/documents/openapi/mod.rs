@@ -3,6 +3,7 @@
 //! Owns which documents there are, when they are made and how long they are kept: on the first request that needs them,
 //! as bytes, for they depend on nothing but the release and the rows that are served. Does not know what is in them.
 
+mod connections;
 mod custom;
 mod facts;
 mod operations;

@@ -8,11 +8,21 @@ use serde_json::{Value, json};
 type Parameter = (&'static str, &'static str, &'static str);
 
 /// All parameters that are served, by name.
-const ALL: [Parameter; 20] = [
+const ALL: [Parameter; 36] = [
     (
         "allowWatchBookmarks",
         "boolean",
         "Whether a watch may send bookmarks.",
+    ),
+    (
+        "command",
+        "string",
+        "What to run, with its arguments; no shell reads it.",
+    ),
+    (
+        "container",
+        "string",
+        "The container; needed where a pod has several.",
     ),
     (
         "continue",
@@ -41,6 +51,11 @@ const ALL: [Parameter; 20] = [
          refuses the request.",
     ),
     (
+        "follow",
+        "boolean",
+        "Whether to go on with what is written later.",
+    ),
+    (
         "force",
         "boolean",
         "Server-side apply: take fields that others own.",
@@ -49,6 +64,11 @@ const ALL: [Parameter; 20] = [
         "gracePeriodSeconds",
         "integer",
         "Seconds that the object has to end in; 0 for at once.",
+    ),
+    (
+        "insecureSkipTLSVerifyBackend",
+        "boolean",
+        "Whether the certificate of the kubelet is taken unread.",
     ),
     (
         "labelSelector",
@@ -60,6 +80,7 @@ const ALL: [Parameter; 20] = [
         "integer",
         "How many objects a page of a list has at most.",
     ),
+    ("limitBytes", "integer", "How many bytes to read at most."),
     ("name", "string", "Name of the object."),
     ("namespace", "string", "Namespace of the objects."),
     (
@@ -67,7 +88,18 @@ const ALL: [Parameter; 20] = [
         "boolean",
         "Deprecated for `propagationPolicy`: whether dependents stay.",
     ),
+    (
+        "path",
+        "string",
+        "The path of the request to what is reached, with its query.",
+    ),
+    ("ports", "integer", "The ports of the pod."),
     ("pretty", "string", "`true`: indent the answer."),
+    (
+        "previous",
+        "boolean",
+        "Whether to read the log of the container that ran before.",
+    ),
     (
         "propagationPolicy",
         "string",
@@ -89,10 +121,30 @@ const ALL: [Parameter; 20] = [
         "Whether a watch begins with all objects as they are, and a bookmark that ends them.",
     ),
     (
+        "sinceSeconds",
+        "integer",
+        "Only what was written in these last seconds.",
+    ),
+    (
+        "stderr",
+        "boolean",
+        "Whether to be sent what the process writes as errors.",
+    ),
+    ("stdin", "boolean", "Whether to send the process its input."),
+    ("stdout", "boolean", "Whether to be sent what the process writes."),
+    ("stream", "string", "What to read: `All`, `Stdout` or `Stderr`."),
+    ("tailLines", "integer", "How many lines from the end to read."),
+    (
         "timeoutSeconds",
         "integer",
         "Seconds until the list or watch ends.",
     ),
+    (
+        "timestamps",
+        "boolean",
+        "Whether each line begins with its time (RFC 3339).",
+    ),
+    ("tty", "boolean", "Whether the process has a terminal."),
     (
         "watch",
         "boolean",
@@ -139,15 +191,24 @@ pub(super) const SELECTING: &[&str] = &[
 pub(super) fn parameter(name: &str) -> Value {
     let found = ALL.iter().find(|(known, ..)| *known == name);
     let (_, of, text) = found.unwrap_or(&("", "string", ""));
-    let mut parameter = json!({
+    if ["name", "namespace"].contains(&name) {
+        return in_path(name, text);
+    }
+    json!({
         "name": name,
         "in": "query",
         "description": text,
         "schema": {"type": of, "uniqueItems": true},
-    });
-    if ["name", "namespace"].contains(&name) {
-        parameter["in"] = "path".into();
-        parameter["required"] = true.into();
-    }
-    parameter
+    })
+}
+
+/// A parameter that is a part of the path.
+pub(super) fn in_path(name: &str, text: &str) -> Value {
+    json!({
+        "name": name,
+        "in": "path",
+        "description": text,
+        "required": true,
+        "schema": {"type": "string", "uniqueItems": true},
+    })
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns which paths there are. Does not know what an operation looks like.
 
+use super::connections;
 use super::operations::{
     Action, CREATE, LIST, MANY, ONE, Operand, WATCH, WATCH_LIST, capitalized, group_name, operation,
 };
@@ -74,9 +75,11 @@ pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<Pa
         object.clone(),
         item(&own(of_one.clone()), &ONE, &verbs, schemas, &named),
     ));
-    // Connections are no operations on objects, and left out.
-    for part in parts(kind).into_iter().filter(|part| !part.is_connection) {
-        paths.push(of_part(&object, &of_one, kind, &part, schemas, &named));
+    for part in parts(kind) {
+        match part.is_connection {
+            true => paths.extend(connections::of_part(&object, &of_one, kind, &part, &named)),
+            false => paths.push(of_part(&object, &of_one, kind, &part, schemas, &named)),
+        }
     }
     paths
 }

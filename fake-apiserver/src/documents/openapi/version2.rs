@@ -116,8 +116,11 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
                 return parameter;
             }
             let reference = json!({"$ref": format!("{PARAMETERS}{name}")});
-            shared.entry(name).or_insert(parameter);
-            reference
+            // Another one may have that name.
+            match shared.entry(name).or_insert_with(|| parameter.clone()) == &parameter {
+                true => reference,
+                false => parameter,
+            }
         })
         .collect()
 }

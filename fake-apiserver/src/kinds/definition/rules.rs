@@ -26,14 +26,19 @@ const SELECTABLE_MAX: usize = 8;
 /// Marks definitions of groups that are the community's.
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
-/// The rules for a definition.
-pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
+/// A definition is called by what it defines.
+pub(crate) fn validate_name(definition: &Value, faults: &mut Faults) {
     let spec = &definition["spec"];
     let name = format!("{}.{}", string(&spec["names"], "plural"), string(spec, "group"));
     let own = string(&definition["metadata"], "name");
     if own != name {
         faults.invalid("metadata.name", own, "must be spec.names.plural+\".\"+spec.group");
     }
+}
+
+/// The rules for a definition.
+pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
+    let spec = &definition["spec"];
     group(spec, faults);
     match string(spec, "scope") {
         "" => faults.required("spec.scope", ""),

@@ -193,8 +193,22 @@ async fn probes_may_ask_by_any_method() {
         let one = wire.send(method, "/livez/ping", &[], String::new()).await;
         assert!(one.code == 200 && !one.headers.contains_key("x-content-type-options"));
     }
-    let reset = wire.send("DELETE", "/metrics", &[], String::new()).await;
-    assert_eq!(reset.code, 405, "metrics cannot be reset here");
+}
+
+#[tokio::test]
+async fn a_delete_of_metrics_begins_to_count_anew() {
+    let wire = Wire::start().await;
+    let counted = "apiserver_request_total{verb=\"LIST\",group=\"\",version=\"v1\",resource=\"nodes\"";
+    wire.get("/api/v1/nodes").await;
+    assert!(wire.get("/metrics").await.text.contains(counted));
+    for path in ["/metrics", "/metrics/slis"] {
+        let reset = wire.send("DELETE", path, &[], String::new()).await;
+        assert_eq!((reset.code, reset.text.as_str()), (200, "metrics reset\n"));
+        assert_eq!(reset.headers["content-type"], "text/plain; charset=utf-8");
+        let text = wire.get("/metrics").await.text;
+        assert!(!text.contains(counted), "{text}");
+        assert!(text.contains("process_start_time_seconds"), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -51,6 +51,76 @@ async fn every_discovered_version_has_a_document() {
 }
 
 #[tokio::test]
+async fn connections_are_described_with_their_options() {
+    let wire = Wire::start().await;
+    let document = document(&wire, "api/v1").await;
+    const PROXY: &str = "delete get head options patch post put";
+    for (path, methods, operation, kind, options) in [
+        (
+            "namespaces/{namespace}/pods/{name}/attach",
+            "get post",
+            "connectCoreV1GetNamespacedPodAttach",
+            "PodAttachOptions",
+            "container name namespace stderr stdin stdout tty",
+        ),
+        (
+            "namespaces/{namespace}/pods/{name}/exec",
+            "get post",
+            "connectCoreV1GetNamespacedPodExec",
+            "PodExecOptions",
+            "command container name namespace stderr stdin stdout tty",
+        ),
+        (
+            "namespaces/{namespace}/pods/{name}/portforward",
+            "get post",
+            "connectCoreV1GetNamespacedPodPortforward",
+            "PodPortForwardOptions",
+            "name namespace ports",
+        ),
+        (
+            "namespaces/{namespace}/pods/{name}/log",
+            "get",
+            "readCoreV1NamespacedPodLog",
+            "Pod",
+            "container follow insecureSkipTLSVerifyBackend limitBytes name namespace pretty previous sinceSeconds stream tailLines timestamps",
+        ),
+        (
+            "namespaces/{namespace}/services/{name}/proxy/{path}",
+            PROXY,
+            "connectCoreV1GetNamespacedServiceProxyWithPath",
+            "ServiceProxyOptions",
+            "name namespace path path",
+        ),
+        (
+            "nodes/{name}/proxy",
+            PROXY,
+            "connectCoreV1GetNodeProxy",
+            "NodeProxyOptions",
+            "name path",
+        ),
+    ] {
+        let mut item = document["paths"][format!("/api/v1/{path}")].clone();
+        let parameters = item["parameters"].take();
+        let parameters = parameters.as_array().expect("options are those of the path");
+        let names: Vec<&str> = parameters
+            .iter()
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        assert_eq!(names.join(" "), options, "{path}");
+        let operations = item.as_object().unwrap();
+        let found: Vec<&str> = operations
+            .keys()
+            .map(String::as_str)
+            .filter(|name| *name != "parameters")
+            .collect();
+        assert_eq!(found.join(" "), methods, "{path}");
+        assert_eq!(item["get"]["operationId"], operation);
+        let what = json!({"group": "", "version": "v1", "kind": kind});
+        assert_eq!(item["get"]["x-kubernetes-group-version-kind"], what);
+    }
+}
+
+#[tokio::test]
 async fn a_document_may_be_kept_under_its_hash() {
     let wire = Wire::start().await;
     let url = address(&wire, "apis/storage.k8s.io/v1").await;
