@@ -4,7 +4,7 @@
 //! its own, as there, and all are done when the request is answered.
 
 use crate::kinds::definition::{CLEANUP, accepted, condition, conflicts, is_true, kinds, set_condition};
-use crate::kinds::{CUSTOM_RESOURCE_DEFINITION as DEFINITION, Part};
+use crate::kinds::{CUSTOM_RESOURCE_DEFINITION as DEFINITION, Defined, Part};
 use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::patch::managed::FieldManager;
@@ -43,20 +43,22 @@ fn serve(txn: &mut Txn<'_>, definition: &Value) {
     if !accepted(definition) {
         return txn.undefine(group, plural);
     }
-    let is_new = {
+    let (is_made, is_formed) = {
         let api = txn.api();
         let present = api.catalogue.all_of(group, plural);
-        present
-            .first()
-            .and_then(|kind| kind.defined())
-            .is_none_or(|defined| !defined.is_made_of(definition))
+        let defined = present.first().and_then(|kind| kind.defined());
+        let is = |of: fn(&Defined, &Value) -> bool| defined.is_some_and(|defined| of(defined, definition));
+        (is(Defined::is_made_of), is(Defined::forms_as))
     };
-    if is_new {
-        let number = txn.resource_number(group, plural);
-        let made = kinds(definition, number);
-        txn.reform(number, |object| reformed(&made, object));
-        txn.define(made);
+    if is_made {
+        return;
     }
+    let number = txn.resource_number(group, plural);
+    let made = kinds(definition, number);
+    if !is_formed {
+        txn.reform(number, |object| reformed(&made, object));
+    }
+    txn.define(made);
 }
 
 /// The definition with the names that it gets, and established if it got them; none where it has them already.

@@ -102,10 +102,14 @@ impl Defined {
     /// Whether the definition makes what it made before.
     pub(crate) fn is_made_of(&self, definition: &Value) -> bool {
         let origin = &self.origin;
-        origin.uid == definition["metadata"]["uid"]
-            && origin.spec == definition["spec"]
+        self.forms_as(definition)
             && origin.names == definition["status"]["acceptedNames"]
             && origin.is_ending == is_true(definition, "Terminating")
+    }
+
+    /// Whether the definition gives objects the form that they had before.
+    pub(crate) fn forms_as(&self, definition: &Value) -> bool {
+        self.origin.uid == definition["metadata"]["uid"] && self.origin.spec == definition["spec"]
     }
 
     /// The field of a label by which objects can be selected, or the refusal to select by it.

@@ -26,8 +26,8 @@ pub(super) fn remove(
 ) -> Result<Answer, Status> {
     let kind = &target.kind;
     options.check(kind, target.name(), old.value())?;
-    let mut object = old.value().clone();
-    if kind.defines && !metadata::is_deleting(&object) {
+    if kind.defines && !metadata::is_deleting(old.value()) {
+        let mut object = old.value().clone();
         definition::end(&mut object, &txn.now);
         let marked = txn.put(kind, &target.key(), object);
         return Ok(Answer::Object {
@@ -35,16 +35,19 @@ pub(super) fn remove(
             object: marked,
         });
     }
-    let grace = (kind.grace)(&object, txn.options(), options.grace_seconds);
+    let grace = (kind.grace)(old.value(), txn.options(), options.grace_seconds);
     let by_kind = kind.orphans.filter(|_| options.is_silent);
     if let Some(warning) = by_kind.flatten()
         && !txn.warnings.iter().any(|known| known == warning)
     {
         txn.warnings.push(warning.to_owned());
     }
-    let held = hold(&mut object, options.propagation.or(by_kind.map(|_| ORPHAN)));
+    let propagation = options.propagation.or(by_kind.map(|_| ORPHAN));
+    let held = propagation.is_some() || !metadata::finalizers(old.value()).is_empty();
     let waits = grace.is_some_and(|seconds| seconds > 0);
     if held || waits || kind.end.is_some() {
+        let mut object = old.value().clone();
+        hold(&mut object, propagation);
         mark(&mut object, grace.unwrap_or_default(), &txn.now);
         if let Some(end) = kind.end {
             end(&mut object);
@@ -64,12 +67,13 @@ pub(super) fn remove(
             object: shown(kind, marked),
         });
     }
-    if grace.is_some() {
-        mark(&mut object, 0, &txn.now);
-    }
     txn.remove(kind, &target.key());
     txn.owe(FollowUp::gone(old.value()));
     if kind.returns_deleted {
+        let mut object = old.value().clone();
+        if grace.is_some() {
+            mark(&mut object, 0, &txn.now);
+        }
         return Ok(Answer::Object {
             code: 200,
             object: old.like(object, old.revision),
@@ -82,8 +86,8 @@ pub(super) fn remove(
     )))
 }
 
-/// Brings the finalizers of the propagation policy in; returns whether any finalizer holds the object.
-fn hold(object: &mut Value, propagation: Option<&str>) -> bool {
+/// Brings the finalizer of the propagation policy in.
+fn hold(object: &mut Value, propagation: Option<&str>) {
     if let Some(finalizer) = propagation
         && !metadata::finalizers(object).contains(&finalizer)
     {
@@ -94,7 +98,6 @@ fn hold(object: &mut Value, propagation: Option<&str>) -> bool {
             list.push(finalizer.into());
         }
     }
-    !metadata::finalizers(object).is_empty()
 }
 
 /// Marks an object as being deleted. Once it is, its grace period can only get shorter.

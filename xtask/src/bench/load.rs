@@ -53,10 +53,13 @@ pub(super) struct Load {
     each: usize,
 }
 
-/// Tells what a server takes of the machine.
+/// What is known of a server besides its answers.
 pub(super) trait Meter: Sync {
     /// Processor time of the server so far, if it is known.
     fn processor(&self) -> Option<Duration>;
+
+    /// Whether it goes on when the bench ends.
+    fn goes_on(&self) -> bool;
 }
 
 /// A server that nothing is known of.
@@ -66,9 +69,14 @@ impl Meter for Unknown {
     fn processor(&self) -> Option<Duration> {
         None
     }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
 }
 
-/// Measures a server in namespaces and with definitions made for that. They are removed again, even if measuring fails half way.
+/// Measures a server in namespaces and with definitions made for that. They are removed again where the server goes on, even if measuring
+/// fails half way.
 pub(super) async fn within<'a, T>(
     target: &Arc<Target>,
     load: Load,
@@ -98,6 +106,9 @@ pub(super) async fn within<'a, T>(
         Ok(()) => measure(bench).await,
         Err(error) => Err(error),
     };
+    if !meter.goes_on() {
+        return measured;
+    }
     let paths = [
         kind.collection(&namespaces[0]).path,
         kind.collection(&namespaces[1]).path,
