@@ -65,6 +65,8 @@ pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
     /// The workloads' pods that a scheduler has to place.
     waiting: BTreeSet<String>,
+    /// The workloads' claims without a volume.
+    unbound: BTreeSet<String>,
     /// The latest refusal of each pod that exists.
     refusals: BTreeMap<String, Refusal>,
     /// How often each call or attempt was made.
@@ -113,6 +115,7 @@ impl ClusterState {
         };
         match &*commit.resource {
             "pods" => self.pod(seq, commit, before.as_deref()),
+            "persistentvolumeclaims" => self.claim(commit),
             "events" if commit.change != Change::Deleted => self.event(seq, &commit.object),
             _ => {}
         }
@@ -149,6 +152,17 @@ impl ClusterState {
                 if let Some(text) = text.filter(|_| text != before.and_then(unschedulable)) {
                     self.refuse(seq, &commit.name, text, RefusalSource::Condition);
                 }
+            }
+        }
+    }
+
+    fn claim(&mut self, commit: &CommitFact) {
+        if commit.namespace.as_deref() == Some(WORKLOADS) {
+            let is_there = commit.change != Change::Deleted;
+            let volume = commit.object["spec"]["volumeName"].as_str();
+            match is_there && volume.is_none_or(str::is_empty) {
+                true => drop(self.unbound.insert(commit.name.clone())),
+                false => drop(self.unbound.remove(&commit.name)),
             }
         }
     }
@@ -198,6 +212,11 @@ impl ClusterState {
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
         let pods = self.waiting.iter();
         pods.filter_map(|name| Some((name, self.object("pods", Some(WORKLOADS), name)?)))
+    }
+
+    /// Whether one of the workloads' claims has no volume.
+    pub(crate) fn has_unbound_claims(&self) -> bool {
+        !self.unbound.is_empty()
     }
 
     /// One object.

@@ -16,6 +16,9 @@ use crate::plan::{Bound, Expect, Predicate};
 /// volumes or bring news of capacity.
 const STILL: Duration = Duration::from_secs(1);
 
+/// Longer than the second for which publishers wait at most before they try again, as their manifests set it.
+const RETRIED: Duration = Duration::from_millis(1_200);
+
 /// The most that a missed expectation waits for systems that go on, where it does not say more itself.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
@@ -23,8 +26,8 @@ pub(super) const LONGEST: Duration = Duration::from_secs(10);
 const HOPS: u32 = 4;
 
 /// However short the refresh: a publisher without a GetCapacity call for this long, and for [`MISSED`] refreshes, counts as one that
-/// makes none. Longer than the second for which publishers wait at most after a failure, as their manifests set it.
-const UNASKED: Duration = Duration::from_millis(1_200);
+/// makes none.
+const UNASKED: Duration = RETRIED;
 const MISSED: u32 = 10;
 
 /// Refreshes for which systems are waited for that have nothing to do, as far as the specification knows.
@@ -99,7 +102,12 @@ impl Pace {
         let called = Duration::from_micros(scene.asked_us).max(from);
         let late = scene.late.saturating_sub(acted.late) * HOPS;
         let said = self.said(expect);
-        let still = self.scaled(STILL) + late;
+        // What a publisher found no room for it tries again, and nothing tells when it did so last.
+        let still = match scene.has_provisioned_all(view.cluster) {
+            true => STILL,
+            false => RETRIED,
+        };
+        let still = self.scaled(still) + late;
         let mut waits = vec![
             (from + said + late, Wait::Said),
             (moved + still, Wait::Still(still)),

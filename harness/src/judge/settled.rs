@@ -143,6 +143,11 @@ impl Scene {
         !goes_on && self.decides_about(cluster, |_| Some(0))
     }
 
+    /// Whether no claim waits for a publisher to make its volume.
+    pub(super) fn has_provisioned_all(&self, cluster: &ClusterState) -> bool {
+        !self.runs(Role::Publisher) || !cluster.has_unbound_claims()
+    }
+
     /// Whether the scheduler has refused every pod that waits, at some time.
     pub(super) fn has_refused_all(&self, cluster: &ClusterState) -> bool {
         let mut waiting = cluster.waiting();

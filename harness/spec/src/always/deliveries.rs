@@ -12,14 +12,9 @@ impl Monitor {
         if publisher.by_owner || publisher.managed_by(instance).is_none() {
             return None;
         }
-        let mut ever = self
-            .lately
-            .object(key)
-            .chain(self.world.objects.get(key))
-            .peekable();
-        let is_known = ever.peek().is_some();
-        // What was its own once leaves with an event.
-        let is_strange = is_known && !ever.any(|object| publisher.owns(instance, key, object));
+        // What was its own once leaves with an event, however late that comes.
+        let ever = self.former.of(key);
+        let is_strange = !ever.is_empty() && !ever.iter().any(|object| publisher.owns(instance, key, object));
         is_strange.then(|| Violation {
             rule: rules::UNFILTERED,
             subject: Subject::Object(key.clone()),

@@ -10,7 +10,7 @@
 //! views      the mixtures that a program may have acted on
 //! withdrawn  what publishers have deleted themselves
 //! departures drivers that may be back soon          creations  of volumes
-//! deliveries of objects to publishers
+//! deliveries of objects to publishers               former     objects as they ever were
 //! ```
 
 mod creations;
@@ -18,6 +18,7 @@ mod decisions;
 mod deliveries;
 mod departures;
 mod event;
+mod former;
 mod monitor;
 mod questions;
 mod told;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::departures::Departures;
 use super::event::Event;
+use super::former::Former;
 use super::told::Told;
 use super::views::Lately;
 use super::withdrawn::Withdrawn;
@@ -18,6 +19,8 @@ pub struct Monitor {
     pub(super) world: World,
     /// What has changed since everything was last quiet.
     pub(super) lately: Lately,
+    /// The capacity objects as they ever were.
+    pub(super) former: Former,
     /// Drivers that may be registered again soon.
     pub(super) departures: Departures,
     /// What the driver ever answered.
@@ -44,6 +47,7 @@ impl Monitor {
     pub fn new(world: World) -> Self {
         Monitor {
             lately: Lately::since(&world),
+            former: Former::new(&world),
             departures: Departures::default(),
             told: Told::default(),
             withdrawn: Withdrawn::default(),
@@ -148,6 +152,7 @@ impl Monitor {
         if let Change::Api(api) = &change {
             self.has_hidden_maximum |= !api.release.has_maximum();
         }
+        self.former.changed(&change);
         self.lately.add(change.clone());
         self.world.apply(change);
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::world::change::Aspect;
-use crate::world::{CapacityObject, Change, Instance, NamespacedName, Publisher, World};
+use crate::world::{Change, Instance, Publisher, World};
 
 /// More mixtures than these are not tried: then anything counts as allowed.
 const MIXTURES_MAX: usize = 1024;
@@ -14,8 +14,6 @@ pub(super) struct Lately {
     /// The world as it was then.
     settled: World,
     changes: BTreeMap<Aspect, Vec<Change>>,
-    /// Which of the changes of capacity objects are about each of them: a program that goes round in circles makes thousands.
-    objects: BTreeMap<NamespacedName, Vec<usize>>,
 }
 
 impl Lately {
@@ -24,7 +22,6 @@ impl Lately {
         Lately {
             settled: world.clone(),
             changes: BTreeMap::new(),
-            objects: BTreeMap::new(),
         }
     }
 
@@ -38,24 +35,9 @@ impl Lately {
         self.settled.publishers.get(instance).into_iter().chain(changed)
     }
 
-    /// A capacity object as it was at each moment at which it was there.
-    pub(super) fn object<'l>(&'l self, key: &'l NamespacedName) -> impl Iterator<Item = &'l CapacityObject> {
-        let all = self.of(Aspect::Objects);
-        let own = self.objects.get(key).into_iter().flatten();
-        let changed = own.filter_map(|at| match &all[*at] {
-            Change::Object(_, object) => object.as_ref(),
-            _ => None,
-        });
-        self.settled.objects.get(key).into_iter().chain(changed)
-    }
-
     /// Takes a change in.
     pub(super) fn add(&mut self, change: Change) {
-        let changes = self.changes.entry(change.aspect()).or_default();
-        if let Change::Object(key, _) = &change {
-            self.objects.entry(key.clone()).or_default().push(changes.len());
-        }
-        changes.push(change);
+        self.changes.entry(change.aspect()).or_default().push(change);
     }
 
     fn of(&self, aspect: Aspect) -> &[Change] {

@@ -650,8 +650,11 @@ fn a_publisher_is_told_when_an_object_stops_being_its_own() {
     let handed_over = Change::Object(own.clone(), Some(by_hand("n1", "10Gi")));
     let gone = Change::Object(own.clone(), None);
     for change in [handed_over, gone] {
-        let events = [sent(), Event::Changed(change), sent()];
+        let events = [sent(), Event::Changed(change.clone()), sent()];
         assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
+        // A watch that was cut goes on where it was, however much was quiet since.
+        let later = [Event::Changed(change), Event::Quiet, sent()];
+        assert!(!broken(&judge(world.clone(), later)).contains(&rules::UNFILTERED));
     }
 }
 

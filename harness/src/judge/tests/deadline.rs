@@ -48,6 +48,20 @@ fn it_is_judged_a_second_after_the_last_thing_that_happened() {
 }
 
 #[test]
+fn a_claim_without_a_volume_is_waited_for_longer_than_a_publisher_waits_to_try_again() {
+    let mut story = settled(&placement(None));
+    let mut claim =
+        json!({"metadata": {"name": "c", "namespace": "default"}, "spec": {"storageClassName": "fast"}});
+    story.workload("harness", "added", "persistentvolumeclaims", &claim);
+    let unbound = wait(&story);
+    claim["spec"]["volumeName"] = "v".into();
+    story.workload("controllers", "modified", "persistentvolumeclaims", &claim);
+    let bound = wait(&story);
+    assert!(1_200 < unbound && unbound < 1_210, "{unbound}");
+    assert!(1_000 < bound && bound < 1_010, "{bound}");
+}
+
+#[test]
 fn a_bound_that_is_longer_is_waited_for_in_full() {
     let story = settled(&placement(Some("20s")));
     assert_eq!(wait(&story), 20_000);

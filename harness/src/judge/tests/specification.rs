@@ -88,7 +88,7 @@ impl Story {
             "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": bytes, "maximum": null}));
     }
 
-    fn workload(&mut self, client: &str, change: &str, resource: &str, object: &Value) {
+    pub(super) fn workload(&mut self, client: &str, change: &str, resource: &str, object: &Value) {
         let name = &object["metadata"]["name"];
         self.tell(
             json!({"fact": "commit", "client": client, "change": change, "resource": resource,
