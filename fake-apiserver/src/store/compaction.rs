@@ -28,13 +28,13 @@ impl Compaction {
     /// Moves on with time; `revision` is the newest. Like the compactor of the real server, which comes round at
     /// intervals, and compacts what it saw the last time: a state lives for one interval at least, and for two at most.
     ///
-    /// Returns the newest revision from now on. The real server renews a lease of its own all the time, so that no round
-    /// finds the revision that the last one found, and a list ends though nobody writes.
+    /// Returns the newest revision from now on. The real server renews a lease of its own all the time, so that each round
+    /// finds a later revision than the last round and than every list before it, and a list ends though nobody writes.
     pub(super) fn advance(&mut self, now: Instant, revision: u64) -> u64 {
         let rounds = now.duration_since(self.noted).as_nanos() / self.interval.as_nanos().max(1);
         let mut revision = revision;
         if rounds > 0 {
-            revision = revision.max(self.next + 1);
+            revision = revision.max(self.next) + 1;
             // Nothing was written in the meantime that somebody has looked at.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
@@ -65,8 +65,11 @@ mod tests {
         assert!(!gone_at(9, 5, 4));
         assert!(!gone_at(10, 7, 4), "what there is by now is noted");
         assert!(!gone_at(19, 8, 4));
-        assert!(gone_at(21, 9, 6) && !gone_at(21, 9, 7));
-        assert!(gone_at(60, 9, 9) && !gone_at(60, 10, 10), "nobody came for long");
+        assert!(gone_at(21, 9, 7) && !gone_at(21, 10, 8));
+        assert!(
+            gone_at(60, 10, 10) && !gone_at(60, 11, 11),
+            "nobody came for long"
+        );
     }
 
     #[test]
@@ -74,10 +77,10 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut compaction = Compaction::new(Duration::from_secs(10), start);
-        assert_eq!(compaction.advance(at(10), 5), 5);
-        assert_eq!(compaction.advance(at(20), 5), 6);
+        assert_eq!(compaction.advance(at(10), 5), 6);
         assert!(!compaction.has_taken(5));
-        assert_eq!(compaction.advance(at(30), 6), 7);
-        assert!(compaction.has_taken(5));
+        assert_eq!(compaction.advance(at(20), 6), 7);
+        assert!(compaction.has_taken(5), "it was there before both rounds");
+        assert!(!compaction.has_taken(6));
     }
 }
