@@ -54,6 +54,19 @@ impl Rounds {
     }
 }
 
+/// Keeps the names of the objects that are so.
+fn list(names: &mut BTreeSet<String>, commit: &CommitFact, is_so: impl Fn(&Value) -> bool) {
+    match commit.change != Change::Deleted && is_so(&commit.object) {
+        true => names.insert(commit.name.clone()),
+        false => names.remove(&commit.name),
+    };
+}
+
+fn is_unbound(claim: &Value) -> bool {
+    let volume = claim["spec"]["volumeName"].as_str();
+    volume.is_none_or(str::is_empty)
+}
+
 fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
     let since = |(key, count): (&String, &u64)| count - before.get(key).copied().unwrap_or(0);
     now.iter().map(since).max().unwrap_or(0)
@@ -139,11 +152,7 @@ impl ClusterState {
 
     fn pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
         if commit.namespace.as_deref() == Some(WORKLOADS) {
-            let is_there = commit.change != Change::Deleted;
-            match is_there && is_undecided(&commit.object) {
-                true => drop(self.waiting.insert(commit.name.clone())),
-                false => drop(self.waiting.remove(&commit.name)),
-            }
+            list(&mut self.waiting, commit, is_undecided);
         }
         match commit.change {
             Change::Added | Change::Deleted => drop(self.refusals.remove(&commit.name)),
@@ -158,12 +167,7 @@ impl ClusterState {
 
     fn claim(&mut self, commit: &CommitFact) {
         if commit.namespace.as_deref() == Some(WORKLOADS) {
-            let is_there = commit.change != Change::Deleted;
-            let volume = commit.object["spec"]["volumeName"].as_str();
-            match is_there && volume.is_none_or(str::is_empty) {
-                true => drop(self.unbound.insert(commit.name.clone())),
-                false => drop(self.unbound.remove(&commit.name)),
-            }
+            list(&mut self.unbound, commit, is_unbound);
         }
     }
 

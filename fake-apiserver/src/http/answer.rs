@@ -208,7 +208,7 @@ impl Exchange<'_> {
             Ok(Route::NonResource(path)) => {
                 let answer = non_resource::answer(self.endpoint, head, &request, &path, &self.params);
                 payload::drain(request).await;
-                Outcome::of(head, answer.map(Rendered::Plain))
+                Outcome::of(head, Ok(Rendered::Plain(answer)))
             }
             Ok(Route::Unknown) => {
                 payload::drain(request).await;

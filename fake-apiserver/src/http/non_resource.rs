@@ -12,7 +12,6 @@ use crate::config::account_tokens::AccountTokens;
 use crate::documents::{discovery, issuer, root};
 use crate::http::metrics;
 use crate::machinery::jws::PublicKey;
-use crate::machinery::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, IF_NONE_MATCH, VARY};
@@ -26,9 +25,9 @@ pub(super) fn answer(
     request: &Request<Incoming>,
     special: &NonResource,
     params: &Params,
-) -> Result<Plain, Status> {
+) -> Plain {
     let api = &endpoint.service.store.api();
-    Ok(match special {
+    match special {
         NonResource::Health(which, rest) => {
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
@@ -73,7 +72,7 @@ pub(super) fn answer(
             };
             document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
-    })
+    }
 }
 
 /// What others need to judge tokens of service accounts.

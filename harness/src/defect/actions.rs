@@ -26,8 +26,9 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
     }
 }
 
-/// The plan, where the driver always does what a driver does.
-pub(super) fn without_scripts(mut plan: Plan) -> Plan {
+/// The plan, where the driver always does what a driver does, and says so.
+pub(super) fn besides_answers(mut plan: Plan) -> Plan {
+    plan.driver.exhausted = 0;
     replace(&mut plan, |action| match action {
         Action::Script(_) => Vec::new(),
         action => vec![action],
@@ -36,10 +37,10 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
 }
 
 /// What a plan scripts of the driver, in order.
-pub(super) fn scripts(plan: &Plan) -> Vec<Script> {
+pub(super) fn scripts(plan: &Plan) -> Vec<&Script> {
     let actions = plan.steps.iter().flat_map(|step| &step.actions);
     let scripts = actions.filter_map(|(action, _)| match action {
-        Action::Script(script) => Some(script.clone()),
+        Action::Script(script) => Some(script),
         _ => None,
     });
     scripts.collect()

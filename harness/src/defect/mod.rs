@@ -165,23 +165,21 @@ impl Defect {
     }
 
     /// Whether a run of the plan with the defect may differ from one without it, whose facts are these. Nobody reads a script of the
-    /// driver that none of the calls match.
+    /// driver that none of the calls match, nor the code of a refusal that is not there.
     pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
         let spoiled = self.spoil(plan);
         if plan.has_late_answers() {
             return spoiled != *plan;
         }
-        if self == Defect::DriverMiscallsExhaustion {
-            return calls::any_is_refused(facts, "RESOURCE_EXHAUSTED");
-        }
-        if actions::without_scripts(spoiled.clone()) != actions::without_scripts(plan.clone()) {
-            return true;
-        }
         let (scripts, own) = (actions::scripts(&spoiled), actions::scripts(plan));
-        match scripts.strip_suffix(own.as_slice()) {
+        let is_met = match scripts.strip_suffix(own.as_slice()) {
             Some(added) => added.iter().any(|script| calls::meet(facts, script)),
             None => true,
-        }
+        };
+        let names_exhaustion = spoiled.driver.exhausted != plan.driver.exhausted;
+        is_met
+            || (names_exhaustion && calls::any_is_refused(facts, "RESOURCE_EXHAUSTED"))
+            || actions::besides_answers(spoiled) != actions::besides_answers(plan.clone())
     }
 
     /// What it does to a plan.

@@ -1,6 +1,7 @@
 //! Whether rules would have had anything to spoil in a run without them, as far as its journal tells. Where it doesn't, they would have.
 
 use fake_csi::Spoil;
+use serde_json::Value;
 
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 use crate::journal::{CallFact, Change, Fact, What};
@@ -70,10 +71,12 @@ impl Seen<'_> {
     fn shows_one(&self, rule: &ObjectRule) -> bool {
         // Another release may serve less of an object than is stored.
         let is_served_whole = self.plan.has_usual_release();
+        let is_changed = |object: &Value| match is_served_whole {
+            true => rule.changes(object),
+            false => rule.is_about(object),
+        };
         let is_there = self.any(|what| match what {
-            What::Commit(commit) if *commit.resource != *rule.resource => false,
-            What::Commit(commit) if is_served_whole => rule.changes(&commit.object),
-            What::Commit(commit) => rule.is_about(&commit.object),
+            What::Commit(commit) => *commit.resource == *rule.resource && is_changed(&commit.object),
             _ => false,
         });
         is_there && self.any(|what| self.is_shown(rule, what))

@@ -2,13 +2,16 @@
 //!
 //! Owns which methods and options they have. Does not know how a connection is made.
 
-use super::operations::{capitalized, group_name};
+use super::operations::{Home, OK, answers, capitalized};
 use super::parameters::{in_path, parameter};
 use crate::documents::served::Subentry;
 use crate::kinds::Kind;
 use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
+
+/// The one that is no connection between programs, but a text.
+const LOG: &str = "log";
 
 /// What a connection takes.
 struct Connection {
@@ -18,21 +21,20 @@ struct Connection {
     goes_on: bool,
 }
 
-const STREAMS: &[&str] = &["get", "post"];
-
 /// The connection of that name.
 fn connection(name: &str) -> Connection {
-    let (methods, options, goes_on): (&[&str], &[&str], bool) = match name {
-        "attach" => (STREAMS, &["container", "stderr", "stdin", "stdout", "tty"], false),
-        "exec" => (
-            STREAMS,
-            &["command", "container", "stderr", "stdin", "stdout", "tty"],
-            false,
-        ),
-        "portforward" => (STREAMS, &["ports"], false),
-        "log" => (
-            &["get"],
-            &[
+    let stream = |options| Connection {
+        methods: &["get", "post"],
+        options,
+        goes_on: false,
+    };
+    match name {
+        "attach" => stream(&["container", "stderr", "stdin", "stdout", "tty"]),
+        "exec" => stream(&["command", "container", "stderr", "stdin", "stdout", "tty"]),
+        "portforward" => stream(&["ports"]),
+        LOG => Connection {
+            methods: &["get"],
+            options: &[
                 "container",
                 "follow",
                 "insecureSkipTLSVerifyBackend",
@@ -44,18 +46,13 @@ fn connection(name: &str) -> Connection {
                 "tailLines",
                 "timestamps",
             ],
-            false,
-        ),
-        _ => (
-            &["delete", "get", "head", "options", "patch", "post", "put"],
-            &["path"],
-            true,
-        ),
-    };
-    Connection {
-        methods,
-        options,
-        goes_on,
+            goes_on: false,
+        },
+        _ => Connection {
+            methods: &["delete", "get", "head", "options", "patch", "post", "put"],
+            options: &["path"],
+            goes_on: true,
+        },
     }
 }
 
@@ -94,40 +91,30 @@ pub(super) fn of_part(
 }
 
 fn operation(kind: &Kind, part: &Subentry, method: &str, name: &str) -> Value {
-    let group = group_name(kind.group);
-    let home = capitalized(&group) + &capitalized(kind.version);
-    let is_log = part.name == "log";
-    let (id, action, description) = match is_log {
-        true => (
-            format!("read{home}{name}"),
+    let home = Home::of(kind.group, kind.version);
+    let (id, action, description, medias): (_, _, _, &[&str]) = match part.name {
+        LOG => (
+            format!("read{}{name}", home.name),
             "get",
             "read the log of a container".to_owned(),
+            &["text/plain", "application/json", yaml::MEDIA, protobuf::MEDIA],
         ),
-        false => (
-            format!("connect{home}{}{name}", capitalized(method)),
+        part => (
+            format!("connect{}{}{name}", home.name, capitalized(method)),
             "connect",
             format!(
-                "connect to {} of a {} with {}",
-                part.name,
+                "connect to {part} of a {} with {}",
                 kind.kind,
                 method.to_uppercase()
             ),
+            &["*/*"],
         ),
     };
-    let medias: &[&str] = match is_log {
-        true => &["text/plain", "application/json", yaml::MEDIA, protobuf::MEDIA],
-        false => &["*/*"],
-    };
-    let text = || json!({"schema": {"type": "string"}});
-    let content: Map<String, Value> = medias.iter().map(|media| ((*media).to_owned(), text())).collect();
     json!({
-        "tags": [format!("{group}_{}", kind.version)],
+        "tags": [home.tag],
         "description": description,
         "operationId": id,
-        "responses": {
-            "200": {"description": "OK", "content": content},
-            "401": {"description": "Unauthorized"},
-        },
+        "responses": answers(&[OK], medias, &json!({"type": "string"})),
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": part.body},
     })

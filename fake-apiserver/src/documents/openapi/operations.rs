@@ -40,7 +40,7 @@ enum Content {
     Event,
 }
 
-const OK: (&str, &str) = ("200", "OK");
+pub(super) const OK: (&str, &str) = ("200", "OK");
 const CREATED: (&str, &str) = ("201", "Created");
 const ACCEPTED: (&str, &str) = ("202", "Accepted");
 
@@ -151,16 +151,15 @@ pub(super) fn operation(
     schemas: &mut Schemas,
 ) -> (&'static str, Value) {
     let (group, version, body) = place.body;
-    let group_name = group_name(place.kind.group);
-    let home = capitalized(&group_name) + &capitalized(place.kind.version);
+    let home = Home::of(place.kind.group, place.kind.version);
     let collection = match action.verb {
         "deletecollection" => "Collection",
         _ => "",
     };
     let mut operation = json!({
-        "tags": [format!("{group_name}_{}", place.kind.version)],
+        "tags": [home.tag],
         "description": description(place, action),
-        "operationId": format!("{}{home}{collection}{}", action.word, place.name),
+        "operationId": format!("{}{}{collection}{}", action.word, home.name, place.name),
         "parameters": action.parameters.iter().map(|name| parameter(name)).collect::<Value>(),
         "responses": responses(place, action, schemas),
         "x-kubernetes-action": action.name,
@@ -198,17 +197,29 @@ fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map
         let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
         medias.extend(streams);
     }
-    let content: Map<String, Value> = medias
-        .into_iter()
-        .map(|media| (media, json!({"schema": returned})))
-        .collect();
+    answers(action.codes, &medias, &returned)
+}
+
+/// What an operation answers: a body of that schema, in one of these media types, or that it does not know the client.
+pub(super) fn answers(
+    codes: &[(&str, &str)],
+    medias: &[impl AsRef<str>],
+    schema: &Value,
+) -> Map<String, Value> {
+    let content = in_medias(medias, schema);
     let success = |(code, text): &(&str, &str)| {
         let response = json!({"description": text, "content": content});
         ((*code).to_owned(), response)
     };
-    let mut responses: Map<String, Value> = action.codes.iter().map(success).collect();
+    let mut responses: Map<String, Value> = codes.iter().map(success).collect();
     responses.insert("401".to_owned(), json!({"description": "Unauthorized"}));
     responses
+}
+
+/// A body in one of several media types.
+fn in_medias(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
+    let medias = medias.iter().map(|media| media.as_ref().to_owned());
+    medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
 
 /// The media types in which objects are sent.
@@ -237,11 +248,7 @@ fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> 
         _ if place.kind.defined().is_some() => &["application/json", yaml::MEDIA],
         _ => &["*/*"],
     };
-    let content: Map<String, Value> = medias
-        .iter()
-        .map(|media| ((*media).to_owned(), json!({"schema": schema})))
-        .collect();
-    let mut body = json!({ "content": content });
+    let mut body = json!({ "content": in_medias(medias, &schema) });
     if action.sends != Content::Options {
         body["required"] = true.into();
     }
@@ -269,6 +276,24 @@ fn content(content: Content, place: &Operand<'_>, schemas: &mut Schemas) -> Valu
         Content::Event => schemas.watch_event(),
         Content::Deleted if returns_deleted => schemas.kind(group, version, kind),
         Content::Status | Content::Deleted => schemas.kind("", "v1", "Status"),
+    }
+}
+
+/// A version of a group, as operations are marked and named by it.
+pub(super) struct Home {
+    /// `storage_v1`.
+    pub(super) tag: String,
+    /// `StorageV1`.
+    pub(super) name: String,
+}
+
+impl Home {
+    pub(super) fn of(group: &str, version: &str) -> Self {
+        let group = group_name(group);
+        Self {
+            tag: format!("{group}_{version}"),
+            name: capitalized(&group) + &capitalized(version),
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 
 use super::connections;
 use super::operations::{
-    Action, CREATE, LIST, MANY, ONE, Operand, WATCH, WATCH_LIST, capitalized, group_name, operation,
+    Action, CREATE, Home, LIST, MANY, OK, ONE, Operand, WATCH, WATCH_LIST, answers, capitalized, group_name,
+    operation,
 };
 use super::parameters::parameter;
 use super::schemas::Schemas;
@@ -192,30 +193,22 @@ pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry 
         Answer::Version => (schemas.version(), &["application/json"]),
         Answer::Text(media) => (json!({"type": "string"}), std::slice::from_ref(media)),
     };
-    let content: Map<String, Value> = medias
-        .iter()
-        .map(|media| ((*media).to_owned(), json!({"schema": schema})))
-        .collect();
     let operation = json!({
         "tags": [told.tag],
         "description": told.description,
         "operationId": told.operation,
-        "responses": {
-            "200": {"description": "OK", "content": content},
-            "401": {"description": "Unauthorized"},
-        },
+        "responses": answers(&[OK], medias, &schema),
     });
     (told.path.clone(), json!({ "get": operation }))
 }
 
 /// The path where the resources of a version of a group are listed.
 pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mut Schemas) -> PathEntry {
-    let group = group_name(group);
-    let home = capitalized(&group) + &capitalized(version);
+    let home = Home::of(group, version);
     let told = Told {
         path: format!("/{place}/"),
-        tag: &format!("{group}_{version}"),
-        operation: format!("get{home}APIResources"),
+        tag: &home.tag,
+        operation: format!("get{}APIResources", home.name),
         description: "list the resources of this version",
         answer: Answer::Kind("APIResourceList"),
     };
