@@ -60,6 +60,9 @@ pub struct ServerOptions {
     /// How long every request over a connection is on its way before the server sees it. In simulated time it keeps a client that repeats
     /// itself without a pause from keeping the clock where it is.
     pub latency: Duration,
+    /// The flags that the server was started with, by name, which `/flagz` tells to those who may read it; where there are none, it is
+    /// not served.
+    pub flags: Option<BTreeMap<String, String>>,
     /// Where webhooks are that are named by a service: addresses by `namespace/name`, whatever the port of the service is. Services that
     /// are not here are looked for in their endpoints and endpoint slices.
     pub services: BTreeMap<String, SocketAddr>,
@@ -133,6 +136,7 @@ impl Default for ServerOptions {
             removed_versions: false,
             seed: None,
             latency: Duration::ZERO,
+            flags: None,
             services: BTreeMap::new(),
             clock: Timestamp::now,
             limits: Limits::default(),

@@ -1,7 +1,7 @@
 //! `/` and `/version`.
 
+use super::issuer;
 use super::served::groups;
-use super::{issuer, openapi};
 use crate::kinds::Api;
 use serde_json::{Value, json};
 
@@ -41,22 +41,17 @@ fn architecture() -> &'static str {
     }
 }
 
-/// `/`: the paths that are served.
-pub(crate) fn paths(api: &Api) -> Value {
-    let mut paths = vec![format!("/{}", issuer::CONFIGURATION)];
-    paths.extend(["/api", "/api/v1", "/apis"].map(str::to_owned));
+/// `/`: the paths that are served, among them some of the server's own.
+pub(crate) fn paths(api: &Api, own: impl IntoIterator<Item = String>) -> Value {
+    let mut paths: Vec<String> = own.into_iter().collect();
+    paths.extend(["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned));
     for (group, versions) in groups(api) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
-    paths.extend(["/healthz", "/livez", "/metrics", "/metrics/slis"].map(str::to_owned));
-    paths.extend(["/openapi/v2", "/openapi/v3"].map(str::to_owned));
-    paths.extend(
-        openapi::places(api)
-            .iter()
-            .map(|place| format!("/openapi/v3/{place}")),
-    );
-    paths.push(format!("/{}", issuer::KEYS));
-    paths.extend(["/readyz", "/version"].map(str::to_owned));
+    paths.extend(["/metrics", "/metrics/slis", "/version"].map(str::to_owned));
+    paths.extend(["/openapi/v2", "/openapi/v3", "/openapi/v3/"].map(str::to_owned));
+    paths.extend([issuer::CONFIGURATION, issuer::KEYS].map(|path| format!("/{path}")));
+    paths.sort_unstable();
     json!({ "paths": paths })
 }

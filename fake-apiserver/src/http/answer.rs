@@ -71,7 +71,7 @@ pub(super) async fn answer(
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let api = service.store.api();
     let route = Route::parse(request.method(), request.uri().path(), &params, &api.catalogue);
-    let route = route.served_by(&api);
+    let route = route.served_by(&api, service.store.options());
     let labels = route.labels(&params);
     let flight = service.metrics.begin(route.verb().only_reads());
     let (head, admitted) = RequestHead::read(endpoint, &request, &route, &params);

@@ -16,6 +16,7 @@ struct Check {
 }
 
 const ALL: &[&str] = &["healthz", "livez", "readyz"];
+const ALIVE: &[&str] = &["healthz", "livez"];
 const READY: &[&str] = &["readyz"];
 
 /// A check of what is done when the server starts: once it answers, all of that is.
@@ -31,6 +32,10 @@ const fn settled(name: &'static str) -> Check {
 const CHECKS: &[Check] = &[
     settled("ping"),
     settled("log"),
+    Check {
+        endpoints: ALIVE,
+        ..settled("loopback-serving-certificate")
+    },
     Check {
         // The store can be locked and has what every cluster has: the namespaces were written.
         name: "etcd",
@@ -54,9 +59,11 @@ const CHECKS: &[Check] = &[
     settled("poststarthook/start-apiextensions-controllers"),
     settled("poststarthook/crd-informer-synced"),
     settled("poststarthook/start-system-namespaces-controller"),
+    settled("poststarthook/peer-endpoint-reconciler-controller"),
     settled("poststarthook/start-cluster-authentication-info-controller"),
     settled("poststarthook/start-kube-apiserver-identity-lease-controller"),
     settled("poststarthook/start-kube-apiserver-identity-lease-garbage-collector"),
+    settled("poststarthook/storage-readiness"),
     settled("poststarthook/start-legacy-token-tracking-controller"),
     settled("poststarthook/start-service-ip-repair-controllers"),
     settled("poststarthook/rbac/bootstrap-roles"),
@@ -64,23 +71,29 @@ const CHECKS: &[Check] = &[
     settled("poststarthook/priority-and-fairness-config-producer"),
     settled("poststarthook/bootstrap-controller"),
     settled("poststarthook/start-kubernetes-service-cidr-controller"),
-    settled("poststarthook/aggregator-reload-proxy-client-cert"),
     settled("poststarthook/start-kube-aggregator-informers"),
     settled("poststarthook/apiservice-status-local-available-controller"),
     settled("poststarthook/apiservice-status-remote-available-controller"),
     settled("poststarthook/apiservice-registration-controller"),
+    settled("poststarthook/apiservice-wait-for-first-sync"),
     settled("poststarthook/apiservice-discovery-controller"),
     settled("poststarthook/kube-apiserver-autoregistration"),
+    settled("autoregister-completion"),
     settled("poststarthook/apiservice-openapi-controller"),
     settled("poststarthook/apiservice-openapiv3-controller"),
-    settled("poststarthook/storage-readiness"),
-    settled("autoregister-completion"),
     Check {
         name: "shutdown",
         endpoints: READY,
         is_well: |_, stop| !stop.is_cancelled(),
     },
 ];
+
+/// The paths of all checks, and of those that ask for many.
+pub(super) fn paths() -> impl Iterator<Item = String> {
+    let one = |check: &'static Check| check.endpoints.iter().map(|of| format!("/{of}/{}", check.name));
+    let all = ALL.iter().map(|of| format!("/{of}"));
+    all.chain(CHECKS.iter().flat_map(one))
+}
 
 /// The checks as service level indicators (`/metrics/slis`).
 pub(super) fn indicators(store: &Store, stop: &CancellationToken) -> String {

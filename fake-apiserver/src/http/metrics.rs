@@ -3,6 +3,7 @@
 //! Owns the names and labels, which are those of kube-apiserver as far as they go. All labels come from tables, so what a
 //! peer sends cannot make their number grow. Does not know requests.
 
+use jiff::Timestamp;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -11,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The media type of metrics. The real server has no other form, whatever is asked for.
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
@@ -60,6 +61,7 @@ enum RequestKind {
 /// All counters of a server.
 pub(crate) struct Metrics {
     registry: Registry,
+    started: Timestamp,
     requests: Family<Answered, Counter>,
     durations: Family<Labels, Histogram>,
     in_flight: Family<InFlight, Gauge>,
@@ -75,16 +77,11 @@ impl Drop for Flight {
     }
 }
 
-/// The time of day, which stays as it is.
-fn started() -> Gauge<f64, AtomicU64> {
-    let gauge = Gauge::default();
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    gauge.set(now.unwrap_or_default().as_secs_f64());
-    gauge
-}
-
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    /// Those of a server that starts now.
+    pub(crate) fn new(started: Timestamp) -> Self {
+        let start = Gauge::<f64, AtomicU64>::default();
+        start.set(started.as_duration().as_secs_f64());
         let mut registry = Registry::default();
         let requests = Family::default();
         let durations = Family::<Labels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
@@ -108,15 +105,21 @@ impl Metrics {
         registry.register(
             "process_start_time_seconds",
             "When the server started, in seconds since 1970",
-            started(),
+            start,
         );
         Self {
             registry,
+            started,
             requests,
             durations,
             in_flight,
             watches,
         }
+    }
+
+    /// When the server started.
+    pub(crate) fn started(&self) -> Timestamp {
+        self.started
     }
 
     /// Begins anew to count requests and to time them. What is going on at the moment goes on.

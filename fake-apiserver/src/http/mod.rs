@@ -35,6 +35,7 @@ mod table;
 pub(crate) mod tls;
 mod untaken;
 mod warnings;
+mod zpages;
 
 pub(crate) use listener::{Listening, serve, serve_connection};
 pub(crate) use service::Service;

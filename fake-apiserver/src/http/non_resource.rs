@@ -7,10 +7,12 @@ use super::head::RequestHead;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
 use super::route::NonResource;
+use super::zpages::About;
 use super::{gzip, health, negotiate, openapi};
 use crate::config::account_tokens::AccountTokens;
 use crate::documents::{discovery, issuer, root};
 use crate::http::metrics;
+use crate::kinds::Api;
 use crate::machinery::jws::PublicKey;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
@@ -47,11 +49,16 @@ pub(super) fn answer(
             respond::typed(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
+        NonResource::Page(page) => about(endpoint, api).answer(*page, request.headers(), head.pretty),
         NonResource::Issuer => issued(endpoint, negotiate::JSON, |tokens, keys| {
             issuer::configuration(tokens, keys, address(request))
         }),
         NonResource::Keys => issued(endpoint, issuer::KEYS_MEDIA, |_, keys| issuer::keys(keys)),
-        NonResource::Paths => respond::json(200, &root::paths(api), head.pretty),
+        NonResource::Paths => {
+            let pages = about(endpoint, api);
+            let own = health::paths().chain(pages.pages().map(str::to_owned));
+            respond::json(200, &root::paths(api, own), head.pretty)
+        }
         NonResource::Swagger => openapi::swagger(api, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
             .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
@@ -72,6 +79,15 @@ pub(super) fn answer(
             };
             document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
+    }
+}
+
+/// What the pages about the server itself tell.
+fn about<'a>(endpoint: &'a Endpoint, api: &Api) -> About<'a> {
+    About {
+        release: api.profile.release,
+        options: endpoint.service.store.options(),
+        started: endpoint.service.metrics.started(),
     }
 }
 

@@ -227,10 +227,12 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
 }
 
 /// A text of a media type of its own.
-pub(super) fn typed(code: u16, media: &'static str, text: impl Into<Bytes>) -> Plain {
+pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
+    let media =
+        HeaderValue::from_str(media).expect("media types consist of characters that a header may have");
     Plain {
         code,
-        headers: vec![(CONTENT_TYPE, HeaderValue::from_static(media))],
+        headers: vec![(CONTENT_TYPE, media)],
         body: text.into(),
         list: None,
         is_zipped: false,

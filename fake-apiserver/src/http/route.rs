@@ -4,6 +4,8 @@
 
 use super::body_reader;
 use super::negotiate::{self, Document, Offer};
+use super::zpages::Page;
+use crate::config::options::ServerOptions;
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::{issuer, served};
 use crate::http::metrics::Labels;
@@ -39,6 +41,8 @@ pub(super) enum NonResource {
     /// `/metrics/slis`: the checks of health as indicators.
     Indicators,
     Version,
+    /// What the server is, or how it was started.
+    Page(Page),
     /// `/.well-known/openid-configuration`.
     Issuer,
     /// `/openid/v1/jwks`.
@@ -66,6 +70,7 @@ impl Route {
                 let rest = rest.iter().map(|part| (*part).to_owned()).collect();
                 Self::NonResource(NonResource::Health(which, rest))
             }
+            [page] if let Some(page) = Page::named(page) => Self::NonResource(NonResource::Page(page)),
             ["metrics"] => Self::NonResource(NonResource::Metrics),
             ["metrics", "slis"] => Self::NonResource(NonResource::Indicators),
             ["openapi", "v2"] => Self::NonResource(NonResource::Swagger),
@@ -166,7 +171,7 @@ impl Route {
     }
 
     /// The same route as a release serves it: by the row that is served in that place, or not at all.
-    pub(super) fn served_by(self, api: &Api) -> Self {
+    pub(super) fn served_by(self, api: &Api, options: &ServerOptions) -> Self {
         match self {
             Self::Resource { verb, target } => match api.catalogue.served(&target.kind, api.profile).cloned()
             {
@@ -192,6 +197,9 @@ impl Route {
             Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group)))
                 if !served::has(group, None, api) =>
             {
+                Self::Unknown
+            }
+            Self::NonResource(NonResource::Page(page)) if !page.is_served(api.profile.release, options) => {
                 Self::Unknown
             }
             route => route,

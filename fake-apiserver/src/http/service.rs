@@ -24,8 +24,8 @@ impl Service {
     pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
         Self {
             in_flight: InFlight::new(options.limits),
+            metrics: Metrics::new((options.clock)()),
             store: Arc::new(Store::new(options, observer)),
-            metrics: Metrics::new(),
             usage: UsageLog::default(),
         }
     }

@@ -203,6 +203,7 @@ pub(super) fn server(
         event_ttl: duration(typed, "event-ttl")?.unwrap_or(defaults.event_ttl),
         network: network(typed, listen)?,
         client_authority,
+        flags: Some(typed.all()),
         limits,
         ..defaults
     })

@@ -63,6 +63,7 @@ impl Alike {
             removed_versions: _,
             seed: _,
             latency: _,
+            flags: _,
             services: _,
             clock: _,
         } = options;

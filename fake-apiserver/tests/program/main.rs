@@ -193,6 +193,8 @@ async fn users_come_with_certificates_and_objects_outlive_the_program() {
             .as_deref(),
         Some("10.1.0.1")
     );
+    let told = text(&admin, "/flagz").await.unwrap_or_default();
+    assert!(told.contains("\nallow-privileged: true\n"), "{told}");
     let maps = Api::<ConfigMap>::default_namespaced(admin);
     let map = serde_json::from_value(json!({"metadata": {"name": "kept"}, "data": {"a": "b"}}))
         .expect("the machine of the test has what it takes");
