@@ -7,6 +7,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 /// Client name of the harness itself.
 pub(crate) const HARNESS: &str = "harness";
 
+/// Client names of the harness and of what it plays, whose writes are the same in all runs.
+pub(crate) const OURS: [&str; 2] = [HARNESS, "controllers"];
+
 /// Bytes of a name that are used in the name of a file, which file systems limit to 255 bytes with all that is added.
 const STEM_LIMIT: usize = 200;
 

@@ -250,6 +250,7 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
 async fn a_case_that_never_comes_to_a_defect_passes_with_it_and_no_run_is_left_out_that_would_fail() {
     let cases = [
         "publisher/value/maximum",
+        "publisher/permissions/documented",
         "scheduler/filter/limit/exactly",
         "story/volumes/exhausted",
     ];

@@ -26,9 +26,8 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
     }
 }
 
-/// The plan, where the driver always does what a driver does, and says so.
-pub(super) fn besides_answers(mut plan: Plan) -> Plan {
-    plan.driver.exhausted = 0;
+/// The plan, where the driver always does what a driver does.
+pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     replace(&mut plan, |action| match action {
         Action::Script(_) => Vec::new(),
         action => vec![action],

@@ -3,6 +3,15 @@
 use crate::journal::{Fact, What};
 use crate::plan::Script;
 
+/// Whether a method of the driver was called.
+pub(super) fn any_is_of(facts: &[Fact], method: &str) -> bool {
+    facts.iter().any(|fact| match &fact.what {
+        What::Call(call) => call.method == method,
+        What::Answer(answer) => answer.call == method,
+        _ => false,
+    })
+}
+
 /// Whether the driver has refused a call with that gRPC code.
 pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     facts.iter().any(|fact| match &fact.what {

@@ -7,12 +7,13 @@ mod actions;
 mod calls;
 mod driver;
 mod objects;
+mod requests;
 mod server;
 
 use std::fmt;
 use std::str::FromStr;
 
-use fake_apiserver::Release;
+use fake_apiserver::{Release, ResourceRef};
 
 use crate::journal::Fact;
 use crate::plan::Plan;
@@ -102,6 +103,24 @@ pub enum Defect {
     DriverIsAskedByOthers,
 }
 
+/// The plan without what nobody is told in a run with these facts: scripts of the driver, the code of a refusal that is not there, segments
+/// of nodes that are not asked for, and objects that are not read.
+fn told(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
+    let mut told = actions::without_scripts(spoiled);
+    if !calls::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
+        told.driver.exhausted = 0;
+    }
+    if !calls::any_is_of(facts, "NodeGetInfo") {
+        let segments = told.driver_nodes.iter_mut().map(|(_, segment)| segment);
+        segments.for_each(|segment| segment.clear());
+    }
+    told.objects.retain(|object| {
+        let resource = ResourceRef::plural_of(object);
+        resource.is_none_or(|resource| plan.depends_on(resource) || requests::any_is_for(facts, resource))
+    });
+    told
+}
+
 /// Every defect with its name on the command line.
 const NAMES: [(&str, Defect); 40] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
@@ -164,8 +183,7 @@ impl Defect {
         plan
     }
 
-    /// Whether a run of the plan with the defect may differ from one without it, whose facts are these. Nobody reads a script of the
-    /// driver that none of the calls match, nor the code of a refusal that is not there.
+    /// Whether a run of the plan with the defect may differ, in what the case is about, from one without it, whose facts are these.
     pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
         let spoiled = self.spoil(plan);
         if plan.has_late_answers() {
@@ -176,10 +194,7 @@ impl Defect {
             Some(added) => added.iter().any(|script| calls::meet(facts, script)),
             None => true,
         };
-        let names_exhaustion = spoiled.driver.exhausted != plan.driver.exhausted;
-        is_met
-            || (names_exhaustion && calls::any_is_refused(facts, "RESOURCE_EXHAUSTED"))
-            || actions::besides_answers(spoiled) != actions::besides_answers(plan.clone())
+        is_met || told(spoiled, plan, facts) != told(plan.clone(), plan, facts)
     }
 
     /// What it does to a plan.

@@ -1,15 +1,16 @@
-//! Whether rules would have had anything to spoil in a run without them, as far as its journal tells. Where it doesn't, they would have.
+//! Whether rules would have had anything to spoil in a run without them that its case is about, as far as its journal tells. Where it
+//! doesn't, they would have.
 
 use fake_csi::Spoil;
 use serde_json::Value;
 
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 use crate::journal::{CallFact, Change, Fact, What};
-use crate::plan::Plan;
+use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 
 /// Whether the traffic of the role, in a run of the plan that these rules did not spoil, has anything that one of them is about. If not,
-/// the run with the rules is the same.
+/// the run with the rules is the same, but for requests of which nothing in the plan knows.
 pub fn are_met(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
     let traffic = Seen { role, plan, facts };
     rules.iter().any(|rule| traffic.meets(rule))
@@ -56,8 +57,15 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether one of those requests may be changed. What is refused is in no commit.
+    /// Whether something comes of what the rule does with one of those requests.
     fn may_change(&self, rule: &RequestRule) -> bool {
+        if rule.only_reads_more() {
+            return self.plan.depends_on_requests();
+        }
+        if rule.only_widens() {
+            return self.plan.depends_on_requests() || self.has_elsewhere(&rule.resource);
+        }
+        // What is refused is in no commit.
         !rule.only_removes()
             || self.any(|what| match what {
                 What::Commit(commit) => *commit.resource == *rule.resource && rule.finds(&commit.object),
@@ -65,6 +73,16 @@ impl Seen<'_> {
                 What::Fault(_) => self.is_request(rule, what),
                 _ => false,
             })
+    }
+
+    /// Whether there are objects outside the namespace of the programs.
+    fn has_elsewhere(&self, resource: &str) -> bool {
+        self.any(|what| match what {
+            What::Commit(commit) => {
+                *commit.resource == *resource && commit.namespace.as_deref() != Some(NAMESPACE)
+            }
+            _ => false,
+        })
     }
 
     /// Whether there is an object that the rule changes, and an answer or event in which it is changed.
@@ -116,6 +134,8 @@ fn may_show(spoil: Spoil, plan: &Plan) -> bool {
         Spoil::CapacityAssumed => !plan.driver.get_capacity,
         Spoil::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         Spoil::ConnectionNotRestored => plan.may_cut_connections(),
+        // Where no call has to wait, each is over before the next begins.
+        Spoil::CapacityInTurn => plan.has_late_answers() || plan.may_cut_connections(),
         _ => true,
     }
 }

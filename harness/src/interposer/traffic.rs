@@ -109,16 +109,45 @@ impl ObjectRule {
 }
 
 impl RequestRule {
-    /// Whether all that it does is to take something out of bodies.
-    pub(super) fn only_removes(&self) -> bool {
-        let nothing = RequestRule {
+    /// The rule for the same requests that does nothing.
+    fn idle(&self) -> RequestRule {
+        RequestRule {
             verbs: self.verbs.clone(),
             resource: self.resource.clone(),
             lacking: self.lacking.clone(),
-            remove: self.remove.clone(),
             ..RequestRule::default()
+        }
+    }
+
+    /// Whether all that it does is to take something out of bodies.
+    pub(super) fn only_removes(&self) -> bool {
+        let removes = RequestRule {
+            remove: self.remove.clone(),
+            ..self.idle()
         };
-        *self == nothing
+        *self == removes
+    }
+
+    /// Whether all that it does is to have more read, which changes nothing and shows the system nothing.
+    pub(super) fn only_reads_more(&self) -> bool {
+        let sends_more = RequestRule {
+            besides: self.besides.clone(),
+            repeat: self.repeat,
+            ..self.idle()
+        };
+        let reads = |verb: &String| ["get", "list"].contains(&verb.as_str());
+        *self == sends_more
+            && self.besides.iter().all(|besides| besides.method == "GET")
+            && (self.repeat == 0 || self.verbs.iter().all(reads))
+    }
+
+    /// Whether all that it does is to ask for all namespaces.
+    pub(super) fn only_widens(&self) -> bool {
+        let widens = RequestRule {
+            everywhere: true,
+            ..self.idle()
+        };
+        *self == widens
     }
 
     /// Whether an object has something that is taken out.

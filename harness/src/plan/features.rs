@@ -183,13 +183,6 @@ impl Plan {
         actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
-    /// Whether a connection to the driver may end before both of its ends do.
-    pub(crate) fn may_cut_connections(&self) -> bool {
-        actions(self).any(|action| {
-            cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))
-        })
-    }
-
     /// What a case sets of the driver that an external driver cannot be given, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
@@ -302,7 +295,7 @@ impl Step {
     }
 }
 
-fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {
+pub(super) fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {
     plan.steps
         .iter()
         .flat_map(|step| &step.actions)
@@ -320,7 +313,7 @@ fn is_claim_or_pod(object: &Value) -> bool {
     object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod"
 }
 
-fn cuts_connection(action: &Action) -> bool {
+pub(super) fn cuts_connection(action: &Action) -> bool {
     match action {
         Action::Script(script) => matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer),
         Action::Stop(role) => *role == Role::Driver,

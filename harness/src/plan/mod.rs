@@ -7,6 +7,7 @@ mod actions;
 mod api;
 mod backend;
 mod csi_call;
+mod dependence;
 mod edit;
 mod expect;
 mod fault;
@@ -141,20 +142,6 @@ impl Plan {
         words.collect()
     }
 
-    /// Whether the driver lets a call wait: the journal has a call only when it ends.
-    pub(crate) fn has_late_answers(&self) -> bool {
-        let mut actions = self.steps.iter().flat_map(|step| &step.actions);
-        actions.any(|(action, _)| {
-            matches!(
-                action,
-                Action::Script(Script {
-                    effect: Effect::Hang | Effect::Delay(_),
-                    ..
-                })
-            )
-        })
-    }
-
     /// How often faults of the API that are over by themselves can be met.
     pub(crate) fn times_of_faults(&self) -> u32 {
         let actions = self.steps.iter().flat_map(|step| &step.actions);
@@ -163,14 +150,6 @@ impl Plan {
             _ => None,
         });
         times.fold(0, u32::saturating_add)
-    }
-
-    /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
-    pub fn has_usual_release(&self) -> bool {
-        let mut actions = self.steps.iter().flat_map(|step| &step.actions);
-        self.release == Release::default()
-            && self.gates.is_empty()
-            && !actions.any(|(action, _)| matches!(action, Action::Release(..)))
     }
 
     /// What comes first in the id: the suite it belongs to.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::client_name::OURS;
 use crate::cluster_state::ClusterState;
 use crate::journal::{Fact, What};
 use crate::judge::{Offer, format_offer};
@@ -179,8 +180,6 @@ impl History {
     }
 }
 
-/// Client names of the harness, whose writes are the same in all runs.
-const OURS: [&str; 2] = ["harness", "controllers"];
 const LOOKED_AT: [&str; 3] = ["csistoragecapacities", "pods", "persistentvolumeclaims"];
 
 /// The state, without names that systems make up.

@@ -1,0 +1,69 @@
+//! On what the course and the verdict of a case depend: which runs of it would be the same is told by that.
+//!
+//! Knows no defect.
+
+use fake_apiserver::Release;
+
+use super::features::{actions, cuts_connection};
+use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate};
+
+impl Plan {
+    /// Whether the driver lets a call wait: the journal has a call only when it ends.
+    pub(crate) fn has_late_answers(&self) -> bool {
+        actions(self).any(|action| match action {
+            Action::Script(script) => matches!(script.effect, Effect::Hang | Effect::Delay(_)),
+            _ => false,
+        })
+    }
+
+    /// Whether it matters which requests there are: to permissions, faults, or expectations of requests, metrics and logs.
+    pub(crate) fn depends_on_requests(&self) -> bool {
+        let is_about_requests = |pattern: &Pattern| match pattern.kind {
+            PatternKind::Request { .. } | PatternKind::Fault(_) | PatternKind::Log(_) => true,
+            PatternKind::Write(..)
+            | PatternKind::Call(_)
+            | PatternKind::Delivery(..)
+            | PatternKind::Extender { .. } => false,
+        };
+        !self.grants.is_empty()
+            || actions(self).any(|action| matches!(action, Action::Fault { .. }))
+            || expectations(self).any(|expect| {
+                matches!(expect.predicate, Predicate::Metrics(_))
+                    || expect.predicate.patterns().into_iter().any(is_about_requests)
+            })
+    }
+
+    /// Whether it matters how an object of a resource looks that nobody reads.
+    pub(crate) fn depends_on(&self, resource: &str) -> bool {
+        let is_about = |pattern: &Pattern| {
+            let of = pattern.kind.resource();
+            of.is_some_and(|of| [resource, "*"].contains(&of))
+        };
+        actions(self).any(|action| action.resource().as_deref() == Some(resource))
+            || expectations(self).any(|expect| match &expect.predicate {
+                Predicate::Objects(list) => list.iter().any(|objects| objects.resource == resource),
+                Predicate::Capacities(_) => resource == "csistoragecapacities",
+                Predicate::Specification => true,
+                predicate => predicate.patterns().into_iter().any(is_about),
+            })
+    }
+
+    /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
+    pub fn has_usual_release(&self) -> bool {
+        self.release == Release::default()
+            && self.gates.is_empty()
+            && !actions(self).any(|action| matches!(action, Action::Release(..)))
+    }
+
+    /// Whether a connection to the driver may end before both of its ends do.
+    pub(crate) fn may_cut_connections(&self) -> bool {
+        actions(self).any(|action| {
+            cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))
+        })
+    }
+}
+
+/// What all steps expect.
+fn expectations(plan: &Plan) -> impl Iterator<Item = &Expect> {
+    plan.steps.iter().flat_map(|step| &step.expect)
+}
