@@ -3,6 +3,7 @@
 //! Owns which message answers what. How messages look is the business of `crate::protobuf`; objects come encoded
 //! from the store, so that all readers share the bytes.
 
+use super::table;
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -10,7 +11,7 @@ use crate::protobuf::{Encoded, Fault, encode, list};
 use crate::verbs::call::Listing;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The media type of watches.
 pub(super) const STREAM: HeaderValue =
@@ -77,12 +78,7 @@ pub(super) fn metadata_list(
 }
 
 fn partial(object: &Value, version: &str) -> Result<Encoded, Status> {
-    let partial = json!({
-        "kind": "PartialObjectMetadata",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": object["metadata"],
-    });
-    encode(&partial).map_err(|why| unencodable(object, &why))
+    encode(&table::partial(object, version)).map_err(|why| unencodable(object, &why))
 }
 
 /// The failure to answer in protobuf: a field of an object, whose kind is only partly checked when it is written,

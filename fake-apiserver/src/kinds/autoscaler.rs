@@ -68,6 +68,12 @@ const ONLY_V2: [(&str, &str, &str); 4] = [
         "autoscaling.alpha.kubernetes.io/conditions",
     ),
 ];
+
+/// Whether an annotation holds such a field.
+pub(super) fn is_field(annotation: &str) -> bool {
+    ONLY_V2.iter().any(|(_, _, holder)| *holder == annotation)
+}
+
 /// The one metric that v1 has fields for: where it is, what it is called in v1, and its value in v2.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (

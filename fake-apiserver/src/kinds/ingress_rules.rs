@@ -208,7 +208,7 @@ pub(super) fn validate_class(class: &Value, faults: &mut Faults) {
     if name.len() > CONTROLLER_MAX {
         faults.too_long("spec.controller", CONTROLLER_MAX);
     }
-    controller(name, "spec.controller", faults);
+    domain_path(name, "spec.controller", faults);
     let parameters = &spec["parameters"];
     if !parameters.is_null() {
         reference(parameters, "spec.parameters", faults);
@@ -227,7 +227,7 @@ pub(super) fn validate_class_update(new: &Value, old: &Value, faults: &mut Fault
 }
 
 /// The rules for a domain with a path.
-fn controller(name: &str, field: &str, faults: &mut Faults) {
+pub(super) fn domain_path(name: &str, field: &str, faults: &mut Faults) {
     if name.is_empty() {
         return faults.required(field, "");
     }

@@ -1,12 +1,15 @@
 //! Jobs and cron jobs: stored and shown; nothing runs them.
 
+use super::job_rules::{self, CONTROLLER, NAME as JOB_NAME};
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, pod, template_rules};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, cron_job_rules, job_changes, pod,
+    template_rules,
+};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, text, wide};
-use crate::machinery::faults::Faults;
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
@@ -28,14 +31,8 @@ pub(super) static CRON_JOB: Row = Row {
     short_names: &["cj"],
     hooks: Hooks {
         default: cron_job_default,
-        validate: |object, faults| template_rules::CRON_JOB.validate(object, faults),
-        validate_create: |object, faults| {
-            let schedule = json::string(&object["spec"], "schedule");
-            if schedule.contains("TZ") {
-                let text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-                faults.invalid("spec.schedule", schedule, text);
-            }
-        },
+        validate_create: |object, faults| cron_job_rules::validate(object, None, faults),
+        validate_update: |new, old, faults| cron_job_rules::validate(new, Some(old), faults),
         warn: |new, old| template_rules::CRON_JOB.warn_of_name(new, old),
         ..NO_HOOKS
     },
@@ -91,8 +88,11 @@ pub(super) static JOB: Row = Row {
     hooks: Hooks {
         default: job_default,
         create: job_create,
-        validate: |object, faults| template_rules::JOB.validate(object, faults),
-        validate_update: job_update,
+        validate: |object, faults| {
+            job_rules::generated(object, faults);
+            template_rules::JOB.validate(object, faults);
+        },
+        validate_update: job_changes::validate,
         validate_create: |object, faults| {
             let completions = object["spec"]["completions"].as_i64().unwrap_or_default();
             let (name, last) = (metadata::text(object, "name"), completions - 1);
@@ -124,44 +124,54 @@ pub(super) static JOB: Row = Row {
 fn job_default(object: &mut Value) {
     let spec = &object["spec"];
     let once = spec["completions"].is_null() && spec["parallelism"].is_null();
+    let retries = match spec["backoffLimitPerIndex"] {
+        Value::Null => 6,
+        _ => i32::MAX,
+    };
+    let replaced = match spec["podFailurePolicy"] {
+        Value::Null => "TerminatingOrFailed",
+        _ => "Failed",
+    };
     if once {
         json::default_member(&mut object["spec"], "completions", 1);
     }
     for (name, value) in [
         ("parallelism", json!(1)),
-        ("backoffLimit", json!(6)),
+        ("backoffLimit", json!(retries)),
         ("completionMode", json!("NonIndexed")),
         ("suspend", json!(false)),
         ("manualSelector", json!(false)),
-        ("podReplacementPolicy", json!("TerminatingOrFailed")),
+        ("podReplacementPolicy", json!(replaced)),
     ] {
         json::default_member(&mut object["spec"], name, value);
+    }
+    for rule in json::entries(object, "/spec/podFailurePolicy/rules") {
+        for condition in json::entries(rule, "/onPodConditions") {
+            if json::string(condition, "status").is_empty() {
+                json::assign(condition, "status", "True".into());
+            }
+        }
     }
     if let Some(template) = object.pointer_mut("/spec/template") {
         pod::template_default(template);
     }
 }
 
-/// What a job does is settled when it is made.
-fn job_update(new: &Value, old: &Value, faults: &mut Faults) {
-    template_rules::selector_update(new, old, faults);
-    // Where the pods of a job may run is open until it starts.
-    let is_open = old["spec"]["suspend"] == true && old["status"]["startTime"].is_null();
-    let settled = ["completionMode", "podFailurePolicy"].into_iter();
-    for name in settled.chain((!is_open).then_some("template")) {
-        let field = format!("spec.{name}");
-        faults.unchanged(&field, &new["spec"][name], &old["spec"][name]);
+/// A job's pods get labels that no other job's have, unless the job has `manualSelector`.
+fn job_create(object: &mut Value, _: &Setting<'_>) {
+    if object["spec"]["manualSelector"] != true {
+        select_own(object);
+    }
+    // A job without labels of its own bears those of its pods.
+    let labels = &object["spec"]["template"]["metadata"]["labels"];
+    if json::pairs(&object["metadata"]["labels"]).next().is_none() && labels.is_object() {
+        let labels = labels.clone();
+        metadata::set(object, "labels", Some(labels));
     }
 }
 
-/// The label by which a job knows its pods.
-const CONTROLLER: &str = "batch.kubernetes.io/controller-uid";
-
-/// A job's pods get labels that no other job's have, unless the job has `manualSelector`.
-fn job_create(object: &mut Value, _: &Setting<'_>) {
-    if object["spec"]["manualSelector"] == true {
-        return;
-    }
+/// Labels the template, and selects by that.
+fn select_own(object: &mut Value) {
     let uid = metadata::text(object, "uid").to_owned();
     let name = metadata::text(object, "name").to_owned();
     let template = json::member(object, "spec")
@@ -169,21 +179,15 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
         .or_insert_with(|| json!({}));
     json::member(template, "metadata");
     let labels = json::member(&mut template["metadata"], "labels");
-    for (label, value) in [
-        (CONTROLLER, &uid),
-        ("batch.kubernetes.io/job-name", &name),
-        ("controller-uid", &uid),
-        ("job-name", &name),
-    ] {
-        labels.insert(label.to_owned(), value.as_str().into());
-    }
-    let labels = labels.clone();
-    // A job without labels of its own bears those of its pods.
-    if json::pairs(&object["metadata"]["labels"]).next().is_none() {
-        metadata::set(object, "labels", Some(labels.into()));
+    for (names, value) in [(CONTROLLER, &uid), (JOB_NAME, &name)] {
+        for label in names {
+            labels.entry(label).or_insert_with(|| value.as_str().into());
+        }
     }
     json::member(&mut object["spec"], "selector");
-    json::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
+    json::member(&mut object["spec"]["selector"], "matchLabels")
+        .entry(CONTROLLER[0])
+        .or_insert_with(|| uid.into());
 }
 
 fn last_schedule(cron_job: &Value, now: Timestamp) -> Value {

@@ -1,5 +1,6 @@
 //! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
 
+use super::share;
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
@@ -50,32 +51,14 @@ fn budget_validate(object: &Value, faults: &mut Faults) {
         );
     }
     for field in ["minAvailable", "maxUnavailable"] {
-        share(&spec[field], &format!("spec.{field}"), faults);
+        let (share, field) = (&spec[field], format!("spec.{field}"));
+        share::legal(share, &field, faults);
+        share::at_most_all(share, &field, faults);
     }
     selectors::labels(&spec["selector"], "spec.selector", faults);
     if let Some(policy) = spec["unhealthyPodEvictionPolicy"].as_str() {
         let known = ["AlwaysAllow", "IfHealthyBudget"];
         faults.one_of("spec.unhealthyPodEvictionPolicy", policy, &known);
-    }
-}
-
-/// A number that is not negative, or so many of a hundred.
-fn share(value: &Value, field: &str, faults: &mut Faults) {
-    match value {
-        Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
-            faults.invalid(field, value.clone(), "must be greater than or equal to 0");
-        }
-        Value::String(text) => {
-            let digits = text.strip_suffix('%').unwrap_or_default();
-            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
-                    '93%', regex used for validation is '[0-9]+%')";
-                faults.invalid(field, text.as_str(), why);
-            } else if digits.trim_start_matches('0').len() > 2 && digits.trim_start_matches('0') != "100" {
-                faults.invalid(field, text.as_str(), "must not be greater than 100%");
-            }
-        }
-        _ => {}
     }
 }
 

@@ -1,8 +1,9 @@
-//! The rules for workloads as far as they are about pods: the template, and the selector that has to match it.
+//! The rules for workloads: the template, the selector that has to match it, and what comes before and behind these.
 //!
-//! Owns one table of workloads. What a pod must be is in `pod`; rules for strategies, schedules and the like are not here.
+//! Owns one table of workloads. What a pod must be is in `pod`; rules for strategies are in `strategy_rules`, for jobs in `job_rules`.
 
-use super::pod;
+use super::strategy_rules::{self, numbers};
+use super::{job_rules, pod};
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::{json, metadata};
@@ -15,7 +16,14 @@ pub(super) struct Workload {
     pub(super) spec: &'static [&'static str],
     selects: Selects,
     restarts: Restarts,
+    /// What is judged before selector and template.
+    before: Rule,
+    /// What is judged behind them.
+    after: Rule,
 }
+
+/// Judges members of a spec, which stands at that place.
+type Rule = fn(&Value, &str, &mut Faults);
 
 /// What the selector must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,8 +34,10 @@ enum Selects {
     ByLabels,
     /// A selector; the text calls the workload so where it is empty.
     BySelector(&'static str),
-    /// A selector that may be empty: jobs get theirs from the server.
-    ByAny,
+    /// The same, and where there is none, that is told as one that does not match.
+    ByAny(&'static str),
+    /// A selector that may be empty, and is judged last: jobs get theirs from the server.
+    ByOwn,
 }
 
 /// Which pods may be started again.
@@ -45,41 +55,59 @@ const REPLICAS: Workload = Workload {
     spec: SPEC,
     selects: Selects::BySelector("deployment"),
     restarts: Restarts::Always,
+    before: |spec, at, faults| numbers(spec, &["replicas", "minReadySeconds"], at, faults),
+    after: |_, _, _| {},
 };
 
-/// Deployments are judged as the replica sets that they make.
-pub(super) static REPLICA_SET: Workload = REPLICAS;
+pub(super) const REPLICA_SET: Workload = REPLICAS;
 
-pub(super) static DAEMON_SET: Workload = Workload {
-    name: "DaemonSet",
-    selects: Selects::BySelector("daemonset"),
+/// Deployments are judged as the replica sets that they make, and speak of these.
+pub(super) const DEPLOYMENT: Workload = Workload {
+    before: |spec, at, faults| numbers(spec, &["replicas"], at, faults),
+    after: strategy_rules::deployment,
     ..REPLICAS
 };
 
-pub(super) static STATEFUL_SET: Workload = Workload {
+pub(super) const DAEMON_SET: Workload = Workload {
+    name: "DaemonSet",
+    selects: Selects::ByAny("daemonset"),
+    before: |_, _, _| {},
+    after: strategy_rules::daemon_set,
+    ..REPLICAS
+};
+
+pub(super) const STATEFUL_SET: Workload = Workload {
     name: "StatefulSet",
     selects: Selects::BySelector("statefulset"),
+    before: strategy_rules::stateful_set,
     ..REPLICAS
 };
 
-pub(super) static REPLICATION_CONTROLLER: Workload = Workload {
+pub(super) const NEW_STATEFUL_SET: Workload = Workload {
+    before: strategy_rules::new_stateful_set,
+    ..STATEFUL_SET
+};
+
+pub(super) const REPLICATION_CONTROLLER: Workload = Workload {
     name: "ReplicationController",
     selects: Selects::ByLabels,
+    before: |spec, at, faults| numbers(spec, &["minReadySeconds", "replicas"], at, faults),
     ..REPLICAS
 };
 
-pub(super) static JOB: Workload = Workload {
+pub(super) const JOB: Workload = Workload {
     name: "Job",
-    selects: Selects::ByAny,
+    selects: Selects::ByOwn,
     restarts: Restarts::OnFailure,
+    before: job_rules::spec,
     ..REPLICAS
 };
 
-pub(super) static CRON_JOB: Workload = Workload {
+pub(super) const CRON_JOB: Workload = Workload {
     name: "CronJob",
     spec: &["spec", "jobTemplate", "spec"],
     selects: Selects::Nothing,
-    restarts: Restarts::OnFailure,
+    ..JOB
 };
 
 impl Workload {
@@ -87,28 +115,33 @@ impl Workload {
     pub(super) fn validate(&self, object: &Value, faults: &mut Faults) {
         let spec = self.spec.iter().fold(object, |inside, name| &inside[*name]);
         let at = self.spec.join(".");
-        for number in ["replicas", "minReadySeconds"] {
-            if let Some(negative) = spec[number].as_i64().filter(|number| *number < 0) {
-                let text = "must be greater than or equal to 0";
-                faults.invalid(format!("{at}.{number}"), negative, text);
-            }
-        }
-        let selector = &spec["selector"];
-        self.selector(selector, &format!("{at}.selector"), faults);
+        (self.before)(spec, &at, faults);
+        let (selector, selector_at) = (&spec["selector"], format!("{at}.selector"));
         let template = self.template(spec);
-        self.matches(selector, &template, &at, faults);
-        let at = format!("{at}.template");
-        pod_template(&template, &at, faults);
-        self.restarts(&template, &at, faults);
+        let template_at = format!("{at}.template");
+        let is_last = self.selects == Selects::ByOwn;
+        if !is_last {
+            self.selector(selector, &selector_at, faults);
+            self.matches(selector, &template, &at, faults);
+        }
+        pod_template(&template, &template_at, faults);
+        self.restarts(spec, &template, &template_at, faults);
+        if is_last {
+            self.selector(selector, &selector_at, faults);
+            self.matches(selector, &template, &at, faults);
+        }
+        (self.after)(spec, &at, faults);
     }
 
     fn selector(&self, selector: &Value, at: &str, faults: &mut Faults) {
         let is_empty = |name: &str| selector[name].as_object().is_none_or(serde_json::Map::is_empty);
         match self.selects {
             Selects::ByLabels if json::pairs(selector).next().is_none() => faults.required(at, ""),
-            Selects::BySelector(_) if selector.is_null() => faults.required(at, ""),
-            Selects::BySelector(name)
-                if is_empty("matchLabels") && json::list(&selector["matchExpressions"]).is_empty() =>
+            Selects::BySelector(_) | Selects::ByOwn if selector.is_null() => faults.required(at, ""),
+            Selects::BySelector(name) | Selects::ByAny(name)
+                if !selector.is_null()
+                    && is_empty("matchLabels")
+                    && json::list(&selector["matchExpressions"]).is_empty() =>
             {
                 faults.invalid(at, json!({}), &format!("empty selector is invalid for {name}"));
             }
@@ -143,19 +176,22 @@ impl Workload {
     }
 
     fn matches(&self, selector: &Value, template: &Value, at: &str, faults: &mut Faults) {
-        let selector = match self.selects {
+        // A workload without a selector selects nothing, and an empty one selects all.
+        let selects = match self.selects {
             Selects::Nothing => return,
             Selects::ByLabels => LabelSelector::from_object(&json!({"matchLabels": selector})),
-            Selects::BySelector(_) | Selects::ByAny => LabelSelector::from_object(selector),
+            _ if selector.is_null() => None,
+            _ => LabelSelector::from_object(selector),
         };
-        if selector.is_some_and(|selector| !selector.is_empty() && !selector.matches(template)) {
+        let is_told = selects.is_some() || selector.is_null() && self.selects != Selects::ByLabels;
+        if is_told && selects.is_none_or(|selector| !selector.is_empty() && !selector.matches(template)) {
             let labels = template["metadata"]["labels"].clone();
             let text = "`selector` does not match template `labels`";
             faults.invalid(format!("{at}.template.metadata.labels"), labels, text);
         }
     }
 
-    fn restarts(&self, template: &Value, at: &str, faults: &mut Faults) {
+    fn restarts(&self, spec: &Value, template: &Value, at: &str, faults: &mut Faults) {
         let field = format!("{at}.spec.restartPolicy");
         let policy = json::string(&template["spec"], "restartPolicy");
         match self.restarts {
@@ -168,6 +204,10 @@ impl Workload {
             }
             Restarts::OnFailure if ["", "Always"].contains(&policy) => {
                 faults.required(field, "valid values: \"OnFailure\", \"Never\"");
+            }
+            Restarts::OnFailure if policy == "OnFailure" && !spec["podFailurePolicy"].is_null() => {
+                let why = "only \"Never\" is supported when podFailurePolicy is specified";
+                faults.invalid(field, policy, why);
             }
             Restarts::OnFailure => faults.one_of(&field, policy, &["OnFailure", "Never"]),
         }

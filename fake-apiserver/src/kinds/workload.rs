@@ -34,9 +34,7 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     generation: Generation::None,
     hooks: Hooks {
         validate: |new, faults| {
-            if let Some(negative) = new["revision"].as_i64().filter(|number| *number < 0) {
-                faults.invalid("revision", negative, "must be greater than or equal to 0");
-            }
+            faults.not_negative("revision", &new["revision"]);
         },
         validate_create: |new, faults| match &new["data"] {
             Value::Object(_) => {}
@@ -78,8 +76,11 @@ pub(super) static DAEMON_SET: Row = Row {
         blank: no_template_generation,
         create: |object, _| set_template_generation(object, 1),
         update: daemon_set_update,
-        validate: |object, faults| template_rules::DAEMON_SET.validate(object, faults),
-        validate_update: template_rules::selector_update,
+        validate_create: |object, faults| template_rules::DAEMON_SET.validate(object, faults),
+        validate_update: |new, old, faults| {
+            template_rules::selector_update(new, old, faults);
+            template_rules::DAEMON_SET.validate(new, faults);
+        },
         warn: |new, old| match new.pointer("/spec/template") == old.pointer("/spec/template") {
             true => Vec::new(),
             false => template_rules::DAEMON_SET.warn_of_template(new),
@@ -111,9 +112,9 @@ pub(super) static DEPLOYMENT: Row = Row {
         default: deployment_default,
         blank: no_replicas,
         separate_status: |new, old| metadata::set(new, "labels", old["metadata"].get("labels").cloned()),
-        validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
+        validate: |object, faults| template_rules::DEPLOYMENT.validate(object, faults),
         validate_update: template_rules::selector_update,
-        warn: |new, old| template_rules::REPLICA_SET.warn_of_name(new, old),
+        warn: |new, old| template_rules::DEPLOYMENT.warn_of_name(new, old),
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -149,8 +150,13 @@ pub(super) static STATEFUL_SET: Row = Row {
     hooks: Hooks {
         default: stateful_set_default,
         blank: no_replicas,
-        validate: |object, faults| template_rules::STATEFUL_SET.validate(object, faults),
-        validate_update: template_rules::stateful_set_update,
+        create: |object, _| one_at_a_time(object),
+        update: |new, _, _| one_at_a_time(new),
+        validate_create: |object, faults| template_rules::NEW_STATEFUL_SET.validate(object, faults),
+        validate_update: |new, old, faults| {
+            template_rules::STATEFUL_SET.validate(new, faults);
+            template_rules::stateful_set_update(new, old, faults);
+        },
         warn: |new, old| template_warnings::stateful_set(&template_rules::STATEFUL_SET, new, old),
         ..NO_HOOKS
     },
@@ -179,7 +185,7 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
 };
 
 /// Where v1 keeps the generation of a daemon set's template.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(super) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// The number of replicas is no pointer inside the real server.
 fn no_replicas(object: &mut Value) {
@@ -221,6 +227,12 @@ fn daemon_set_default(object: &mut Value) {
         .entry(TEMPLATE_GENERATION)
         .or_insert_with(|| "0".into());
     rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
+    // Inside the real server these are no pointers.
+    if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
+        for name in ["maxUnavailable", "maxSurge"] {
+            rolling.entry(name).or_insert_with(|| 0.into());
+        }
+    }
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }
 
@@ -286,16 +298,28 @@ fn stateful_set_default(object: &mut Value) {
         claim["status"] = json!({"phase": "Pending"});
         claim_spec_default(&mut claim["spec"]);
     }
-    let keep = json!({"whenDeleted": "Retain", "whenScaled": "Retain"});
+    let kept = json::member(json::slot(object, "spec"), "persistentVolumeClaimRetentionPolicy");
+    for when in ["whenDeleted", "whenScaled"] {
+        let policy = kept.entry(when).or_insert(Value::Null);
+        if ["", "null"].contains(&policy.as_str().unwrap_or("null")) {
+            *policy = "Retain".into();
+        }
+    }
     spec_default(
         object,
         &[
             ("replicas", json!(1)),
             ("podManagementPolicy", json!("OrderedReady")),
             ("revisionHistoryLimit", json!(10)),
-            ("persistentVolumeClaimRetentionPolicy", keep),
         ],
     );
+}
+
+/// How many pods of a stateful set may be away at once is behind a gate that is off.
+fn one_at_a_time(object: &mut Value) {
+    if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
+        rolling.remove("maxUnavailable");
+    }
 }
 
 fn controller(object: &Value) -> Value {

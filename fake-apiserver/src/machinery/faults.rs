@@ -120,13 +120,22 @@ impl Faults {
         value: impl Into<Value>,
         supported: &[&str],
     ) {
+        self.not_supported_as(field, &value.into().to_string(), supported);
+    }
+
+    /// The same with a value that is written already.
+    pub(crate) fn not_supported_as(&mut self, field: impl Into<String>, value: &str, supported: &[&str]) {
         let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
-        let message = format!(
-            "Unsupported value: {}: supported values: {}",
-            value.into(),
-            list.join(", ")
-        );
+        let list = list.join(", ");
+        let message = format!("Unsupported value: {value}: supported values: {list}");
         self.push("FieldValueNotSupported", field, message);
+    }
+
+    /// Reports a number below zero.
+    pub(crate) fn not_negative(&mut self, field: impl Into<String>, number: &Value) {
+        if number.as_i64().is_some_and(|number| number < 0) {
+            self.invalid(field, number.clone(), "must be greater than or equal to 0");
+        }
     }
 
     pub(crate) fn too_long(&mut self, field: impl Into<String>, most: usize) {

@@ -7,6 +7,7 @@ use super::flags::{Flag, Takes, Typed};
 use crate::config::admission::Admission;
 use crate::config::network::{Cidr, Network};
 use crate::config::options::{Authorization, Limits, ServerOptions};
+use crate::machinery::duration;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -275,25 +276,9 @@ fn duration(typed: &Typed, name: &str) -> Result<Option<Duration>, String> {
     let Some(text) = typed.last(name) else {
         return Ok(None);
     };
-    let wrong =
-        || format!("invalid argument {text:?} for \"--{name}\" flag: write a duration such as 1h0m0s");
-    go_duration(text).map(Some).ok_or_else(wrong)
-}
-
-/// A duration as Go writes it: `1h0m0s`.
-fn go_duration(text: &str) -> Option<Duration> {
-    const UNITS: [(&str, f64); 4] = [("ms", 0.001), ("h", 3600.0), ("m", 60.0), ("s", 1.0)];
-    let (mut rest, mut seconds) = (text, 0.0);
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..end].parse().ok()?;
-        let (unit, factor) = UNITS
-            .into_iter()
-            .find(|(unit, _)| rest[end..].starts_with(unit))?;
-        seconds += number * factor;
-        rest = &rest[end + unit.len()..];
-    }
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|_| !text.is_empty())
+    let wrong = |why: &str| {
+        format!("invalid argument {text:?} for \"--{name}\" flag: {why}; write one such as 1h0m0s")
+    };
+    let read = duration::parse(text).map_err(|why| wrong(&why))?;
+    read.map(Some).ok_or_else(|| wrong("it is before the present"))
 }

@@ -99,3 +99,43 @@ async fn a_job_says_whether_its_pods_are_started_again() {
     let text = "Job.batch \"j\" is invalid: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\"";
     assert_eq!((answer.code, &answer.body["message"]), (422, &json!(text)));
 }
+
+/// Fields that a version keeps in annotations are no metadata.
+#[tokio::test]
+async fn metadata_alone_has_no_fields_of_other_versions() {
+    let wire = Wire::start().await;
+    let template =
+        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": template});
+    let sets = "/apis/apps/v1/namespaces/default/daemonsets";
+    let set = wire
+        .create(sets, json!({"metadata": {"name": "s"}, "spec": spec}))
+        .await;
+    let kept = "deprecated.daemonset.template.generation";
+    assert_eq!(set["metadata"]["annotations"], json!({kept: "1"}));
+    let scalers = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+    let metrics = json!([{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 50}}}]);
+    let target = json!({"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"});
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": target, "metrics": metrics});
+    let metadata = json!({"name": "s", "annotations": {"x": "y"}});
+    wire.create(
+        &scalers.replace("v1", "v2"),
+        json!({"metadata": metadata, "spec": spec}),
+    )
+    .await;
+    for (path, annotations) in [(sets, Value::Null), (scalers, json!({"x": "y"}))] {
+        for form in ["PartialObjectMetadata", "Table"] {
+            let accept = format!("application/json;as={form};g=meta.k8s.io;v=v1");
+            let headers = [("accept", accept.as_str())];
+            let answer = wire
+                .send("GET", &format!("{path}/s"), &headers, String::new())
+                .await;
+            let object = answer.body.pointer("/rows/0/object").unwrap_or(&answer.body);
+            assert_eq!(
+                object["metadata"]["annotations"], annotations,
+                "{form} {}",
+                answer.text
+            );
+        }
+    }
+}
