@@ -28,7 +28,7 @@ use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Subject, Violation, World, placement};
 use fake_apiserver::Effect as FaultEffect;
 
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, What, micros};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 use heard::Heard;
@@ -60,6 +60,11 @@ pub(crate) struct Oracle<'p> {
     given_back: BTreeSet<NamespacedName>,
     /// Programs may act on what was long ago, as they are shown it.
     has_stale_reads: bool,
+    /// How long a call of the driver may be on its way, in journal time; the journal has it only when it ends.
+    longest_delay_us: u64,
+    /// Journal time of the last fact, and of the last one after which programs may act otherwise.
+    now_us: u64,
+    changed_us: u64,
     /// Whether nothing would be wrong, since the last fact that may have changed that.
     is_settled: OnceLock<bool>,
 }
@@ -88,6 +93,9 @@ impl<'p> Oracle<'p> {
             allowed: BTreeMap::new(),
             given_back: BTreeSet::new(),
             has_stale_reads: actions.any(|(action, _)| is_stale(action)),
+            longest_delay_us: micros(plan.longest_delay()),
+            now_us: 0,
+            changed_us: 0,
             is_settled: OnceLock::new(),
         }
     }
@@ -97,8 +105,10 @@ impl<'p> Oracle<'p> {
         self.heard.observe(fact);
         let mut violations = Vec::new();
         let events = self.events(fact);
+        self.now_us = fact.at_us;
         if moves(&fact.what) || events.iter().any(|event| self.monitor.is_news(event)) {
             self.is_settled = OnceLock::new();
+            self.changed_us = fact.at_us;
         }
         for event in events {
             let placed = match &event {
@@ -116,10 +126,11 @@ impl<'p> Oracle<'p> {
     }
 
     /// Everything is quiet: programs know all that has happened, and act on nothing older. Where a watch is held or begins again, that is
-    /// not so yet.
+    /// not so yet, nor where a call of the driver may have begun before the last change.
     pub(crate) fn settle(&mut self) {
         self.is_settled = OnceLock::new();
-        if !self.has_stale_reads && !self.heard.is_behind() {
+        let is_under_way = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
+        if !self.has_stale_reads && !self.heard.is_behind() && !is_under_way {
             self.monitor.observe(Event::Quiet);
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! Knows no defect.
 
+use std::time::Duration;
+
 use fake_apiserver::Release;
 
 use super::features::{actions, cuts_connection};
-use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate};
+use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate, Script};
 
 impl Plan {
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
@@ -14,6 +16,18 @@ impl Plan {
             Action::Script(script) => matches!(script.effect, Effect::Hang | Effect::Delay(_)),
             _ => false,
         })
+    }
+
+    /// How long the driver lets a call wait that it answers.
+    pub(crate) fn longest_delay(&self) -> Duration {
+        let delays = actions(self).filter_map(|action| match action {
+            Action::Script(Script {
+                effect: Effect::Delay(delay),
+                ..
+            }) => Some(*delay),
+            _ => None,
+        });
+        delays.max().unwrap_or_default()
     }
 
     /// Whether it matters which requests there are: to permissions, faults, or expectations of requests, metrics and logs.

@@ -49,11 +49,19 @@ impl Document {
     /// The case with a fault at a point.
     pub(super) fn with(&self, point: &Point, fault: &Fault) -> Result<String, ScenarioError> {
         let role = point.role.as_str();
-        let last = match fault.kills {
+        let last = match fault.kills && !self.leaves_stopped(role) {
             true => json!({"do": [{"stop": role}, {"start": role}]}),
             false => json!({}),
         };
         self.text(&fault.at(point), fault.actions(point), last)
+    }
+
+    /// Whether the case itself stops the programs of a role, and does not start them again.
+    fn leaves_stopped(&self, role: &str) -> bool {
+        let steps = self.value["steps"].as_array().into_iter().flatten();
+        let actions = steps.filter_map(|step| step["do"].as_array()).flatten();
+        let mut turns = actions.filter(|action| action["stop"] == role || action["start"] == role);
+        turns.next_back().is_some_and(|action| action["stop"] == role)
     }
 
     fn text(&self, name: &str, faults: Vec<Value>, mut last: Value) -> Result<String, ScenarioError> {
@@ -83,4 +91,25 @@ fn plain(id: &str) -> String {
     id.chars()
         .map(|letter| if is_usual(letter) { letter } else { '-' })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_case_has_stopped_is_not_started_behind_it() {
+        let left_stopped = |turns: Value| {
+            let value = json!({"steps": [{"id": "a"}, {"do": turns}]});
+            let id = String::new();
+            Document { id, value }.leaves_stopped("publisher")
+        };
+        assert!(left_stopped(
+            json!([{"start": "publisher"}, {"stop": "publisher"}, {"stop": "cleaner"}])
+        ));
+        assert!(!left_stopped(
+            json!([{"stop": "publisher"}, {"start": "publisher"}])
+        ));
+        assert!(!left_stopped(json!([{"stop": "scheduler"}])));
+    }
 }

@@ -277,6 +277,50 @@ fn a_question_for_a_segment_of_nobody_fails_at_once() {
     );
 }
 
+/// A call that the driver lets wait is told of only when it ends.
+#[test]
+fn a_question_may_be_from_before_the_last_change_where_answers_are_late() {
+    let late = json!({"csi": {"delay": "500ms", "method": "GetCapacity", "times": 1}});
+    for (is_late, first) in [(true, json!([late])), (false, json!([]))] {
+        let steps = json!([
+            {"id": "a", "do": first, "expect": "specification"},
+            {"id": "b", "do": [{"class": {"delete": "fast"}}], "expect": "specification"},
+            {"id": "c", "expect": "specification"},
+        ]);
+        let mut story = begun_in(&json!({}), &steps);
+        if is_late {
+            story.act("the driver is told: GetCapacity is answered 500ms later, 1×");
+        }
+        let objects = ["n1", "n2"].map(|node| (node, published(node, if node == "n1" { 5 * GI } else { 0 })));
+        for (node, object) in &objects {
+            story.inquire(node);
+            story.publish("publisher", "added", object);
+        }
+        story.tell(json!({"fact": "stepActed", "step": 0}));
+        for _ in 0..3 {
+            story.inquire("n1");
+            story.inquire("n2");
+        }
+        assert!(story.is_done_when_quiet());
+        story.tell(json!({"fact": "stepStarted", "step": 1}));
+        let class = json!({"metadata": {"name": "fast"}, "provisioner": "disk.example.com"});
+        story.commit("harness", "deleted", "storageclasses", "fast", &class);
+        for (_, object) in &objects {
+            story.publish("publisher", "deleted", object);
+        }
+        story.tell(json!({"fact": "stepActed", "step": 1}));
+        story.next_bound();
+        assert!(story.is_done_when_quiet());
+        story.tell(json!({"fact": "stepStarted", "step": 2}));
+        story.inquire("n1");
+        assert_eq!(
+            story.judge.failure.is_none(),
+            is_late,
+            "answers are late: {is_late}"
+        );
+    }
+}
+
 #[test]
 fn a_node_that_does_not_fit_fails_at_once() {
     let mut story = begun();
