@@ -176,15 +176,18 @@ impl Workload {
     }
 
     fn matches(&self, selector: &Value, template: &Value, at: &str, faults: &mut Faults) {
-        // A workload without a selector selects nothing, and an empty one selects all.
-        let selects = match self.selects {
-            Selects::Nothing => return,
-            Selects::ByLabels => LabelSelector::from_object(&json!({"matchLabels": selector})),
-            _ if selector.is_null() => None,
-            _ => LabelSelector::from_object(selector),
+        // An empty selector selects all.
+        let fits = |selector: &Value| {
+            let selector = LabelSelector::from_object(selector);
+            selector.is_none_or(|selector| selector.is_empty() || selector.matches(template))
         };
-        let is_told = selects.is_some() || selector.is_null() && self.selects != Selects::ByLabels;
-        if is_told && selects.is_none_or(|selector| !selector.is_empty() && !selector.matches(template)) {
+        let is_matched = match self.selects {
+            Selects::Nothing => true,
+            Selects::ByLabels => fits(&json!({"matchLabels": selector})),
+            // No selector selects nothing.
+            _ => !selector.is_null() && fits(selector),
+        };
+        if !is_matched {
             let labels = template["metadata"]["labels"].clone();
             let text = "`selector` does not match template `labels`";
             faults.invalid(format!("{at}.template.metadata.labels"), labels, text);
