@@ -246,14 +246,11 @@ impl Accept {
         if !protobuf && ![JSON, "*/*"].contains(&media) {
             return None;
         }
-        let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
-        let get = |name: &str| {
-            parameters
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map_or("", |(_, value)| *value)
-        };
-        match (get("as"), get("g"), get("v")) {
+        match (
+            parameter(range, "as"),
+            parameter(range, "g"),
+            parameter(range, "v"),
+        ) {
             ("", ..) if protobuf => Some(Self::Protobuf),
             ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") if protobuf => {
                 Some(Self::ProtobufMetadata("v1"))
@@ -279,6 +276,15 @@ impl Accept {
             _ => None,
         }
     }
+}
+
+/// The value of a parameter of a media range; empty where it has none of that name.
+pub(super) fn parameter<'r>(range: &'r str, name: &str) -> &'r str {
+    let mut parts = range
+        .split(';')
+        .skip(1)
+        .filter_map(|part| part.trim().split_once('='));
+    parts.find(|(key, _)| *key == name).map_or("", |(_, value)| value)
 }
 
 /// The media ranges that a client takes, the one that it likes best first.

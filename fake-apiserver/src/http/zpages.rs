@@ -119,26 +119,17 @@ impl Page {
     }
 
     fn of_range(self, range: &str) -> Option<Form> {
-        let parameters: Vec<_> = range
-            .split(';')
-            .skip(1)
-            .filter_map(|part| part.split_once('='))
-            .collect();
-        let get = |name: &str| {
-            let found = parameters.iter().find(|(key, _)| key.trim() == name);
-            found.map(|(_, value)| value.trim())
-        };
-        let (group, version, kind) = (get("g"), get("v"), get("as"));
+        let [group, version, kind] = ["g", "v", "as"].map(|name| negotiate::parameter(range, name));
         let range = media_type(range);
-        if (group, version, kind) == (None, None, None) {
+        if (group, version, kind) == ("", "", "") {
             return ["text/plain", "text/*", "*/*"]
                 .contains(&range)
                 .then_some(Form::Text);
         }
-        if (group, kind) != (Some(GROUP), Some(self.kind())) {
+        if (group, kind) != (GROUP, self.kind()) {
             return None;
         }
-        let (version, is_deprecated) = VERSIONS.into_iter().find(|(known, _)| version == Some(known))?;
+        let (version, is_deprecated) = VERSIONS.into_iter().find(|(known, _)| version == *known)?;
         let media = match range {
             yaml::MEDIA => yaml::MEDIA,
             JSON | "application/*" | "*/*" => JSON,

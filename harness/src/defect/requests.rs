@@ -3,7 +3,8 @@
 use crate::client_name::OURS;
 use crate::journal::{Fact, What};
 
-/// Whether anybody but the harness has asked for a resource, or was shown an object of it. Which request a fault has swallowed is told in words alone.
+/// Whether anybody but the harness has asked for a resource, or was shown an object of it. Which request a fault has swallowed is told in
+/// words alone.
 pub(super) fn any_is_for(facts: &[Fact], resource: &str) -> bool {
     let is_other = |client: &str| !OURS.contains(&client);
     facts.iter().any(|fact| match &fact.what {
