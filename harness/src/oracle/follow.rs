@@ -158,8 +158,10 @@ impl Oracle<'_> {
     fn served(&mut self, api: &Api) {
         let before = &self.world().api;
         let (was_served, had_flag) = (before.version().is_some(), before.release.has_flag());
+        let had_maximum = before.release.has_maximum();
         if was_served && api.version().is_none() {
             self.is_blind = !self.heard.follows(Role::Scheduler, RESOURCE);
+            self.hides_maxima = !had_maximum;
         }
         // Nobody is shown a driver again because it has the flag no longer.
         let keeps_flag = self.is_blind && had_flag && !api.release.has_flag();

@@ -51,6 +51,8 @@ pub(crate) struct Oracle<'p> {
     is_asking: bool,
     /// Whether the type was not served when the scheduler began, or no longer when it could read for the first time.
     is_blind: bool,
+    /// Whether no maxima were shown by the last server that served the type.
+    hides_maxima: bool,
     /// Whether the scheduler had not heard of all objects when they ceased to be served, or knows of a flag that is served no longer: what it
     /// goes by is unknown, and stays.
     is_uninformed: bool,
@@ -89,6 +91,7 @@ impl<'p> Oracle<'p> {
             next: (0, 0),
             is_asking: false,
             is_blind: false,
+            hides_maxima: false,
             is_uninformed: false,
             allowed: BTreeMap::new(),
             given_back: BTreeSet::new(),
@@ -165,7 +168,8 @@ impl<'p> Oracle<'p> {
         matches!(subject, Subject::Pod(pod) if self.given_back.contains(pod))
     }
 
-    /// The world as the scheduler knows it: one that has begun while the type was not served knows no capacity object.
+    /// The world as the scheduler knows it: one that has begun while the type was not served knows no capacity object. One that has read
+    /// objects knows them as they were shown while they were served.
     fn seen_by_scheduler(&self) -> Cow<'_, World> {
         let world = self.world();
         match world.api.version() {
@@ -179,6 +183,7 @@ impl<'p> Oracle<'p> {
                     ..world
                 })
             }
+            None if self.hides_maxima => Cow::Owned(world.without_maxima()),
             _ => Cow::Borrowed(world),
         }
     }

@@ -90,6 +90,15 @@ impl World {
         world
     }
 
+    /// The same, as a server shows it that does not know `CSIStorageCapacity.maximumVolumeSize`.
+    pub fn without_maxima(&self) -> World {
+        let mut world = self.clone();
+        for object in world.objects.values_mut() {
+            object.maximum = None;
+        }
+        world
+    }
+
     /// How a driver is registered on a node, if it is.
     pub fn registration(&self, driver: &str, node: &str) -> Option<&Registration> {
         self.csi_nodes.get(node)?.drivers.get(driver)

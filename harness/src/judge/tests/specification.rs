@@ -129,6 +129,13 @@ impl Story {
         self.workload("scheduler", "modified", "pods", &refused);
     }
 
+    /// Whether a pod waits that the specification has a node for.
+    fn is_needlessly_refused(&self) -> bool {
+        let oracle = self.judge.oracle.as_ref().expect("a step expects it");
+        let mut unsettled = oracle.unsettled().into_iter();
+        unsettled.any(|it| it.rule.id == "placement/needlessly-refused")
+    }
+
     /// The next bound passes that ends an expectation in vain.
     fn give_up(&mut self) {
         while self.judge.failure.is_none() {
@@ -385,12 +392,34 @@ fn a_scheduler_may_go_by_a_flag_that_is_served_no_longer() {
             restart(&mut story);
         }
         story.refuse_pod();
-        let oracle = story.judge.oracle.as_ref().expect("a step expects it");
-        let is_refused = oracle
-            .unsettled()
-            .iter()
-            .any(|it| it.rule.id == "placement/needlessly-refused");
-        assert_eq!(is_refused, begins_anew);
+        assert_eq!(story.is_needlessly_refused(), begins_anew);
+    }
+}
+
+#[test]
+fn a_scheduler_goes_by_the_maxima_that_it_was_shown() {
+    let gate = json!({"CSIStorageCapacity": true});
+    for (release, is_shown) in [("1.19", false), ("1.21", true)] {
+        let releases = [
+            json!({"release": {"to": release, "gates": gate}}),
+            json!({"release": {"to": "1.19"}}),
+        ];
+        let mut story = begun_with(&releases);
+        let mut object = published("n1", 0);
+        object["maximumVolumeSize"] = "5Gi".into();
+        object.as_object_mut().expect("it is one").remove("capacity");
+        story.publish("publisher", "added", &object);
+        story.create_pod_and(&[&format!(
+            "the API server is now {release}, CSIStorageCapacity=true"
+        )]);
+        let version = if is_shown { "v1beta1" } else { "v1alpha1" };
+        let revision = story.seq;
+        story.tell(json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csistoragecapacities",
+            "version": format!("storage.k8s.io/{version}"), "namespace": null, "name": null, "code": 200, "message": null,
+            "revision": revision}));
+        story.act("the API server is now 1.19");
+        story.refuse_pod();
+        assert_eq!(story.is_needlessly_refused(), is_shown, "{release}");
     }
 }
 
