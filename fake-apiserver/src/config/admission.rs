@@ -10,6 +10,7 @@ pub(crate) enum Plugin {
     ServiceAccount,
     TaintNodesByCondition,
     AlwaysPullImages,
+    PodSecurity,
     Priority,
     DefaultTolerationSeconds,
     DefaultStorageClass,
@@ -74,8 +75,8 @@ const PLUGINS: &[Row] = &[
     // Images are always pulled.
     off("AlwaysPullImages", Does(Plugin::AlwaysPullImages)),
     off("ImagePolicyWebhook", Missing),
-    // Namespaces say by labels what their pods may be. Without labels everything is allowed; labels are not looked at here.
-    on("PodSecurity", Idle),
+    // Pods keep to the standard that labels of their namespace name.
+    on("PodSecurity", Does(Plugin::PodSecurity)),
     off("PodNodeSelector", Missing),
     // Pods get the priority of their class.
     on("Priority", Does(Plugin::Priority)),

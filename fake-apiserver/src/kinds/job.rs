@@ -6,6 +6,7 @@ use super::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, cron_job_rules, job_changes, pod,
     template_rules,
 };
+use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
@@ -20,11 +21,14 @@ const BATCH: Row = Row {
     categories: &["all"],
     status: true,
     generation: Generation::FromCreation,
+    template: Some("/spec/template"),
+    admission: &[Plugin::PodSecurity],
     ..PLAIN
 };
 
 pub(super) static CRON_JOB: Row = Row {
     kind: "CronJob",
+    template: Some("/spec/jobTemplate/spec/template"),
     metadata_checks: MetadataChecks::core(1).status(0, false),
     plural: "cronjobs",
     singular: "cronjob",

@@ -2,6 +2,7 @@
 
 use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
@@ -22,6 +23,7 @@ pub(super) static NAMESPACE: Row = Row {
     deletes_collection: false,
     returns_deleted: true,
     end: Some(namespace_end),
+    admission: &[Plugin::PodSecurity],
     undeletable: &["default", "kube-public", "kube-system"],
     hooks: Hooks {
         default: namespace_default,

@@ -1,6 +1,7 @@
 //! PodTemplate: stored and shown.
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod, template_rules, template_warnings};
+use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
 
@@ -11,6 +12,8 @@ pub(super) static POD_TEMPLATE: Row = Row {
     generation_of: &["/template"],
     generation: Generation::FromCreation,
     returns_deleted: true,
+    template: Some("/template"),
+    admission: &[Plugin::PodSecurity],
     hooks: Hooks {
         default: |object| {
             if let Some(template) = object.get_mut("template") {

@@ -64,6 +64,8 @@ pub(crate) struct Row {
     pub(crate) undeletable: &'static [&'static str],
     /// Objects are kept for a while only (`ServerOptions::event_ttl`).
     pub(crate) expires: bool,
+    /// Where an object tells of a pod: a pointer to what has its metadata and its spec, empty for pods themselves.
+    pub(crate) template: Option<&'static str>,
     /// Admission plugins that look at other objects, in the order in which they run. Quotas are about all kinds.
     pub(crate) admission: &'static [Plugin],
     /// Objects say who is asked about requests: webhooks and policies. They themselves are never asked about.
@@ -252,6 +254,7 @@ pub(crate) const PLAIN: Row = Row {
     end: None,
     undeletable: &[],
     expires: false,
+    template: None,
     admission: &[],
     registers: false,
     grants: None,

@@ -6,6 +6,7 @@ use super::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules,
     template_warnings,
 };
+use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::selector::{Selectable, selectable};
@@ -18,6 +19,8 @@ const WORKLOAD: Row = Row {
     categories: &["all"],
     status: true,
     generation: Generation::FromCreation,
+    template: Some("/spec/template"),
+    admission: &[Plugin::PodSecurity],
     ..PLAIN
 };
 
@@ -32,6 +35,8 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     categories: &[],
     status: false,
     generation: Generation::None,
+    template: None,
+    admission: &[],
     hooks: Hooks {
         validate: |new, faults| {
             faults.not_negative("revision", &new["revision"]);

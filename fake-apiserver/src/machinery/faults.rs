@@ -25,7 +25,7 @@ pub struct Cause {
 const FAULTS_MAX: usize = 10_000;
 
 /// The faults found in one object, in the order in which the real server reports them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults(Vec<Cause>);
 
 impl Faults {

@@ -65,6 +65,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     escalation::check(txn, kind, None, &object)?;
     let warnings = validate(kind, &object)?;
     txn.warnings.extend(warnings);
+    txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::confirm(txn, target, &object, None)?;
     write.approve(txn, &object)?;
     admission::count(txn, target, &object, None)?;
@@ -81,7 +82,6 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     if let Some(present) = txn.get(kind, &key) {
         return Err(exists(kind, &object, &present));
     }
-    txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
     if kind.defined().is_some() {
         txn.warnings.extend(custom::warnings(&object, None));
@@ -127,6 +127,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
         metadata::set(object, "generation", Some(1.into()));
     }
     generate_name(txn, kind, object);
+    txn.warnings.extend((judged.hooks.warn_of_sent)(object));
     (judged.hooks.create)(object, &setting(txn));
     Ok(())
 }

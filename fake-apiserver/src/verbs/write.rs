@@ -118,8 +118,8 @@ pub(super) fn replace_reviewed(
     escalation::check(txn, kind, Some(before), &new)?;
     let warnings = validate(target, &new, before, txn.profile())?;
     txn.warnings.extend(warnings);
-    admission::confirm(txn, target, &new, Some(before))?;
     txn.warnings.extend((kind.hooks.warn)(&new, before));
+    admission::confirm(txn, target, &new, Some(before))?;
     if kind.defined().is_some() && target.part != Part::Status {
         txn.warnings.extend(custom::warnings(&new, Some(before)));
     }

@@ -10,6 +10,18 @@ use std::collections::HashSet;
 
 const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
+/// Where the containers of a pod are, in the order in which the real server visits them.
+pub(super) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+/// All containers of a spec, with their places.
+pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
+    let all = LISTS.into_iter().flat_map(|name| {
+        let entries = list(&spec[name]).iter().enumerate();
+        entries.map(move |(i, container)| (container, format!("{at}.{name}[{i}]")))
+    });
+    all.collect()
+}
+
 /// The rules for containers and init containers. The volumes are those that can be mounted.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let containers = list(&spec["containers"]);
@@ -27,14 +39,18 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         probes::validate(container, &at, faults);
         settings::restarts(container, &at, faults);
     }
+    host_ports(containers, &format!("{at}.containers"), faults);
     let inits = list(&spec["initContainers"]);
+    let list_at = format!("{at}.initContainers");
     for (i, container) in inits.iter().enumerate() {
-        let at = format!("{at}.initContainers[{i}]");
+        let at = format!("{list_at}[{i}]");
         common(container, spec, &at, volumes, faults);
         let name = string(container, "name");
         if !seen.insert(name) && !name.is_empty() {
             faults.duplicate(format!("{at}.name"), name);
         }
+        // They run one after the other, and the real server calls each the first.
+        host_ports(std::slice::from_ref(container), &list_at, faults);
         if container["restartPolicy"] == "Always" {
             probes::validate(container, &at, faults);
             settings::restarts(container, &at, faults);
@@ -46,6 +62,22 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
             }
         }
         settings::restarts(container, &at, faults);
+    }
+}
+
+/// Containers that run at the same time have no port of their host in common.
+fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
+    let mut seen = HashSet::new();
+    for (i, container) in containers.iter().enumerate() {
+        for (j, port) in list(&container["ports"]).iter().enumerate() {
+            let Some(number) = port["hostPort"].as_i64().filter(|number| *number != 0) else {
+                continue;
+            };
+            let socket = format!("{}/{}/{number}", string(port, "protocol"), string(port, "hostIP"));
+            if !seen.insert(socket.clone()) {
+                faults.duplicate(format!("{at}[{i}].ports[{j}].hostPort"), socket);
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+pub(super) mod annotations;
 mod cells;
 mod containers;
 mod defaults;
@@ -58,10 +59,12 @@ pub(super) static POD: Row = Row {
         &["metadata", "ownerReferences"],
     ],
     grace: pod_grace,
+    template: Some(""),
     admission: &[
         Plugin::LimitRanger,
         Plugin::ServiceAccount,
         Plugin::AlwaysPullImages,
+        Plugin::PodSecurity,
         Plugin::Priority,
         Plugin::RuntimeClass,
     ],
@@ -87,6 +90,7 @@ pub(super) static POD: Row = Row {
         validate_status: pod_validate_status,
         parts: parts::PARTS,
         warn: warn::pod,
+        warn_of_sent: annotations::warn_of_profiles,
         validate_update: update::validate,
         ..NO_HOOKS
     },
@@ -211,6 +215,7 @@ fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option
 }
 
 fn pod_create(object: &mut Value, setting: &Setting<'_>) {
+    annotations::take_profiles(object);
     let class = quality::of(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = json::member(object, "spec");

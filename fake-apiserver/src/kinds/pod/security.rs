@@ -12,16 +12,30 @@ use std::collections::HashSet;
 const IDS: &str = "must be between 0 and 2147483647, inclusive";
 const PROFILES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 const SYSCTL_BYTES_MAX: usize = 253;
+/// Sysctls of memory, semaphores and messages that processes share.
+const IPC: [&str; 10] = [
+    "kernel.sem",
+    "kernel.shm",
+    "kernel.shmall",
+    "kernel.shmmax",
+    "kernel.shmmni",
+    "kernel.shm_rmid_forced",
+    "kernel.msg",
+    "kernel.msgmax",
+    "kernel.msgmnb",
+    "kernel.msgmni",
+];
 
-/// The rules for the context of a whole pod.
-pub(super) fn pod(context: &Value, at: &str, faults: &mut Faults) {
+/// The rules for the context of a whole pod, by its spec.
+pub(super) fn pod(spec: &Value, at: &str, faults: &mut Faults) {
+    let context = &spec["securityContext"];
     for who in ["fsGroup", "runAsUser", "runAsGroup"] {
         id(&context[who], &format!("{at}.{who}"), faults);
     }
     for (i, group) in list(&context["supplementalGroups"]).iter().enumerate() {
         id(group, &format!("{at}.supplementalGroups[{i}]"), faults);
     }
-    sysctls(list(&context["sysctls"]), &format!("{at}.sysctls"), faults);
+    sysctls(spec, &format!("{at}.sysctls"), faults);
     choice(
         context,
         "fsGroupChangePolicy",
@@ -130,23 +144,40 @@ fn profile(profile: &Value, of: Profile, at: &str, faults: &mut Faults) {
     }
 }
 
-fn sysctls(all: &[Value], at: &str, faults: &mut Faults) {
+fn sysctls(spec: &Value, at: &str, faults: &mut Faults) {
     let mut seen = HashSet::new();
-    for (i, sysctl) in all.iter().enumerate() {
+    for (i, sysctl) in list(&spec["securityContext"]["sysctls"]).iter().enumerate() {
         let (name, field) = (
             sysctl["name"].as_str().unwrap_or_default(),
             format!("{at}[{i}].name"),
         );
         if name.is_empty() {
-            faults.required(field, "");
+            faults.required(&field, "");
         } else if !is_sysctl(name) {
             let text = "must have at most 253 characters and match regex \
                 ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
-            faults.invalid(field, name, text);
+            faults.invalid(&field, name, text);
         } else if !seen.insert(name) {
-            faults.duplicate(field, name);
+            faults.duplicate(&field, name);
+        }
+        if let Some(shared) = namespace(name).filter(|namespace| spec[*namespace] == true) {
+            let why = format!("may not be specified when '{shared}' is true");
+            faults.invalid(field, name, &why);
         }
     }
+}
+
+/// The field of a pod by which it shares with its host what a sysctl is about.
+fn namespace(sysctl: &str) -> Option<&'static str> {
+    let name = match sysctl.find(['.', '/']) {
+        // With slashes, dots are parts of names.
+        Some(first) if sysctl[first..].starts_with('/') => sysctl.replace('.', ":").replace('/', "."),
+        _ => sysctl.to_owned(),
+    };
+    if name.starts_with("net.") {
+        return Some("hostNetwork");
+    }
+    (name.starts_with("fs.mqueue.") || IPC.contains(&name.as_str())).then_some("hostIPC")
 }
 
 /// Whether a name consists of segments of small letters, with dots or slashes between.

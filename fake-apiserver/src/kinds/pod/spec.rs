@@ -1,6 +1,6 @@
 //! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
 
-use super::{containers, ephemeral, placement, resources, security, settings, volumes};
+use super::{annotations, containers, ephemeral, placement, resources, security, settings, volumes};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
 use crate::machinery::{metadata, names};
@@ -9,6 +9,7 @@ use std::net::IpAddr;
 
 /// The rules for a new pod and a changed one.
 pub(super) fn validate(pod: &Value, faults: &mut Faults) {
+    annotations::validate(pod, "metadata.annotations", faults);
     spec(&pod["spec"], metadata::text(pod, "name"), "spec", faults);
     containers::validate_images(&pod["spec"], faults);
 }
@@ -26,6 +27,7 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
             "cannot be set until all schedulingGates have been cleared",
         );
     }
+    annotations::validate_fields(pod, "spec", faults);
 }
 
 /// The rules for the spec of a pod of that name, or of a template.
@@ -39,7 +41,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     unclaimed(spec, &claimed, at, faults);
     policies(spec, at, faults);
     metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
-    security::pod(&spec["securityContext"], &format!("{at}.securityContext"), faults);
+    security::pod(spec, &format!("{at}.securityContext"), faults);
     placement::affinity(&spec["affinity"], &format!("{at}.affinity"), faults);
     settings::dns(spec, at, faults);
     for (i, gate) in spec["readinessGates"]

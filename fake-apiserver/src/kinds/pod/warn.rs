@@ -4,6 +4,8 @@
 
 use super::super::outdated;
 use super::super::volume::claim_warn;
+use super::annotations::{self, SECCOMP, SECCOMP_POD};
+use super::containers::all;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
@@ -27,6 +29,8 @@ const ANNOTATIONS: [(&str, &str); 3] = [
         "non-functional in v1.11+; use the \"sysctls\" field instead",
     ),
 ];
+
+const SECCOMP_WARNING: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 
 /// Plugins that only pods had.
 const PLUGINS: [(&str, &str); 3] = [
@@ -83,7 +87,19 @@ pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
         }
     }
     warnings.extend(fractional(&spec["overhead"], &format!("{here}.overhead")));
-    for (container, at) in containers(spec, &here) {
+    let (at_template, in_annotations) = (at, format!("{at}metadata.annotations"));
+    let seccomp = |key: &str, context: &Value| {
+        let is_alone = context["seccompProfile"].is_null() && !annotations[key].is_null();
+        is_alone.then(|| format!("{in_annotations}[{key}]: {SECCOMP_WARNING}"))
+    };
+    warnings.extend(seccomp(SECCOMP_POD, &spec["securityContext"]));
+    for (container, at) in all(spec, &here) {
+        let key = format!("{SECCOMP}{}", string(container, "name"));
+        warnings.extend(seccomp(&key, &container["securityContext"]));
+        // That of a pod has a field by now.
+        if !at_template.is_empty() {
+            warnings.extend(annotations::warn_of_profile(object, container, at_template));
+        }
         for side in ["limits", "requests"] {
             warnings.extend(fractional(
                 &container["resources"][side],
@@ -211,7 +227,7 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut seen: HashMap<(i64, &str), Vec<(&Value, String)>> = HashMap::new();
     let mut named: BTreeMap<&str, String> = BTreeMap::new();
-    for (container, at) in containers(spec, at) {
+    for (container, at) in all(spec, at) {
         for (i, port) in list(&container["ports"]).iter().enumerate() {
             let here = format!("{at}.ports[{i}]");
             let number = port["containerPort"].as_i64().unwrap_or_default();
@@ -262,14 +278,4 @@ fn clash(port: &Value, other: &Value, here: &str, there: &str) -> Option<String>
         return None;
     };
     Some(format!("{here}: {how} port definition with {there}"))
-}
-
-/// All containers, with where they are, in the order in which the real server visits them.
-fn containers<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
-    let lists = ["initContainers", "containers", "ephemeralContainers"].into_iter();
-    let all = lists.flat_map(|name| {
-        let entries = list(&spec[name]).iter().enumerate();
-        entries.map(move |(i, container)| (container, format!("{at}.{name}[{i}]")))
-    });
-    all.collect()
 }

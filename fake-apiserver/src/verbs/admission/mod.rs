@@ -5,6 +5,7 @@
 mod certificates;
 mod default_classes;
 mod limits;
+mod pod_security;
 mod quota;
 mod refusal;
 mod runtime_class;
@@ -45,7 +46,7 @@ pub(super) fn admit(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Resul
 
 /// Refuses a new or changed object that is beyond the bounds that other objects set.
 pub(super) fn confirm(
-    txn: &Txn<'_>,
+    txn: &mut Txn<'_>,
     target: &Target,
     new: &Value,
     old: Option<&Value>,
@@ -54,12 +55,16 @@ pub(super) fn confirm(
     let is_pod = kind.plural == "pods" && kind.group.is_empty();
     let is_resized = target.part == Part::Sub(Subresource::Resize);
     let is_approval = target.part == Part::Sub(Subresource::Approval);
-    for plugin in kind.admission.iter().filter(|plugin| has(txn, **plugin)) {
+    for plugin in kind.admission {
+        if !has(txn, *plugin) {
+            continue;
+        }
         match plugin {
             // The containers of a pod stay as they are, unless it is resized.
             Plugin::LimitRanger if is_resized || target.part == Part::Main && !(is_pod && old.is_some()) => {
                 limits::check(txn, kind, new)?;
             }
+            Plugin::PodSecurity => pod_security::check(txn, target, new, old)?,
             Plugin::RuntimeClass if old.is_none() => runtime_class::check(txn, kind, new)?,
             Plugin::PersistentVolumeClaimResize => resize(txn, target, new, old)?,
             Plugin::DenyServiceExternalIps => deny_external_addresses(kind, new, old)?,

@@ -1,0 +1,169 @@
+//! PodSecurity: the labels of a namespace name a standard that its pods keep to, and one that a client is warned of.
+//!
+//! Owns when it looks, and how it tells what it finds. The standards are in `standard`, the labels in `policy`.
+//! Nobody is exempt, as on a kube-apiserver without a configuration for it; what is for the audit log goes nowhere.
+
+mod checks;
+mod policy;
+mod standard;
+mod subject;
+
+use self::policy::{Level, Policy, Standard};
+use super::refusal::forbidden;
+use crate::kinds::{Kind, NAMESPACE, POD, Part, Subresource};
+use crate::machinery::status::Status;
+use crate::machinery::{json, metadata};
+use crate::object::Object;
+use crate::store::Txn;
+use crate::verbs::call::Target;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// So many pods are looked at when a namespace changes.
+const PODS_MAX: usize = 3000;
+
+/// Refuses pods that do not keep to the standard of their namespace, and labels that name none. Warns of pods and of
+/// templates for them, and of what is in a namespace that becomes stricter.
+pub(super) fn check(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    new: &Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    let kind = &target.kind;
+    let Some(at) = kind.template else {
+        return match target.part {
+            Part::Main => namespace(txn, kind, new, old),
+            _ => Ok(()),
+        };
+    };
+    let is_pod = at.is_empty();
+    let is_looked_at = match target.part {
+        Part::Main => true,
+        Part::Sub(Subresource::EphemeralContainers | Subresource::Resize) => is_pod,
+        _ => false,
+    };
+    let is_same = || is_pod && old.is_some_and(|old| runs_the_same(new, old));
+    if !is_looked_at || is_same() {
+        return Ok(());
+    }
+    let Some(namespace) = txn.get(&NAMESPACE, metadata::text(new, "namespace")) else {
+        return Ok(());
+    };
+    let (policy, _) = Policy::of(&namespace.value()["metadata"]["labels"]);
+    let pod = new.pointer(at).unwrap_or(&Value::Null);
+    if is_pod && let Some(found) = violations(policy.enforce, pod) {
+        let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
+        return Err(forbidden(kind, new, &why));
+    }
+    if let Some(found) = violations(policy.warn, pod) {
+        txn.warnings
+            .push(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
+    }
+    Ok(())
+}
+
+/// All that a pod does against a standard, each with its detail in brackets.
+fn violations(standard: Standard, pod: &Value) -> Option<String> {
+    let found = standard::violations(standard, pod);
+    let told = found
+        .iter()
+        .map(|found| format!("{} ({})", found.reason, found.detail));
+    (!found.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
+}
+
+/// Whether a pod has the same containers with the same images as before: nothing else of it matters that can change.
+fn runs_the_same(new: &Value, old: &Value) -> bool {
+    let images = |pod: &Value, list: &str| -> Vec<Value> {
+        let containers = json::list(&pod["spec"][list]).iter();
+        containers.map(|container| container["image"].clone()).collect()
+    };
+    let stay = ["containers", "initContainers"]
+        .iter()
+        .all(|list| images(new, list) == images(old, list));
+    let known = json::list(&old["spec"]["ephemeralContainers"]);
+    stay && json::list(&new["spec"]["ephemeralContainers"])
+        .iter()
+        .all(|container| {
+            let is_known =
+                |known: &Value| known["name"] == container["name"] && known["image"] == container["image"];
+            known.iter().any(is_known)
+        })
+}
+
+/// The labels of a namespace name standards that there are. Pods that are there already are told of, and stay.
+fn namespace(txn: &mut Txn<'_>, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+    let (policy, faults) = Policy::of(&new["metadata"]["labels"]);
+    let before = old.map(|old| Policy::of(&old["metadata"]["labels"]));
+    let is_known = before.as_ref().is_some_and(|(_, known)| *known == faults);
+    let name = metadata::text(new, "name");
+    if !faults.is_empty() && !is_known {
+        return Err(Status::invalid(kind.subject(), name, faults));
+    }
+    let (now, Some((Policy { enforce: before, .. }, _))) = (policy.enforce, before) else {
+        return Ok(());
+    };
+    let is_stricter = now.version != before.version || now.level > before.level;
+    if is_stricter && now.level != Level::Privileged {
+        let pods = txn.in_namespace(&POD, name);
+        txn.warnings.extend(warnings(name, now, pods));
+    }
+    Ok(())
+}
+
+/// What is told of the pods of a namespace that becomes stricter: what some do against it, one of these, and how many more.
+fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<String> {
+    let mut told = Vec::new();
+    let all = pods.len();
+    let pods = one_of_each_controller_first(pods);
+    if all > PODS_MAX {
+        told.push(format!(
+            "new PodSecurity enforce level only checked against the first {PODS_MAX} of {all} existing pods"
+        ));
+    }
+    let mut against: BTreeMap<String, (String, usize)> = BTreeMap::new();
+    for pod in pods.iter().take(PODS_MAX) {
+        let found = standard::violations(standard, pod.value());
+        if found.is_empty() {
+            continue;
+        }
+        let reasons: Vec<&str> = found.iter().map(|found| found.reason).collect();
+        let name = metadata::text(pod.value(), "name");
+        let (first, count) = against
+            .entry(reasons.join(", "))
+            .or_insert_with(|| (name.to_owned(), 0));
+        if name < first.as_str() {
+            name.clone_into(first);
+        }
+        *count += 1;
+    }
+    if !against.is_empty() {
+        told.push(format!(
+            "existing pods in namespace {namespace:?} violate the new PodSecurity enforce level \"{standard}\""
+        ));
+    }
+    let mut lines: Vec<String> = against
+        .into_iter()
+        .map(|(reasons, (name, count))| match count {
+            1 => format!("{name}: {reasons}"),
+            2 => format!("{name} (and 1 other pod): {reasons}"),
+            _ => format!("{name} (and {} other pods): {reasons}", count - 1),
+        })
+        .collect();
+    lines.sort();
+    told.extend(lines);
+    told
+}
+
+/// Pods of one controller are alike, so that one of them tells more than the next.
+fn one_of_each_controller_first(pods: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
+    let mut seen = HashSet::new();
+    let (mut first, others): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| {
+        let owners = json::list(&pod.value()["metadata"]["ownerReferences"]);
+        let controller = owners.iter().find(|owner| owner["controller"] == true);
+        controller.is_none_or(|controller| seen.insert(json::string(controller, "uid").to_owned()))
+    });
+    first.extend(others);
+    first
+}

@@ -1,0 +1,96 @@
+//! The Pod Security Standards: which checks each level has in which release.
+
+use super::checks;
+use super::policy::{Level, Standard};
+use super::subject::{Subject, Violation};
+use serde_json::Value;
+
+/// One check, by its name.
+struct Check {
+    name: &'static str,
+    level: Level,
+    /// The minor release that brought it.
+    since: u64,
+    /// The check of the level below that it takes the place of.
+    replaces: &'static str,
+    of: fn(&Subject<'_>) -> Option<Violation>,
+}
+
+/// From this minor release on, nothing has changed.
+const NEWEST: u64 = 35;
+
+const fn baseline(name: &'static str, since: u64, of: fn(&Subject<'_>) -> Option<Violation>) -> Check {
+    Check {
+        name,
+        level: Level::Baseline,
+        since,
+        replaces: "",
+        of,
+    }
+}
+
+const fn restricted(
+    name: &'static str,
+    since: u64,
+    replaces: &'static str,
+    of: fn(&Subject<'_>) -> Option<Violation>,
+) -> Check {
+    Check {
+        name,
+        level: Level::Restricted,
+        since,
+        replaces,
+        of,
+    }
+}
+
+/// All checks, in the order in which they are told of: by level, and then by the bytes of their names.
+const CHECKS: &[Check] = &[
+    baseline("appArmorProfile", 0, checks::app_armor),
+    baseline("capabilities_baseline", 0, checks::added_capabilities),
+    baseline("hostNamespaces", 0, checks::host_namespaces),
+    baseline("hostPathVolumes", 0, checks::host_paths),
+    baseline("hostPorts", 0, checks::host_ports),
+    baseline("hostProbesAndHostLifecycle", 34, checks::probed_hosts),
+    baseline("privileged", 0, checks::privileged),
+    baseline("procMount", 0, checks::proc_mount),
+    baseline("seLinuxOptions", 0, checks::se_linux),
+    baseline("seccompProfile_baseline", 0, checks::bad_seccomp),
+    baseline("sysctls", 0, checks::sysctls),
+    baseline("windowsHostProcess", 0, checks::host_process),
+    restricted("allowPrivilegeEscalation", 8, "", checks::privilege_escalation),
+    restricted(
+        "capabilities_restricted",
+        22,
+        "capabilities_baseline",
+        checks::capabilities,
+    ),
+    restricted("procMount_restricted", 35, "procMount", checks::any_proc_mount),
+    restricted("restrictedVolumes", 0, "hostPathVolumes", checks::volumes),
+    restricted("runAsNonRoot", 0, "", checks::non_root),
+    restricted("runAsUser", 23, "", checks::root),
+    restricted(
+        "seccompProfile_restricted",
+        19,
+        "seccompProfile_baseline",
+        checks::seccomp,
+    ),
+];
+
+/// What a pod, or a template for pods, does against a standard.
+pub(super) fn violations(standard: Standard, pod: &Value) -> Vec<Violation> {
+    if standard.level == Level::Privileged {
+        return Vec::new();
+    }
+    let minor = standard.version.map_or(NEWEST, |minor| minor.min(NEWEST));
+    let subject = Subject::new(pod, minor);
+    let holds = |check: &&Check| check.since <= minor && check.level <= standard.level;
+    let is_replaced = |check: &Check| {
+        CHECKS
+            .iter()
+            .filter(holds)
+            .any(|other| other.replaces == check.name)
+    };
+    let checks = CHECKS.iter().filter(holds).filter(|check| !is_replaced(check));
+    checks.filter_map(|check| (check.of)(&subject)).collect()
+}
