@@ -16,13 +16,14 @@ const WRITES: u64 = 300;
 /// around them.
 const WRITES_OF_EACH: u64 = 20;
 
-/// Requests, watch events and calls of one client, faults that it met, and what it does as time goes by: renew a lease.
+/// Requests, watch events and calls of one client, faults that it met, and what it changes as time goes by.
 const EVENTS: u64 = 100_000;
 /// So many more for each thing.
 const EVENTS_OF_EACH: u64 = 1_000;
 
-/// Whoever leads renews one for ever.
-const LEASES: &str = "leases";
+/// What changes as long as a case lasts, whoever is in good health: a lease is renewed, a claim for which there is no room is tried
+/// again, and both are told in events.
+const ENDLESS: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
 
 /// How much each client may do, and what it has done so far.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl ActivityLimit {
         };
         let tally = self.clients.entry(Arc::clone(&client)).or_default();
         let (count, limit, of) = match &what {
-            What::Commit(commit) if *commit.resource != *LEASES => {
+            What::Commit(commit) if !ENDLESS.contains(&&*commit.resource) => {
                 (&mut tally.writes, self.writes, "changes of objects")
             }
             _ => (&mut tally.events, self.events, "requests, watch events and calls"),
@@ -95,7 +96,7 @@ fn actor(what: &What) -> Option<(Arc<str>, Role)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::RequestFact;
+    use crate::journal::{Change, CommitFact, RequestFact};
 
     fn request(client: &str) -> What {
         What::Request(RequestFact {
@@ -110,6 +111,30 @@ mod tests {
             revision: None,
             injected: false,
         })
+    }
+
+    fn change_of(resource: &str) -> What {
+        What::Commit(CommitFact {
+            client: "publisher@n1".into(),
+            change: Change::Modified,
+            resource: resource.into(),
+            namespace: None,
+            name: "n".to_owned(),
+            revision: 1,
+            object: Arc::new(serde_json::Value::Null),
+        })
+    }
+
+    #[test]
+    fn a_claim_is_tried_as_long_as_a_case_lasts_and_objects_are_not() {
+        for (resource, is_endless) in [("persistentvolumeclaims", true), ("csistoragecapacities", false)] {
+            let mut activity = ActivityLimit::for_things(0);
+            let admitted = (0..=WRITES).filter_map(|_| activity.admit(change_of(resource)));
+            let all_changes = admitted
+                .last()
+                .is_some_and(|last| matches!(last, What::Commit(_)));
+            assert_eq!(all_changes, is_endless, "{resource}");
+        }
     }
 
     #[test]
