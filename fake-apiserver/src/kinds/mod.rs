@@ -64,7 +64,11 @@ mod selectors;
 mod sent;
 mod service;
 mod service_account;
+mod service_changes;
+mod service_families;
+mod service_parts;
 mod service_rules;
+mod service_warnings;
 mod share;
 mod storage_class;
 mod strategy_rules;
@@ -92,6 +96,7 @@ pub(crate) use rbac::GROUP as RBAC_GROUP;
 pub(crate) use row::{Generation, Grants, Looks, MetadataChecks, Review, StatusMetadata, Unstored};
 
 pub(crate) use sent::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, body as sent_to};
+pub(crate) use service_families::complete as complete_service;
 
 use hooks::{Hooks, NO_HOOKS};
 use row::{PLAIN, Row, View};

@@ -1,12 +1,13 @@
 //! Services, with their defaults. Addresses and ports are given out by `verbs::addresses`.
 
 use super::row::not_supported;
+use super::service_parts::{has_node_ports, is_balanced, is_reached};
 use super::workload::SELECTOR;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Setting, Subresource, service_rules};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource, service_changes, service_rules, service_warnings};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
-use crate::machinery::json;
+use crate::machinery::json::{self, string};
 use crate::machinery::selector::selectable;
 use serde_json::{Value, json};
 
@@ -24,10 +25,11 @@ pub(super) static SERVICE: Row = Row {
     returns_deleted: true,
     hooks: Hooks {
         default: service_default,
-        create: service_create,
-        update: service_rules::update,
-        validate: service_rules::validate,
+        update: service_changes::update,
+        validate_create: service_rules::validate,
         validate_update: service_rules::validate_update,
+        validate_status: service_rules::validate_status,
+        warn: service_warnings::warn,
         ..NO_HOOKS
     },
     selectable: &[
@@ -51,9 +53,12 @@ fn service_default(object: &mut Value) {
     let spec = &mut object["spec"];
     json::default_member(spec, "sessionAffinity", "None");
     json::default_member(spec, "type", "ClusterIP");
-    if spec["sessionAffinity"] == "ClientIP" {
+    let seconds = &spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"];
+    if spec["sessionAffinity"] == "ClientIP" && seconds.is_null() {
         let lasting = json!({"clientIP": {"timeoutSeconds": 10_800}});
-        json::default_member(spec, "sessionAffinityConfig", lasting);
+        json::assign(spec, "sessionAffinityConfig", lasting);
+    } else if spec["sessionAffinity"] == "None" {
+        json::assign(spec, "sessionAffinityConfig", Value::Null);
     }
     for port in json::entries(spec, "/ports") {
         json::default_member(port, "protocol", "TCP");
@@ -62,33 +67,20 @@ fn service_default(object: &mut Value) {
             port["targetPort"] = port["port"].clone();
         }
     }
-    if ["NodePort", "LoadBalancer"].iter().any(|of| spec["type"] == *of) {
-        json::default_member(spec, "externalTrafficPolicy", "Cluster");
+    if is_reached(object) && string(&object["spec"], "externalTrafficPolicy").is_empty() {
+        object["spec"]["externalTrafficPolicy"] = "Cluster".into();
     }
-    if spec["type"] == "LoadBalancer" {
-        json::default_member(spec, "allocateLoadBalancerNodePorts", true);
+    if is_balanced(object) {
+        json::default_member(&mut object["spec"], "allocateLoadBalancerNodePorts", true);
+        for point in json::entries(object, "/status/loadBalancer/ingress") {
+            if !string(point, "ip").is_empty() {
+                json::default_member(point, "ipMode", "VIP");
+            }
+        }
     }
-    if spec["type"] != "ExternalName" {
-        json::default_member(spec, "internalTrafficPolicy", "Cluster");
+    if has_node_ports(object) || object["spec"]["type"] == "ClusterIP" {
+        json::default_member(&mut object["spec"], "internalTrafficPolicy", "Cluster");
     }
-}
-
-/// The families of addresses, for one of which an address is given out.
-fn service_create(object: &mut Value, setting: &Setting<'_>) {
-    let spec = &mut object["spec"];
-    let has_selector = json::pairs(&spec["selector"]).next().is_some();
-    let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
-        (Some("ExternalName"), _) => return,
-        (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
-        _ if setting.options.network.services.is_ipv4() => (json!(["IPv4"]), "SingleStack"),
-        _ => (json!(["IPv6"]), "SingleStack"),
-    };
-    if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
-        let addresses = json!([address]);
-        json::default_member(spec, "clusterIPs", addresses);
-    }
-    json::default_member(spec, "ipFamilies", families);
-    json::default_member(spec, "ipFamilyPolicy", policy);
 }
 
 /// The ports of a service, with their protocols.

@@ -5,7 +5,7 @@
 
 use super::call::Target;
 use crate::config::network::Network;
-use crate::kinds::{IP_ADDRESS, SERVICE};
+use crate::kinds::{IP_ADDRESS, SERVICE, complete_service};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
@@ -40,6 +40,12 @@ pub(super) fn assign(
         return Ok(());
     }
     let network = txn.options().network.clone();
+    let family = if network.services.is_ipv4() {
+        "IPv4"
+    } else {
+        "IPv6"
+    };
+    complete_service(service, old, family).map_err(|faults| refused(service, faults))?;
     cluster_ip(txn, &network, service, old)?;
     node_ports(txn, &network, service, old)
 }
@@ -58,10 +64,10 @@ fn cluster_ip(
     service: &mut Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
+    // What a service has it keeps; its kind refuses to change it. One that has none never gets one.
+    let has = |service: &Value| !json::list(&service["spec"]["clusterIPs"]).is_empty();
     let asked = json::string(&service["spec"], "clusterIP").to_owned();
-    // What a service has it keeps; its kind refuses to change it.
-    let kept = old.is_some_and(|old| !json::string(&old["spec"], "clusterIP").is_empty());
-    if service["spec"]["type"] == "ExternalName" || asked == "None" || kept {
+    if service["spec"]["type"] == "ExternalName" || asked == "None" || old.is_some_and(has) {
         return Ok(());
     }
     if asked.is_empty() {
@@ -71,26 +77,36 @@ fn cluster_ip(
         (service["spec"]["clusterIP"], service["spec"]["clusterIPs"]) = (free.clone().into(), json!([free]));
         return Ok(());
     }
-    // What is no address is refused by the rules of the kind.
+    // What is no address has been refused.
     let Ok(ip) = asked.parse::<IpAddr>() else {
         return Ok(());
     };
-    let why = if !network.services.contains(ip) {
-        "the provided network does not match the current range"
-    } else if txn.get(&IP_ADDRESS, &ip.to_string()).is_some() {
-        "provided IP is already allocated"
-    } else {
-        return Ok(());
+    let is_within = network.services.contains(ip);
+    let why = match txn.dry_run {
+        true if is_within => return Ok(()),
+        true => {
+            let range = &network.services;
+            format!("the provided IP ({asked}) is not in the valid range. The range of valid IPs is {range}")
+        }
+        false if !is_within => "the provided network does not match the current range".to_owned(),
+        false if txn.get(&IP_ADDRESS, &ip.to_string()).is_some() => {
+            "provided IP is already allocated".to_owned()
+        }
+        false => return Ok(()),
     };
     let mut faults = Faults::default();
     let text = format!("failed to allocate IP {asked}: {why}");
-    faults.invalid("spec.clusterIPs", json!([asked]), &text);
+    faults.invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), &text);
     Err(refused(service, faults))
 }
 
 /// A free address, by chance. The first ones are left to those who ask for them, as long as there are others.
 fn free_address(txn: &mut Txn<'_>, network: &Network) -> Option<String> {
     let range = network.services;
+    if txn.dry_run {
+        // The address of the network stands for any.
+        return Some(range.at(0).to_string());
+    }
     let size = range.size();
     let first = if size >= 16 { (size / 16).clamp(16, 256) } else { 0 };
     let start = txn.random().random_range(first..size.max(first + 1)) + 1;
@@ -116,14 +132,19 @@ fn node_ports(
         taken: taken(txn, service),
         own,
         range: network,
+        is_dry_run: txn.dry_run,
+        stand_ins: 0,
     };
     let count = json::list(&service["spec"]["ports"]).len();
-    // Ports of the same number differ in their protocol, and share a port of the node.
+    // Ports of a new service that have the same number differ in their protocol, and share a port of the node.
     let mut given: Vec<(Value, u64)> = Vec::new();
     for i in 0..count {
         let port = &service["spec"]["ports"][i];
         let number = port["port"].clone();
-        let shared = given.iter().find(|(port, _)| *port == number).map(|(_, at)| *at);
+        let shared = given
+            .iter()
+            .find(|(port, _)| old.is_none() && *port == number)
+            .map(|(_, at)| *at);
         let asked = port["nodePort"].as_u64().filter(|port| *port != 0);
         let at = match (asked, shared) {
             (Some(asked), shared) if shared != Some(asked) => {
@@ -157,12 +178,16 @@ struct Ports<'a> {
     /// Those that the service has already.
     own: HashSet<u64>,
     range: &'a Network,
+    /// The real server does not look at the range then, and takes nothing.
+    is_dry_run: bool,
+    /// How many ports of a dry run are none.
+    stand_ins: u64,
 }
 
 impl Ports<'_> {
     fn reserve(&mut self, port: u64) -> Result<(), String> {
         let range = &self.range.node_ports;
-        if !u16::try_from(port).is_ok_and(|port| range.contains(&port)) {
+        if !self.is_dry_run && !u16::try_from(port).is_ok_and(|port| range.contains(&port)) {
             let text = "provided port is not in the valid range. The range of valid ports is";
             return Err(format!("{text} {}-{}", range.start(), range.end()));
         }
@@ -176,6 +201,11 @@ impl Ports<'_> {
     fn next(&mut self, txn: &mut Txn<'_>) -> Option<u64> {
         let range = &self.range.node_ports;
         let (first, last) = (u64::from(*range.start()), u64::from(*range.end()));
+        if self.is_dry_run {
+            // Ports behind the range stand for any.
+            self.stand_ins += 1;
+            return Some(last + 1 + self.stand_ins);
+        }
         let start = txn.random().random_range(first..=last);
         let free = (start..=last)
             .chain(first..start)

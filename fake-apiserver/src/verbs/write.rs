@@ -110,10 +110,10 @@ pub(super) fn replace_reviewed(
     let before = judged.value();
     carry_over(&mut new, before);
     separate(kind, target.part, &mut new, before);
-    (kind.stored().hooks.update)(&mut new, before, &setting(txn));
     if target.part == Part::Main {
         addresses::assign(txn, target, &mut new, Some(before))?;
     }
+    (kind.stored().hooks.update)(&mut new, before, &setting(txn));
     count_generation(target, &mut new, before);
     escalation::check(txn, kind, Some(before), &new)?;
     let warnings = validate(target, &new, before, txn.profile())?;

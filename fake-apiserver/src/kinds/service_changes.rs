@@ -1,0 +1,47 @@
+//! What a service loses when it becomes one of another type: what the new one has no use for, and the writer has not touched.
+
+use super::Setting;
+use super::service_parts::{has_node_ports, is_balanced, is_checked, is_external, is_reached, node_ports};
+use crate::machinery::json;
+use serde_json::{Value, json};
+
+/// Fields that go together, and whether a service has a use for them.
+type Fields = (fn(&Value) -> bool, &'static [&'static str]);
+
+const FIELDS: [Fields; 8] = [
+    (|service| !is_external(service), &["clusterIP", "clusterIPs"]),
+    (|service| !is_external(service), &["ipFamilies"]),
+    (|service| !is_external(service), &["ipFamilyPolicy"]),
+    (|service| !is_external(service), &["internalTrafficPolicy"]),
+    (is_checked, &["healthCheckNodePort"]),
+    (is_balanced, &["allocateLoadBalancerNodePorts"]),
+    (is_balanced, &["loadBalancerClass"]),
+    (is_reached, &["externalTrafficPolicy"]),
+];
+
+/// Drops these fields, if they are the old ones.
+pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+    for (needs, fields) in FIELDS {
+        let stays = fields
+            .iter()
+            .all(|field| new["spec"][*field] == old["spec"][*field]);
+        if needs(old) && !needs(new) && stays {
+            for field in fields {
+                json::assign(&mut new["spec"], field, Value::Null);
+            }
+        }
+    }
+    let before = node_ports(old);
+    let stay = node_ports(new)
+        .iter()
+        .all(|port| *port == 0 || before.contains(port));
+    if has_node_ports(old) && !has_node_ports(new) && stay {
+        for port in json::entries(new, "/spec/ports") {
+            json::assign(port, "nodePort", Value::Null);
+        }
+    }
+    // A write of the status says itself what has become of it.
+    if !is_balanced(new) && new["status"] == old["status"] {
+        json::assign(&mut new["status"], "loadBalancer", json!({}));
+    }
+}
