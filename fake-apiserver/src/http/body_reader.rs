@@ -102,7 +102,7 @@ fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
 fn object(
     purpose: Purpose<'_>,
     body: &Bytes,
-    parse: fn(&[u8]) -> Result<Document, String>,
+    parse: fn(&Bytes) -> Result<Document, String>,
 ) -> Result<Payload, Status> {
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
@@ -125,12 +125,17 @@ fn object(
 }
 
 /// Reads JSON for an object.
-fn json(body: &[u8]) -> Result<Document, String> {
-    Document::parse(body).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
+fn json(body: &Bytes) -> Result<Document, String> {
+    let parsed = Document::parse(body);
+    let document = parsed.map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))?;
+    Ok(Document {
+        source: Some(body.clone()),
+        ..document
+    })
 }
 
 /// Reads YAML for an object: the first of its documents.
-fn yaml(body: &[u8]) -> Result<Document, String> {
+fn yaml(body: &Bytes) -> Result<Document, String> {
     let end = body
         .windows(4)
         .position(|window| window == b"\n---")

@@ -14,8 +14,11 @@ pub(super) static CONFIG_MAP: Row = Row {
     singular: "configmap",
     short_names: &["cm"],
     hooks: Hooks {
-        validate: config_map_validate,
-        validate_update: immutable_update,
+        validate_create: config_map_validate,
+        validate_update: |new, old, faults| {
+            immutable_update(new, old, faults);
+            config_map_validate(new, faults);
+        },
         ..NO_HOOKS
     },
     columns: &[

@@ -26,6 +26,7 @@ const RENAMED: [(&str, &str); 7] = [
 pub(super) static EVENT: Row = Row {
     expires: true,
     kind: "Event",
+    name_rule: names::path_segment,
     metadata_checks: MetadataChecks::core(0),
     plural: "events",
     singular: "event",

@@ -1,7 +1,7 @@
 //! What may change of a job.
 
 use super::job_rules::INDEXED;
-use super::{internal_form, template_rules};
+use super::{internal_form, selectors, template_rules};
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
         let why = "can only be modified in tandem with spec.parallelism";
         faults.invalid("spec.completions", now["completions"].clone(), why);
     }
-    kept("selector", faults);
+    selectors::unchanged("spec.selector", &now["selector"], &before["selector"], faults);
     template_update(new, old, faults);
     kept("completionMode", faults);
     let mut kept_as = |name: &str, kind: &str| {

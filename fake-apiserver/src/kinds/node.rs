@@ -124,11 +124,21 @@ fn node_warn(new: &Value, _: &Value) -> Vec<String> {
 fn node_validate(object: &Value, faults: &mut Faults) {
     node_taints(object, faults);
     node_amounts(object, faults);
-    for (i, range) in json::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
+    let ranges = json::texts(&object["spec"]["podCIDRs"]);
+    for (i, range) in ranges.iter().enumerate() {
         if !is_range(range) {
             let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
+            faults.invalid(format!("spec.podCIDRs[{i}]"), *range, text);
         }
+    }
+    let of_ipv6 = ranges.iter().filter(|range| range.contains(':')).count();
+    if ranges.len() > 2 || ranges.len() == 2 && of_ipv6 != 1 {
+        let all = object["spec"]["podCIDRs"].clone();
+        faults.invalid(
+            "spec.podCIDRs",
+            all,
+            "may specify no more than one CIDR for each IP family",
+        );
     }
 }
 

@@ -6,10 +6,12 @@ use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
 use crate::machinery::faults::Faults;
+use crate::machinery::names;
 use serde_json::Value;
 
 pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     kind: "PodDisruptionBudget",
+    name_rule: names::path_segment,
     metadata_checks: MetadataChecks::core(0),
     plural: "poddisruptionbudgets",
     singular: "poddisruptionbudget",

@@ -23,7 +23,7 @@ pub(super) static PRIORITY_CLASS: Row = Row {
     generation: Generation::FromCreation,
     hooks: Hooks {
         default: |object| json::default_member(object, "preemptionPolicy", "PreemptLowerPriority"),
-        validate: priority_validate,
+        validate_create: priority_validate,
         validate_update: |new, old, faults| {
             if new["value"] != old["value"] {
                 faults.forbidden("value", "may not be changed in an update.");
@@ -60,7 +60,10 @@ fn priority_validate(object: &Value, faults: &mut Faults) {
         faults.forbidden("value", &text);
     }
     let policy = object["preemptionPolicy"].as_str().unwrap_or_default();
-    faults.one_of("preemptionPolicy", policy, &["PreemptLowerPriority", "Never"]);
+    match policy {
+        "" => faults.required("preemptionPolicy", ""),
+        policy => faults.one_of("preemptionPolicy", policy, &["PreemptLowerPriority", "Never"]),
+    }
 }
 
 /// The classes that every cluster has, with their values.

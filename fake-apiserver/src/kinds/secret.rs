@@ -19,7 +19,7 @@ pub(super) static SECRET: Row = Row {
     singular: "secret",
     hooks: Hooks {
         default: secret_default,
-        validate: secret_validate,
+        validate_create: secret_validate,
         validate_update: secret_validate_update,
         ..NO_HOOKS
     },
@@ -89,4 +89,5 @@ fn secret_validate(object: &Value, faults: &mut Faults) {
 fn secret_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     faults.unchanged("type", &new["type"], &old["type"]);
     immutable_update(new, old, faults);
+    secret_validate(new, faults);
 }

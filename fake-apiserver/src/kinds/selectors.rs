@@ -31,6 +31,40 @@ pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
+/// A label selector as the real server shows one.
+pub(super) fn shown(selector: &Value) -> String {
+    let mut members = Vec::new();
+    if !selector["matchLabels"].is_null() {
+        members.push(format!("\"matchLabels\":{}", selector["matchLabels"]));
+    }
+    let terms = list(&selector["matchExpressions"]).iter().map(|term| {
+        let values = match &term["values"] {
+            Value::Null => String::new(),
+            values => format!(",\"values\":{values}"),
+        };
+        let (key, operator) = (
+            Value::from(string(term, "key")),
+            Value::from(string(term, "operator")),
+        );
+        format!("{{\"key\":{key},\"operator\":{operator}{values}}}")
+    });
+    let terms: Vec<String> = terms.collect();
+    if !terms.is_empty() {
+        members.push(format!("\"matchExpressions\":[{}]", terms.join(",")));
+    }
+    match selector.is_null() {
+        true => "null".to_owned(),
+        false => format!("{{{}}}", members.join(",")),
+    }
+}
+
+/// Reports a label selector that has changed and may not.
+pub(super) fn unchanged(field: &str, new: &Value, old: &Value, faults: &mut Faults) {
+    if new != old {
+        faults.invalid_as(field, &shown(new), "field is immutable");
+    }
+}
+
 /// The rules for a selector of nodes.
 pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut Faults) {
     let field = format!("{field}.nodeSelectorTerms");

@@ -3,7 +3,7 @@
 //! Owns one table of workloads. What a pod must be is in `pod`; rules for strategies are in `strategy_rules`, for jobs in `job_rules`.
 
 use super::strategy_rules::{self, numbers};
-use super::{job_rules, pod};
+use super::{job_rules, pod, selectors};
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::{json, metadata};
@@ -32,8 +32,8 @@ enum Selects {
     Nothing,
     /// Labels and nothing else.
     ByLabels,
-    /// A selector; the text calls the workload so where it is empty.
-    BySelector(&'static str),
+    /// A selector; the text calls the workload so where it is empty, and says that where it cannot be read.
+    BySelector(&'static str, &'static str),
     /// The same, and where there is none, that is told as one that does not match.
     ByAny(&'static str),
     /// A selector that may be empty, and is judged last: jobs get theirs from the server.
@@ -53,7 +53,7 @@ const SPEC: &[&str] = &["spec"];
 const REPLICAS: Workload = Workload {
     name: "ReplicaSet",
     spec: SPEC,
-    selects: Selects::BySelector("deployment"),
+    selects: Selects::BySelector("deployment", "invalid label selector"),
     restarts: Restarts::Always,
     before: |spec, at, faults| numbers(spec, &["replicas", "minReadySeconds"], at, faults),
     after: |_, _, _| {},
@@ -78,7 +78,7 @@ pub(super) const DAEMON_SET: Workload = Workload {
 
 pub(super) const STATEFUL_SET: Workload = Workload {
     name: "StatefulSet",
-    selects: Selects::BySelector("statefulset"),
+    selects: Selects::BySelector("statefulset", ""),
     before: strategy_rules::stateful_set,
     ..REPLICAS
 };
@@ -117,28 +117,49 @@ impl Workload {
         let at = self.spec.join(".");
         (self.before)(spec, &at, faults);
         let (selector, selector_at) = (&spec["selector"], format!("{at}.selector"));
+        if spec["template"].is_null() && matches!(self.selects, Selects::ByLabels) {
+            self.selector(selector, &selector_at, faults);
+            faults.required(format!("{at}.template"), "");
+            return (self.after)(spec, &at, faults);
+        }
         let template = self.template(spec);
         let template_at = format!("{at}.template");
         let is_last = self.selects == Selects::ByOwn;
         if !is_last {
-            self.selector(selector, &selector_at, faults);
-            self.matches(selector, &template, &at, faults);
+            let is_read = self.selector(selector, &selector_at, faults);
+            if !is_read && let Selects::BySelector(_, why) = self.selects {
+                // The real server looks no further at pods that nobody can select.
+                faults.invalid_as(selector_at, &selectors::shown(selector), why);
+                return (self.after)(spec, &at, faults);
+            }
+            if is_read {
+                self.matches(selector, &template, &at, faults);
+            }
         }
         pod_template(&template, &template_at, faults);
         self.restarts(spec, &template, &template_at, faults);
-        if is_last {
-            self.selector(selector, &selector_at, faults);
+        if is_last && self.selector(selector, &selector_at, faults) {
             self.matches(selector, &template, &at, faults);
         }
         (self.after)(spec, &at, faults);
     }
 
-    fn selector(&self, selector: &Value, at: &str, faults: &mut Faults) {
+    /// The rules for the selector; returns whether it can be read.
+    fn selector(&self, selector: &Value, at: &str, faults: &mut Faults) -> bool {
+        let mut found = Faults::default();
+        if matches!(
+            self.selects,
+            Selects::BySelector(..) | Selects::ByAny(_) | Selects::ByOwn
+        ) {
+            selectors::labels(selector, at, &mut found);
+        }
+        let is_read = found.is_empty();
+        faults.below("", found);
         let is_empty = |name: &str| selector[name].as_object().is_none_or(serde_json::Map::is_empty);
         match self.selects {
             Selects::ByLabels if json::pairs(selector).next().is_none() => faults.required(at, ""),
-            Selects::BySelector(_) | Selects::ByOwn if selector.is_null() => faults.required(at, ""),
-            Selects::BySelector(name) | Selects::ByAny(name)
+            Selects::BySelector(..) | Selects::ByOwn if selector.is_null() => faults.required(at, ""),
+            Selects::BySelector(name, _) | Selects::ByAny(name)
                 if !selector.is_null()
                     && is_empty("matchLabels")
                     && json::list(&selector["matchExpressions"]).is_empty() =>
@@ -147,6 +168,7 @@ impl Workload {
             }
             _ => {}
         }
+        is_read
     }
 
     /// The template with what the server adds to it.
@@ -253,9 +275,6 @@ pub(super) fn stateful_set_update(new: &Value, old: &Value, faults: &mut Faults)
 
 /// A selector stays what it is.
 pub(super) fn selector_update(new: &Value, old: &Value, faults: &mut Faults) {
-    faults.unchanged(
-        "spec.selector",
-        &new["spec"]["selector"],
-        &old["spec"]["selector"],
-    );
+    let (new, old) = (&new["spec"]["selector"], &old["spec"]["selector"]);
+    selectors::unchanged("spec.selector", new, old, faults);
 }

@@ -3,6 +3,7 @@
 //! Knows no types. The last of several equal fields counts, as in Go.
 
 use super::go;
+use bytes::Bytes;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -21,6 +22,8 @@ pub(crate) struct Document {
     pub(crate) value: Value,
     /// Paths of fields that came more than once.
     pub(crate) duplicates: Vec<String>,
+    /// The body itself, where it is JSON and the order of its members is that of what is told of them.
+    pub(crate) source: Option<Bytes>,
 }
 
 impl From<Value> for Document {
@@ -28,6 +31,7 @@ impl From<Value> for Document {
         Self {
             value,
             duplicates: Vec::new(),
+            source: None,
         }
     }
 }
@@ -44,6 +48,7 @@ impl Document {
         Ok(Self {
             value,
             duplicates: duplicates.into_inner(),
+            source: None,
         })
     }
 }

@@ -39,11 +39,11 @@ impl Faults {
 
     /// The same with a value that is written already.
     pub(crate) fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
-        self.push(
-            "FieldValueInvalid",
-            field,
-            format!("Invalid value: {value}: {detail}"),
-        );
+        let message = match detail {
+            "" => format!("Invalid value: {value}"),
+            detail => format!("Invalid value: {value}: {detail}"),
+        };
+        self.push("FieldValueInvalid", field, message);
     }
 
     /// A value that breaks a rule, and is not shown.

@@ -14,6 +14,7 @@ pub(crate) mod ip;
 pub(crate) mod json;
 pub(crate) mod json_path;
 pub(crate) mod jws;
+pub(crate) mod member_order;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub mod quantity;

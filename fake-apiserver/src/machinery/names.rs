@@ -154,6 +154,19 @@ pub(crate) fn port(value: &str) -> Complaints {
 /// Protocols of ports, in the order in which most refusals list them.
 pub(crate) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
+/// The rules for the name of a header of HTTP.
+pub(crate) fn http_header(value: &str) -> Complaints {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !value.is_empty() && value.chars().all(is_legal) {
+        return Complaints::new();
+    }
+    vec![
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is \
+         '[-A-Za-z0-9]+')"
+            .to_owned(),
+    ]
+}
+
 /// The number of a port.
 pub(crate) fn port_number(number: i64) -> Complaints {
     let outside = !(1..=65_535).contains(&number);

@@ -32,6 +32,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     Ok(Document {
         value,
         duplicates: duplicates.into_inner(),
+        source: None,
     })
 }
 

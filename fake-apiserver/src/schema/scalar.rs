@@ -46,7 +46,8 @@ pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, Strin
         {
             return Err(format!("parsing time {text:?}: extra text: {rest:?}"));
         }
-        return refuse(text, "2006");
+        let (rest, wanted) = unreadable(text);
+        return refuse(rest, wanted);
     };
     // Where the layout has a fraction, Go insists on one of that many digits.
     if format == MICRO_TIME_LAYOUT.1 {
@@ -66,4 +67,24 @@ pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, Strin
 pub(super) fn bytes(text: &str) -> Result<(), String> {
     let decoded = base64::engine::general_purpose::STANDARD.decode(text);
     decoded.map(drop).map_err(|error| go::no_base64(text, &error))
+}
+
+/// Where Go's parser gives up on a time: what is left, and what it looks for. The beginning, if that is not the reason.
+fn unreadable(text: &str) -> (&str, &'static str) {
+    let mut rest = text;
+    for wanted in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {
+        let is_number = wanted.starts_with(|c: char| c.is_ascii_digit());
+        let Some((found, left)) = rest.split_at_checked(wanted.len()) else {
+            return (rest, wanted);
+        };
+        let fits = match is_number {
+            true => found.bytes().all(|byte| byte.is_ascii_digit()),
+            false => found == wanted,
+        };
+        if !fits {
+            return (rest, wanted);
+        }
+        rest = left;
+    }
+    (text, "2006")
 }

@@ -41,6 +41,7 @@ pub(super) fn decode(
     let Document {
         value: mut object,
         duplicates,
+        ..
     } = document;
     identify(kind, &object)?;
     let fit = fit(&mut object, defined, nulls)?;

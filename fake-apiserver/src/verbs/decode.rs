@@ -6,6 +6,7 @@ use super::custom::{self, Nulls};
 use super::decoded::{Decoded, Undecodable, said};
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::document::{Document, misfit};
+use crate::machinery::member_order::{self, Meeting};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::schema::conform;
@@ -28,6 +29,7 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
     let Document {
         value: mut object,
         duplicates,
+        source,
     } = document;
     identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
@@ -43,10 +45,35 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
     // Links went away in 1.20.
     metadata::set(&mut object, "selfLink", None);
     (stored.hooks.default)(&mut object);
-    let flaws = said(&unknown, "unknown")
-        .chain(said(&duplicates, "duplicate"))
-        .collect();
-    Ok(Decoded { object, flaws })
+    Ok(Decoded {
+        object,
+        flaws: flaws(&unknown, &duplicates, source.as_deref()),
+    })
+}
+
+/// Of larger bodies the order is not looked for: writers wait meanwhile.
+const SORTED_BYTES_MAX: usize = 256 * 1024;
+
+/// What is told of fields that are unknown or come twice: as the body comes to them, where that is known. What is unknown is looked at
+/// no further.
+fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<String> {
+    let is_within = |path: &str, outer: &String| {
+        let rest = path.strip_prefix(outer.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let is_known = |path: &&String| !unknown.iter().any(|outer| is_within(path, outer));
+    let duplicates: Vec<String> = duplicates.iter().filter(is_known).cloned().collect();
+    let all = said(unknown, "unknown").chain(said(&duplicates, "duplicate"));
+    let is_worth_it = |body: &&[u8]| unknown.len() + duplicates.len() > 1 && body.len() <= SORTED_BYTES_MAX;
+    let Some(body) = body.filter(is_worth_it) else {
+        return all.collect();
+    };
+    let once = unknown.iter().map(|path| (path.as_str(), 1));
+    let twice = duplicates.iter().map(|path| (path.as_str(), 2));
+    let wanted: Vec<Meeting<'_>> = once.chain(twice).collect();
+    let mut placed: Vec<(usize, String)> = member_order::places(body, &wanted).into_iter().zip(all).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, flaw)| flaw).collect()
 }
 
 /// Brings an object into the form of its kind; returns the paths of what was dropped.

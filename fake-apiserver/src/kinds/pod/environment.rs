@@ -62,9 +62,8 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
             .filter(|name| !origin[*name].is_null())
             .collect();
         for kind in &named {
-            if string(&origin[*kind], "name").is_empty() {
-                faults.required(format!("{at}.{kind}.name"), "");
-            }
+            let name = string(&origin[*kind], "name");
+            faults.needed(&format!("{at}.{kind}.name"), name, names::subdomain);
         }
         match named.len() {
             0 => faults.invalid(
@@ -145,6 +144,31 @@ pub(super) fn resource_reference(reference: &Value, in_volume: bool, at: &str, f
         faults.required(format!("{at}.resource"), "");
     } else if !AMOUNTS.contains(&resource) && !pages.iter().any(|begin| resource.starts_with(begin)) {
         faults.not_supported(format!("{at}.resource"), resource, &AMOUNTS);
+    } else {
+        divisor(resource, string(reference, "divisor"), at, faults);
+    }
+}
+
+const UNITS: [&str; 13] = [
+    "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
+];
+
+/// Amounts are told in whole units. It is the resource that a refusal shows.
+fn divisor(resource: &str, divisor: &str, at: &str, faults: &mut Faults) {
+    let (_, what) = resource.split_once('.').unwrap_or_default();
+    let (name, units): (_, &[&str]) = match what {
+        "cpu" => ("cpu", &["1m", "1"]),
+        "memory" => ("memory", &UNITS),
+        "ephemeral-storage" => ("local ephemeral storage", &UNITS),
+        _ => ("hugepages", &UNITS),
+    };
+    if !["", "0"].contains(&divisor) && !units.contains(&divisor) {
+        let told = match what {
+            "cpu" => "1m and 1".to_owned(),
+            _ => units.join(", "),
+        };
+        let why = format!("only divisor's values {told} are supported with the {name} resource");
+        faults.invalid(format!("{at}.divisor"), resource, &why);
     }
 }
 

@@ -6,6 +6,7 @@ mod containers;
 mod defaults;
 mod environment;
 mod ephemeral;
+mod overlaps;
 mod parts;
 mod placement;
 mod probes;

@@ -92,6 +92,10 @@ fn http_get(action: &Value, at: &str, faults: &mut Faults) {
     socket(action, at, faults);
     let scheme = action["scheme"].as_str().unwrap_or_default();
     faults.one_of(&format!("{at}.scheme"), scheme, &["HTTP", "HTTPS"]);
+    for header in action["httpHeaders"].as_array().into_iter().flatten() {
+        let name = header["name"].as_str().unwrap_or_default();
+        faults.complain(&format!("{at}.httpHeaders"), name, names::http_header(name));
+    }
 }
 
 /// The rules for a port, by number or by name.

@@ -159,6 +159,11 @@ fn items(source: &Value, at: &str, faults: &mut Faults) {
 /// Fields of the pod as files.
 fn downward(source: &Value, at: &str, faults: &mut Faults) {
     mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+    shown(source, at, faults);
+}
+
+/// What of a pod is shown in files.
+fn shown(source: &Value, at: &str, faults: &mut Faults) {
     for item in source["items"].as_array().into_iter().flatten() {
         let path = string(item, "path");
         if path.is_empty() {
@@ -237,6 +242,7 @@ fn projected(source: &Value, at: &str, faults: &mut Faults) {
                 items(&part[kind], &inner, faults);
             }
         }
+        shown(&part["downwardAPI"], &format!("{inner}.downwardAPI"), faults);
         let token = &part["serviceAccountToken"];
         if token.is_null() {
             continue;

@@ -6,6 +6,8 @@ use super::super::outdated;
 use super::super::volume::claim_warn;
 use super::annotations::{self, SECCOMP, SECCOMP_POD};
 use super::containers::all;
+use super::overlaps;
+use crate::machinery::ip;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
@@ -30,6 +32,9 @@ const ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+const NOTHING: &str = "a null labelSelector results in matching no pod";
 const SECCOMP_WARNING: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 
 /// Plugins that only pods had.
@@ -42,8 +47,11 @@ const PLUGINS: [(&str, &str); 3] = [
     ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
 ];
 
-/// The warnings for a pod, which has a name that becomes the name of a host when it is made.
+/// The warnings for a new pod, which has a name that becomes the name of a host. Of one that changes nobody is warned.
 pub(super) fn pod(new: &Value, old: &Value) -> Vec<String> {
+    if !old.is_null() {
+        return Vec::new();
+    }
     let mut warnings = Vec::from_iter(name(new, old, "the Pod's hostname"));
     warnings.extend(template(new, ""));
     warnings
@@ -76,6 +84,7 @@ pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
     for (i, volume) in list(&spec["volumes"]).iter().enumerate() {
         warnings.extend(plugins(volume, &format!("{here}.volumes[{i}]")));
     }
+    warnings.extend(list(&spec["volumes"]).iter().flat_map(overlaps::warn));
     for (member, key) in [("hostAliases", "ip"), ("imagePullSecrets", "name")] {
         warnings.extend(repeated(&spec[member], key, &format!("{here}.{member}")));
     }
@@ -117,6 +126,7 @@ pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
             "{here}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
         ));
     }
+    warnings.extend(unselecting(spec, &here));
     warnings
 }
 
@@ -126,42 +136,56 @@ fn placement(spec: &Value, at: &str) -> Vec<String> {
     for (key, _) in json::pairs(&spec["nodeSelector"]) {
         warnings.extend(outdated::node_label(key).map(|text| format!("{at}.nodeSelector[{key}]: {text}")));
     }
-    let (required, preferred) = (
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        "preferredDuringSchedulingIgnoredDuringExecution",
-    );
     let (affinity, here) = (&spec["affinity"], format!("{at}.affinity"));
     let nodes = &affinity["nodeAffinity"];
-    let terms = format!("{here}.nodeAffinity.{required}.nodeSelectorTerms");
+    let terms = format!("{here}.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
     warnings.extend(outdated::node_selector(
-        &nodes[required]["nodeSelectorTerms"],
+        &nodes[REQUIRED]["nodeSelectorTerms"],
         &terms,
     ));
-    for (i, term) in list(&nodes[preferred]).iter().enumerate() {
-        let at = format!("{here}.nodeAffinity.{preferred}[{i}].preference");
+    for (i, term) in list(&nodes[PREFERRED]).iter().enumerate() {
+        let at = format!("{here}.nodeAffinity.{PREFERRED}[{i}].preference");
         warnings.extend(outdated::expressions(&term["preference"], &at));
     }
-    let nothing = "a null labelSelector results in matching no pod";
     for (i, spread) in list(&spec["topologySpreadConstraints"]).iter().enumerate() {
         let at = format!("{at}.topologySpreadConstraints[{i}]");
         let key = string(spread, "topologyKey");
         warnings.extend(outdated::node_label(key).map(|text| format!("{at}.topologyKey: {key} is {text}")));
         if spread["labelSelector"].is_null() {
-            warnings.push(format!("{at}.labelSelector: {nothing}"));
+            warnings.push(format!("{at}.labelSelector: {NOTHING}"));
         }
     }
+    warnings
+}
+
+/// Selectors of other pods that select none, and addresses in forms that pass no more.
+fn unselecting(spec: &Value, at: &str) -> Vec<String> {
+    let (affinity, here) = (&spec["affinity"], format!("{at}.affinity"));
+    let mut warnings = Vec::new();
     for kind in ["podAffinity", "podAntiAffinity"] {
-        for (i, term) in list(&affinity[kind][required]).iter().enumerate() {
+        for (i, term) in list(&affinity[kind][REQUIRED]).iter().enumerate() {
             if term["labelSelector"].is_null() {
-                warnings.push(format!("{here}.{kind}.{required}[{i}].labelSelector: {nothing}"));
+                warnings.push(format!("{here}.{kind}.{REQUIRED}[{i}].labelSelector: {NOTHING}"));
             }
         }
-        for (i, term) in list(&affinity[kind][preferred]).iter().enumerate() {
+        for (i, term) in list(&affinity[kind][PREFERRED]).iter().enumerate() {
             if term["podAffinityTerm"]["labelSelector"].is_null() {
                 let field = "podAffinityTerm.labelSelector";
-                warnings.push(format!("{here}.{kind}.{preferred}[{i}].{field}: {nothing}"));
+                warnings.push(format!("{here}.{kind}.{PREFERRED}[{i}].{field}: {NOTHING}"));
             }
         }
+    }
+    for (i, server) in json::texts(&spec["dnsConfig"]["nameservers"])
+        .into_iter()
+        .enumerate()
+    {
+        warnings.extend(ip::warning(server, &format!("{at}.dnsConfig.nameservers[{i}]")));
+    }
+    for (i, alias) in list(&spec["hostAliases"]).iter().enumerate() {
+        warnings.extend(ip::warning(
+            string(alias, "ip"),
+            &format!("{at}.hostAliases[{i}].ip"),
+        ));
     }
     warnings
 }

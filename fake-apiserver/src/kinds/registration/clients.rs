@@ -57,9 +57,10 @@ fn url(text: &str, at: &str, faults: &mut Faults) {
 }
 
 fn service(service: &Value, at: &str, faults: &mut Faults) {
-    for name in ["name", "namespace"] {
-        if string(service, name).is_empty() {
-            faults.required(format!("{at}.{name}"), "");
+    // The real server tells of each in the place of the other.
+    for (missing, told) in [("namespace", "name"), ("name", "namespace")] {
+        if string(service, missing).is_empty() {
+            faults.required(format!("{at}.{told}"), "");
         }
     }
     let port = service["port"].as_i64().unwrap_or(443);

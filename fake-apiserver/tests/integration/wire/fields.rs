@@ -29,8 +29,8 @@ async fn strict_validation_refuses_what_is_unknown_or_repeated() {
         (refused.code, &refused.body["reason"]),
         (400, &json!("BadRequest"))
     );
-    let text = "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"sepc\", \
-        unknown field \"spec.containers[0].imagePullPolice\", duplicate field \"metadata.labels.a\"";
+    let text = "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: duplicate field \
+        \"metadata.labels.a\", unknown field \"spec.containers[0].imagePullPolice\", unknown field \"sepc\"";
     assert_eq!(refused.body["message"], text);
     assert_eq!(wire.get(&format!("{PODS}/p")).await.code, 404);
     let fine = wire
@@ -47,9 +47,9 @@ async fn warnings_are_the_default_and_the_rest_is_kept() {
     assert_eq!(
         warnings(&created),
         [
-            "299 - \"unknown field \\\"sepc\\\"\"",
-            "299 - \"unknown field \\\"spec.containers[0].imagePullPolice\\\"\"",
             "299 - \"duplicate field \\\"metadata.labels.a\\\"\"",
+            "299 - \"unknown field \\\"spec.containers[0].imagePullPolice\\\"\"",
+            "299 - \"unknown field \\\"sepc\\\"\"",
         ]
     );
     assert!(

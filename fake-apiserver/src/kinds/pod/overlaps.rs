@@ -1,0 +1,145 @@
+//! Warnings about files of a volume that lie in one another's way.
+
+use crate::machinery::json::{list, string};
+use serde_json::Value;
+
+/// Paths that one is held against. A body can hold any number of them: a few warnings are enough.
+const PATHS_MAX: usize = 256;
+
+/// A path in a volume, and what puts it there; nothing where that is the volume itself.
+#[derive(Clone, PartialEq, Eq)]
+struct Placed<'a> {
+    path: &'a str,
+    by: String,
+}
+
+impl Placed<'_> {
+    fn told(&self) -> String {
+        match self.by.as_str() {
+            "" => format!("{:?}", self.path),
+            by => format!("{:?} ({by})", self.path),
+        }
+    }
+
+    /// Whether one is the other, or lies below it.
+    fn meets(&self, other: &Self) -> bool {
+        let lies_below = |inner: &str, outer: &str| {
+            inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_somewhere = !self.path.is_empty() && !other.path.is_empty();
+        is_somewhere && (lies_below(self.path, other.path) || lies_below(other.path, self.path))
+    }
+}
+
+/// The warnings about one volume.
+pub(super) fn warn(volume: &Value) -> Vec<String> {
+    let name = string(volume, "name");
+    let mut warnings = Vec::new();
+    for (kind, field) in [
+        ("configMap", "name"),
+        ("secret", "secretName"),
+        ("downwardAPI", ""),
+    ] {
+        let source = &volume[kind];
+        let placed = items(source, "");
+        warnings.extend(told(name, &described(kind, string(source, field)), &placed));
+    }
+    let mut placed = Vec::new();
+    for source in list(&volume["projected"]["sources"]) {
+        match projected(source) {
+            Some(paths) => placed.extend(paths),
+            None => warnings.push(format!("volume {name:?} (Projected) has no sources provided")),
+        }
+    }
+    warnings.extend(told(name, "Projected", &placed));
+    warnings
+}
+
+/// A source as warnings call it.
+fn described(kind: &str, name: &str) -> String {
+    match kind {
+        "configMap" => format!("ConfigMap {name:?}"),
+        "secret" => format!("Secret {name:?}"),
+        _ => "DownwardAPI".to_owned(),
+    }
+}
+
+/// What one source of a projected volume puts there; nothing if there is no source.
+fn projected(source: &Value) -> Option<Vec<Placed<'_>>> {
+    let is_empty = |source: &Value| source.as_object().is_none_or(serde_json::Map::is_empty);
+    if is_empty(source) {
+        return None;
+    }
+    let one = |path: &'static str, of: &str, by: String| -> Vec<Placed<'_>> {
+        vec![Placed {
+            path: string(&source[of], path),
+            by,
+        }]
+    };
+    for kind in ["configMap", "secret", "downwardAPI"] {
+        if !list(&source[kind]["items"]).is_empty() {
+            return Some(items(
+                &source[kind],
+                &described(kind, string(&source[kind], "name")),
+            ));
+        }
+    }
+    if !source["serviceAccountToken"].is_null() {
+        return Some(one(
+            "path",
+            "serviceAccountToken",
+            "ServiceAccountToken".to_owned(),
+        ));
+    }
+    let bundle = &source["clusterTrustBundle"];
+    if !bundle.is_null() {
+        let name = bundle["name"].as_str().unwrap_or(string(bundle, "signerName"));
+        return Some(one(
+            "path",
+            "clusterTrustBundle",
+            format!("ClusterTrustBundle {name:?}"),
+        ));
+    }
+    let parts = [
+        ("certificateChainPath", "chain"),
+        ("keyPath", "key"),
+        ("credentialBundlePath", "credential bundle"),
+    ];
+    let certificate = parts.into_iter();
+    let certificate =
+        certificate.flat_map(|(path, what)| one(path, "podCertificate", format!("PodCertificate {what}")));
+    Some(certificate.collect())
+}
+
+fn items<'a>(source: &'a Value, by: &str) -> Vec<Placed<'a>> {
+    let items = list(&source["items"]).iter();
+    items
+        .map(|item| Placed {
+            path: string(item, "path"),
+            by: by.to_owned(),
+        })
+        .collect()
+}
+
+fn told(volume: &str, what: &str, placed: &[Placed<'_>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let placed: Vec<Placed<'_>> = placed
+        .iter()
+        .take(PATHS_MAX)
+        .map(|placed| Placed {
+            path: placed.path.trim_end_matches('/'),
+            by: placed.by.clone(),
+        })
+        .collect();
+    for (i, one) in placed.iter().enumerate() {
+        for other in placed[..i].iter().filter(|other| one.meets(other)) {
+            let (one, other) = (one.told(), other.told());
+            warnings.push(format!(
+                "volume {volume:?} ({what}): overlapping paths: {one} with {other}"
+            ));
+        }
+    }
+    warnings
+}
