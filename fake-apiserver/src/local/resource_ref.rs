@@ -55,7 +55,7 @@ impl ResourceRef {
         let Some(of) = kind.and_then(Kind::object_type) else {
             return Ok(Vec::new());
         };
-        conform(of, &mut part.clone()).map_err(|error| error.to_string())
+        conform(of, &mut part.clone(), None).map_err(|error| error.to_string())
     }
 
     /// Where an object is, by its `apiVersion`, `kind` and `metadata`. None: no such kind is known, in any release.

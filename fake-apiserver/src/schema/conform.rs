@@ -8,18 +8,63 @@ use super::field_path::{FieldPath, PathStep};
 use super::form_error::{Class, FormError, Wanted};
 use super::scalar::{Layout, MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
 use super::types::{Field, Presence, Type, ValueType};
+use crate::machinery::member_order::{self, Meeting};
 use serde_json::{Map, Value};
 
 /// How many unknown fields are reported: a peer can send millions.
 const UNKNOWN_MAX: usize = 100;
 
+/// The same of members of a wrong type.
+const WRONG_MAX: usize = 100;
+
 /// Members of every top level object that its type does not list.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
-/// Brings a whole object into the form of its type and returns the paths of the unknown fields that were dropped.
-///
-pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<String>, FormError> {
-    let mut unknown = Vec::new();
+/// What was found in a document.
+#[derive(Default)]
+struct Found {
+    /// The paths of the unknown fields that were dropped.
+    unknown: Vec<String>,
+    /// Members of a wrong type, with their paths.
+    wrong: Vec<(String, FormError)>,
+}
+
+impl Found {
+    /// Takes down what became of a member, and says whether it has its form.
+    fn has_form(&mut self, at: &FieldPath<'_>, outcome: Result<(), FormError>) -> bool {
+        let Err(error) = outcome else { return true };
+        if self.wrong.len() < WRONG_MAX {
+            self.wrong.push((at.strict_path(), error));
+        }
+        false
+    }
+
+    /// The unknown fields, or the first error: by the body, where there is one, and by name otherwise.
+    fn outcome(mut self, body: Option<&[u8]>) -> Result<Vec<String>, FormError> {
+        let first = match body {
+            Some(body) if self.wrong.len() > 1 => {
+                let wanted: Vec<Meeting<'_>> =
+                    self.wrong.iter().map(|(path, _)| (path.as_str(), 1)).collect();
+                let places = member_order::places(body, &wanted);
+                (0..places.len()).min_by_key(|i| places[*i]).unwrap_or_default()
+            }
+            _ => 0,
+        };
+        match self.wrong.is_empty() {
+            true => Ok(self.unknown),
+            false => Err(self.wrong.swap_remove(first).1),
+        }
+    }
+}
+
+/// Brings a whole object into the form of its type and returns the paths of the unknown fields that were dropped. What a body, if it is
+/// known, has of a wrong type first is told of.
+pub(crate) fn conform(
+    of: &'static Type,
+    object: &mut Value,
+    body: Option<&[u8]>,
+) -> Result<Vec<String>, FormError> {
+    let mut found = Found::default();
     let root = FieldPath {
         parent: None,
         step: PathStep::Root,
@@ -28,25 +73,25 @@ pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<Strin
         return Err(root.mismatch(object, struct_of(of)));
     };
     let apart = TYPE_META.map(|name| (name, members.remove(name)));
-    let outcome = walk_struct(of, object, root, &mut unknown);
+    walk_struct(of, object, root, &mut found)?;
     if let Value::Object(members) = object {
         let kept = apart
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), value?)));
         members.extend(kept);
     }
-    outcome.map(|()| unknown)
+    found.outcome(body)
 }
 
 /// The same for a part of an object, which has no members beside those of its type.
 pub(crate) fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
-    let mut unknown = Vec::new();
+    let mut found = Found::default();
     let root = FieldPath {
         parent: None,
         step: PathStep::Root,
     };
-    walk_struct(of, part, root, &mut unknown)?;
-    Ok(unknown)
+    walk_struct(of, part, root, &mut found)?;
+    found.outcome(None)
 }
 
 impl Type {
@@ -107,29 +152,29 @@ fn walk_struct(
     of: &'static Type,
     value: &mut Value,
     at: FieldPath<'_>,
-    unknown: &mut Vec<String>,
+    found: &mut Found,
 ) -> Result<(), FormError> {
     let Value::Object(members) = value else {
         return Err(at.mismatch(value, struct_of(of)));
     };
     let mut dropped: Vec<String> = Vec::new();
     for (name, member) in members.iter_mut() {
-        let here = FieldPath {
-            parent: Some(&at),
-            step: PathStep::Field(of, name),
-        };
+        let here = at.below(PathStep::Field(of, name));
         match of.field(name) {
             // An object within another says what it is, too.
             None if TYPE_META.contains(&name.as_str()) && member.is_string() && of.is_kind() => {}
             None => {
-                if unknown.len() < UNKNOWN_MAX {
-                    unknown.push(here.strict_path());
+                if found.unknown.len() < UNKNOWN_MAX {
+                    found.unknown.push(here.strict_path());
                 }
                 dropped.push(name.clone());
             }
             Some(_) if member.is_null() => dropped.push(name.clone()),
             Some(field) => {
-                walk(&field.form, member, here, unknown)?;
+                let outcome = walk(&field.form, member, here, found);
+                if !found.has_form(&here, outcome) {
+                    continue;
+                }
                 if is_left_out(field, member) {
                     dropped.push(name.clone());
                 } else if is_list_or_map(&field.form) && is_zero(&field.form, member) {
@@ -146,12 +191,7 @@ fn walk_struct(
     Ok(())
 }
 
-fn walk(
-    form: &ValueType,
-    value: &mut Value,
-    at: FieldPath<'_>,
-    unknown: &mut Vec<String>,
-) -> Result<(), FormError> {
+fn walk(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Found) -> Result<(), FormError> {
     match (form, &mut *value) {
         (ValueType::Raw, _) | (ValueType::Bool, Value::Bool(_)) | (ValueType::Text(_), Value::String(_)) => {
             Ok(())
@@ -165,33 +205,19 @@ fn walk(
         (ValueType::MicroTime, Value::String(text)) => canonical(text, MICRO_TIME_LAYOUT),
         (ValueType::Bytes, Value::String(text)) => bytes(text).map_err(FormError::Scalar),
         (ValueType::List(inner), Value::Array(items)) => {
-            items.iter_mut().enumerate().try_for_each(|(i, item)| {
-                element(
-                    inner,
-                    item,
-                    FieldPath {
-                        parent: Some(&at),
-                        step: PathStep::Index(i),
-                    },
-                    unknown,
-                )
-            })
+            for (i, item) in items.iter_mut().enumerate() {
+                element(inner, item, at.below(PathStep::Index(i)), found);
+            }
+            Ok(())
         }
         (ValueType::Map(inner), Value::Object(members)) => {
-            members.iter_mut().try_for_each(|(key, member)| {
-                element(
-                    inner,
-                    member,
-                    FieldPath {
-                        parent: Some(&at),
-                        step: PathStep::Key(key),
-                    },
-                    unknown,
-                )
-            })
+            for (key, member) in members.iter_mut() {
+                element(inner, member, at.below(PathStep::Key(key)), found);
+            }
+            Ok(())
         }
         (ValueType::Struct(id), _) if id.get().either => walk_either(id.get(), value, at),
-        (ValueType::Struct(id), _) => walk_struct(id.get(), value, at, unknown),
+        (ValueType::Struct(id), _) => walk_struct(id.get(), value, at, found),
         (ValueType::Time | ValueType::MicroTime, _) => {
             Err(at.mismatch(value, wanted(form, "string".to_owned())))
         }
@@ -211,7 +237,11 @@ fn walk_either(of: &'static Type, value: &mut Value, at: FieldPath<'_>) -> Resul
         )
     };
     match of.fields.iter().find(fits) {
-        Some(field) => walk(&field.form, value, at, &mut Vec::new()),
+        Some(field) => {
+            let mut found = Found::default();
+            walk(&field.form, value, at, &mut found)?;
+            found.outcome(None).map(drop)
+        }
         None => Err(FormError::Scalar(format!(
             "{} expected",
             of.fields
@@ -251,17 +281,13 @@ fn canonical(text: &mut String, layout: Layout) -> Result<(), FormError> {
 }
 
 /// An entry of a list or a map: `null` stands for the zero value.
-fn element(
-    form: &ValueType,
-    value: &mut Value,
-    at: FieldPath<'_>,
-    unknown: &mut Vec<String>,
-) -> Result<(), FormError> {
+fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Found) {
     if value.is_null() {
         *value = zero(form);
-        return Ok(());
+        return;
     }
-    walk(form, value, at, unknown)
+    let outcome = walk(form, value, at, found);
+    found.has_form(&at, outcome);
 }
 
 /// Adds the fields that are written even when nothing was set.

@@ -109,6 +109,19 @@ fn embedded(of: &Type, field: &str) -> Option<&'static str> {
         .map(|(_, name, _)| *name)
 }
 
+impl<'a> FieldPath<'a> {
+    /// A step further.
+    pub(super) fn below<'b>(&'b self, step: PathStep<'b>) -> FieldPath<'b>
+    where
+        'a: 'b,
+    {
+        FieldPath {
+            parent: Some(self),
+            step,
+        }
+    }
+}
+
 impl FieldPath<'_> {
     /// The error about a value here that is of another JSON type than the wanted one.
     pub(super) fn mismatch(&self, value: &Value, wanted: Wanted) -> FormError {

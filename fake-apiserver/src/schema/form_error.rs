@@ -149,7 +149,8 @@ mod tests {
     /// The texts of the decoder and of the converter for a `spec.fsGroupPolicy`, which is a string.
     fn texts(value: &Value) -> [String; 2] {
         let of = Type::find("storage.k8s.io/v1", "CSIDriver").expect("CSIDrivers are in the table");
-        let error = conform(of, &mut json!({"spec": {"fsGroupPolicy": value}})).expect_err("it is no string");
+        let error =
+            conform(of, &mut json!({"spec": {"fsGroupPolicy": value}}), None).expect_err("it is no string");
         [error.to_string(), error.unstructured()]
     }
 

@@ -12,6 +12,9 @@ use crate::machinery::status::Status;
 use crate::schema::conform;
 use serde_json::{Value, json};
 
+/// How large a body may be whose order is looked at.
+const ORDERED_BYTES_MAX: usize = 256 * 1024;
+
 /// Decodes a body for a resource.
 pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
     with_nulls(kind, document, Nulls::Dropped)
@@ -31,16 +34,18 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
         duplicates,
         source,
     } = document;
+    // Of larger bodies the order is not looked for: writers wait meanwhile.
+    let source = source.filter(|source| source.len() <= ORDERED_BYTES_MAX);
     identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
         // No entries at all say the same as an empty one, but would be lost with all that is empty.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
-    let unknown = conform_to(kind, &mut object)?;
+    let unknown = conform_to(kind, &mut object, source.as_deref())?;
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
-        conform_to(&stored, &mut object)?;
+        conform_to(&stored, &mut object, None)?;
     }
     // Links went away in 1.20.
     metadata::set(&mut object, "selfLink", None);
@@ -50,9 +55,6 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
         flaws: flaws(&unknown, &duplicates, source.as_deref()),
     })
 }
-
-/// Of larger bodies the order is not looked for: writers wait meanwhile.
-const SORTED_BYTES_MAX: usize = 256 * 1024;
 
 /// What is told of fields that are unknown or come twice: as the body comes to them, where that is known. What is unknown is looked at
 /// no further.
@@ -64,8 +66,7 @@ fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<
     let is_known = |path: &&String| !unknown.iter().any(|outer| is_within(path, outer));
     let duplicates: Vec<String> = duplicates.iter().filter(is_known).cloned().collect();
     let all = said(unknown, "unknown").chain(said(&duplicates, "duplicate"));
-    let is_worth_it = |body: &&[u8]| unknown.len() + duplicates.len() > 1 && body.len() <= SORTED_BYTES_MAX;
-    let Some(body) = body.filter(is_worth_it) else {
+    let Some(body) = body.filter(|_| unknown.len() + duplicates.len() > 1) else {
         return all.collect();
     };
     let once = unknown.iter().map(|path| (path.as_str(), 1));
@@ -77,9 +78,9 @@ fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<
 }
 
 /// Brings an object into the form of its kind; returns the paths of what was dropped.
-fn conform_to(kind: &Kind, object: &mut Value) -> Result<Vec<String>, Undecodable> {
+fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Vec<String>, Undecodable> {
     match kind.object_type() {
-        Some(of) => conform(of, object).map_err(Undecodable::Form),
+        Some(of) => conform(of, object, body).map_err(Undecodable::Form),
         None => Ok(Vec::new()),
     }
 }

@@ -86,7 +86,7 @@ impl DeleteOptions {
         }
         let of = Type::find("v1", DELETE_OPTIONS);
         let of = of.ok_or_else(|| Status::internal("the type of deletion options is missing"))?;
-        conform(of, &mut body).map_err(|error| Status::bad_request(error.to_string()))?;
+        conform(of, &mut body, None).map_err(|error| Status::bad_request(error.to_string()))?;
         Ok(body)
     }
 

@@ -61,9 +61,7 @@ pub(super) fn volume(volume: &mut Value) {
     }
     if let Some(image) = volume.get_mut("image").filter(|image| image.is_object()) {
         let reference = image["reference"].as_str().unwrap_or_default().to_owned();
-        if !reference.is_empty() {
-            json::default_member(image, "pullPolicy", pull_policy(&reference));
-        }
+        json::default_member(image, "pullPolicy", pull_policy(&reference));
     }
     if let Some(path) = volume.get_mut("hostPath").filter(|path| path.is_object()) {
         json::default_member(path, "type", "");

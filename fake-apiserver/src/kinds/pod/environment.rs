@@ -173,8 +173,7 @@ fn divisor(resource: &str, divisor: &str, at: &str, faults: &mut Faults) {
 }
 
 fn key(reference: &Value, at: &str, faults: &mut Faults) {
-    if string(reference, "name").is_empty() {
-        faults.required(format!("{at}.name"), "");
-    }
+    let name = string(reference, "name");
+    faults.complain(&format!("{at}.name"), name, names::subdomain(name));
     faults.needed(&format!("{at}.key"), string(reference, "key"), names::config_key);
 }
