@@ -3,6 +3,7 @@
 //! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in the real
 //! server.
 
+use super::autoscaler_annotations::HELD;
 use super::{Hooks, NO_HOOKS, PLAIN, Row, View, autoscaler_rules};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Number, Of};
@@ -53,25 +54,9 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Row = Row {
     ..ANY_AUTOSCALER
 };
 
-/// Fields of autoscaling/v2 without a counterpart in v1: where they are, and the annotation that holds them there.
-const ONLY_V2: [(&str, &str, &str); 4] = [
-    ("spec", "metrics", "autoscaling.alpha.kubernetes.io/metrics"),
-    ("spec", "behavior", "autoscaling.alpha.kubernetes.io/behavior"),
-    (
-        "status",
-        "currentMetrics",
-        "autoscaling.alpha.kubernetes.io/current-metrics",
-    ),
-    (
-        "status",
-        "conditions",
-        "autoscaling.alpha.kubernetes.io/conditions",
-    ),
-];
-
-/// Whether an annotation holds such a field.
+/// Whether an annotation holds a field of autoscaling/v2.
 pub(super) fn is_field(annotation: &str) -> bool {
-    ONLY_V2.iter().any(|(_, _, holder)| *holder == annotation)
+    HELD.iter().any(|held| held.annotation == annotation)
 }
 
 /// The one metric that v1 has fields for: where it is, what it is called in v1, and its value in v2.
@@ -105,18 +90,23 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
         let metrics = object[part].get_mut(list).and_then(Value::as_array_mut);
         let found = metrics.and_then(|metrics| {
             let at = metrics.iter().position(|metric| is_cpu(metric, value))?;
-            metrics.remove(at).pointer(value).cloned()
+            let found = metrics[at].pointer(value).cloned();
+            // What is wanted is told once, what there is twice.
+            if part == "spec" {
+                metrics.remove(at);
+            }
+            found
         });
         if let Some(found) = found {
             object[part][field] = found;
         }
     }
-    for (part, field, annotation) in ONLY_V2 {
-        let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
-        let is_empty = |taken: &Value| taken.is_null() || taken.as_array().is_some_and(Vec::is_empty);
-        if let Some(taken) = taken.filter(|taken| !is_empty(taken)) {
+    for held in &HELD {
+        let part = object[held.part].as_object_mut();
+        let taken = part.and_then(|part| part.remove(held.field)).unwrap_or_default();
+        if let Some(text) = held.text(&taken) {
             json::member(&mut object["metadata"], "annotations")
-                .insert(annotation.to_owned(), taken.to_string().into());
+                .insert(held.annotation.to_owned(), text.into());
         }
     }
     json::member(&mut object, "status")
@@ -128,17 +118,14 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
 fn autoscaler_from_v1(shown: &Value) -> Value {
     let mut object = shown.clone();
     object["apiVersion"] = "autoscaling/v2".into();
-    for (part, field, annotation) in ONLY_V2 {
+    for held in &HELD {
         let annotations = object["metadata"]
             .get_mut("annotations")
             .and_then(Value::as_object_mut);
-        let text = annotations.and_then(|annotations| annotations.remove(annotation));
-        let held = text
-            .as_ref()
-            .and_then(Value::as_str)
-            .and_then(|text| serde_json::from_str::<Value>(text).ok());
-        if let Some(held) = held {
-            json::member(&mut object, part).insert(field.to_owned(), held);
+        let text = annotations.and_then(|annotations| annotations.remove(held.annotation));
+        let text = text.as_ref().and_then(Value::as_str);
+        if let Some(value) = text.and_then(|text| held.value(text)) {
+            json::member(&mut object, held.part).insert(held.field.to_owned(), value);
         }
     }
     if object["metadata"]["annotations"]
@@ -147,9 +134,14 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
     {
         metadata::set(&mut object, "annotations", None);
     }
-    for (part, list, field, side, _) in CPU {
+    for (part, list, field, side, value) in CPU {
         let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
-        if let Some(percent) = taken.filter(|percent| !percent.is_null()) {
+        let is_told = |object: &Value| {
+            json::list(&object[part][list])
+                .iter()
+                .any(|metric| is_cpu(metric, value))
+        };
+        if let Some(percent) = taken.filter(|percent| !percent.is_null() && !is_told(&object)) {
             let mut metric = json!({"type": "Resource", "resource": {"name": "cpu"}});
             metric["resource"][side] = json!({"averageUtilization": percent});
             if side == "target" {
@@ -160,7 +152,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
                 .or_insert_with(|| json!([]))
                 .as_array_mut()
             {
-                metrics.insert(0, metric);
+                metrics.push(metric);
             }
         }
     }

@@ -192,7 +192,7 @@ mod tests {
         for (kind, members) in TYPES.iter() {
             for member in members {
                 let of = member.kind.trim_start_matches("[]").trim_start_matches('*');
-                let is_plain = ["\"\"", "0", "false", "-"].contains(&of);
+                let is_plain = ["\"\"", "\"0\"", "0", "false", "-"].contains(&of);
                 assert!(is_plain || TYPES.contains_key(of), "{of} of {kind}");
             }
         }

@@ -7,6 +7,7 @@ mod admission;
 mod ages;
 mod api_service_rules;
 mod autoscaler;
+mod autoscaler_annotations;
 mod autoscaler_metrics;
 mod autoscaler_rules;
 mod catalogue;

@@ -2,6 +2,7 @@
 //!
 //! Owns which operator takes how many values. Does not know how selectors select.
 
+use super::internal_form;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{metadata, names};
@@ -33,29 +34,7 @@ pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
 
 /// A label selector as the real server shows one.
 pub(super) fn shown(selector: &Value) -> String {
-    let mut members = Vec::new();
-    if !selector["matchLabels"].is_null() {
-        members.push(format!("\"matchLabels\":{}", selector["matchLabels"]));
-    }
-    let terms = list(&selector["matchExpressions"]).iter().map(|term| {
-        let values = match &term["values"] {
-            Value::Null => String::new(),
-            values => format!(",\"values\":{values}"),
-        };
-        let (key, operator) = (
-            Value::from(string(term, "key")),
-            Value::from(string(term, "operator")),
-        );
-        format!("{{\"key\":{key},\"operator\":{operator}{values}}}")
-    });
-    let terms: Vec<String> = terms.collect();
-    if !terms.is_empty() {
-        members.push(format!("\"matchExpressions\":[{}]", terms.join(",")));
-    }
-    match selector.is_null() {
-        true => "null".to_owned(),
-        false => format!("{{{}}}", members.join(",")),
-    }
+    internal_form::shown("*LabelSelector", selector)
 }
 
 /// Reports a label selector that has changed and may not.

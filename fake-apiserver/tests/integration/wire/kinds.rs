@@ -319,7 +319,7 @@ async fn an_autoscaler_is_the_same_in_both_versions() {
         )
         .await;
     assert_eq!(both.code, 200, "{}", both.text);
-    // A client of the old version changes what it knows, and nothing else is lost.
+    // A client of the old version changes what it knows, and nothing else is lost. The metric that it knows comes last then.
     let scaled = wire
         .merge(&format!("{}/h", path("v1")), json!({"spec": {"maxReplicas": 9}}))
         .await
@@ -328,7 +328,7 @@ async fn an_autoscaler_is_the_same_in_both_versions() {
     let new = wire.get(&format!("{}/h", path("v2"))).await.body;
     assert_eq!(
         (&new["spec"]["metrics"], &new["spec"]["maxReplicas"]),
-        (&json!([cpu, memory]), &json!(9))
+        (&json!([memory, cpu]), &json!(9))
     );
     assert!(new["metadata"]["annotations"].is_null());
 }
