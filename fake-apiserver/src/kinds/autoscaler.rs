@@ -8,7 +8,7 @@ use super::{Hooks, NO_HOOKS, PLAIN, Row, View, autoscaler_rules};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Number, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
-use crate::machinery::{json, metadata};
+use crate::machinery::{go, json, metadata};
 use serde_json::{Value, json};
 
 const ANY_AUTOSCALER: Row = Row {
@@ -180,12 +180,10 @@ fn targets(autoscaler: &Value) -> String {
     }
     first(&all, METRICS_SHOWN, ", ")
 }
+
 fn target(metric: &Value, current: &Value) -> String {
     let of = metric["type"].as_str().unwrap_or_default();
-    let mut member = of.to_owned();
-    if let Some(first) = member.get_mut(..1) {
-        first.make_ascii_lowercase();
-    }
+    let member = go::member_name(of);
     let (metric, current) = (&metric[&member], &current[&member]["current"]);
     let is_resource = ["Resource", "ContainerResource"].contains(&of);
     let prefix = match metric["name"].as_str() {

@@ -3,6 +3,7 @@
 //! Owns these forms. How they are written stands in `internal_types.txt`, how they are read here.
 
 use super::internal_form;
+use crate::machinery::go;
 use crate::machinery::json::{self, list, string};
 use serde_json::{Map, Value, json};
 
@@ -73,7 +74,7 @@ impl Held {
 /// A metric of autoscaling/v1, as v2 has it. `side` is what is wanted, or what there is.
 fn metric_of(metric: &Value, side: &str) -> Value {
     let of = string(metric, "type");
-    let member = small(of);
+    let member = go::member_name(of);
     let held = &metric[&member];
     let [value, average] = ["Value", "AverageValue"].map(|name| held[format!("{side}{name}")].clone());
     let average = match held["averageValue"].clone() {
@@ -127,20 +128,13 @@ fn set(object: &Value) -> Value {
         .into()
 }
 
-fn small(name: &str) -> String {
-    let mut name = name.to_owned();
-    if let Some(first) = name.get_mut(..1) {
-        first.make_ascii_lowercase();
-    }
-    name
-}
-
 /// The server's own form of a value in that of the API.
 fn with_small_first_letters(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let there = members.into_iter().filter(|(_, value)| !value.is_null());
-            let renamed = there.map(|(name, value)| (small(&name), with_small_first_letters(value)));
+            let renamed =
+                there.map(|(name, value)| (go::member_name(&name), with_small_first_letters(value)));
             renamed.collect::<Map<_, _>>().into()
         }
         Value::Array(items) => items.into_iter().map(with_small_first_letters).collect(),

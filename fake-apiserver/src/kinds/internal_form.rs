@@ -2,6 +2,7 @@
 //!
 //! Owns that form; which types there are, and their members, stands in `internal_types.txt`. Does not know which changes are refused.
 
+use crate::machinery::faults::Faults;
 use crate::machinery::{go, unified_diff};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -29,6 +30,13 @@ pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
 /// A value of a kind, as members of the table have them, on one line.
 pub(super) fn shown(kind: &str, value: &Value) -> String {
     written(kind, value, true).concat()
+}
+
+/// Reports a change of a value of a kind that may not change, with the new one as the server shows it.
+pub(super) fn unchanged(kind: &str, field: &str, new: &Value, old: &Value, faults: &mut Faults) {
+    if new != old {
+        faults.invalid_as(field, &shown(kind, new), "field is immutable");
+    }
 }
 
 fn lines(kind: &str, value: &Value) -> Vec<String> {
@@ -61,7 +69,7 @@ fn member(word: &'static str) -> Member {
     let (names, kind) = word.split_once(':').unwrap_or((word, "-"));
     let (name, place) = match names.split_once('=') {
         Some((name, place)) => (name, place.into()),
-        None => (names, with_small_first_letter(names).into()),
+        None => (names, go::member_name(names).into()),
     };
     let required = kind.strip_prefix('?');
     Member {
@@ -70,11 +78,6 @@ fn member(word: &'static str) -> Member {
         kind: required.unwrap_or(kind),
         is_optional: required.is_some(),
     }
-}
-
-fn with_small_first_letter(name: &str) -> String {
-    let (first, rest) = name.split_at(1);
-    first.to_ascii_lowercase() + rest
 }
 
 /// Writes as Go does: with one space for each level, or without any.

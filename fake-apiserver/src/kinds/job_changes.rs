@@ -1,7 +1,7 @@
 //! What may change of a job.
 
 use super::job_rules::INDEXED;
-use super::{internal_form, selectors, template_rules};
+use super::{internal_form, template_rules};
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use serde_json::{Value, json};
@@ -13,6 +13,9 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let kept = |name: &str, faults: &mut Faults| {
         faults.unchanged(&format!("spec.{name}"), &now[name], &before[name]);
     };
+    let kept_as = |name: &str, kind: &str, faults: &mut Faults| {
+        internal_form::unchanged(kind, &format!("spec.{name}"), &now[name], &before[name], faults);
+    };
     if now["completionMode"] != INDEXED {
         kept("completions", faults);
     } else if now["completions"] != before["completions"]
@@ -22,20 +25,14 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
         let why = "can only be modified in tandem with spec.parallelism";
         faults.invalid("spec.completions", now["completions"].clone(), why);
     }
-    selectors::unchanged("spec.selector", &now["selector"], &before["selector"], faults);
+    kept_as("selector", "*LabelSelector", faults);
     template_update(new, old, faults);
     kept("completionMode", faults);
-    let mut kept_as = |name: &str, kind: &str| {
-        if now[name] != before[name] {
-            let shown = internal_form::shown(kind, &now[name]);
-            faults.invalid_as(format!("spec.{name}"), &shown, "field is immutable");
-        }
-    };
-    kept_as("podFailurePolicy", "PodFailurePolicy");
+    kept_as("podFailurePolicy", "PodFailurePolicy", faults);
     for name in ["backoffLimitPerIndex", "managedBy"] {
-        kept_as(name, "-");
+        kept_as(name, "-", faults);
     }
-    kept_as("successPolicy", "SuccessPolicy");
+    kept_as("successPolicy", "SuccessPolicy", faults);
 }
 
 /// Whether a job is suspended and has no pods.

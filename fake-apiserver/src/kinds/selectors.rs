@@ -2,7 +2,6 @@
 //!
 //! Owns which operator takes how many values. Does not know how selectors select.
 
-use super::internal_form;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{metadata, names};
@@ -29,18 +28,6 @@ pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
             operator => faults.invalid(format!("{at}.operator"), operator, UNKNOWN),
         }
         key_and_values(term, &at, Values::Labels, faults);
-    }
-}
-
-/// A label selector as the real server shows one.
-pub(super) fn shown(selector: &Value) -> String {
-    internal_form::shown("*LabelSelector", selector)
-}
-
-/// Reports a label selector that has changed and may not.
-pub(super) fn unchanged(field: &str, new: &Value, old: &Value, faults: &mut Faults) {
-    if new != old {
-        faults.invalid_as(field, &shown(new), "field is immutable");
     }
 }
 

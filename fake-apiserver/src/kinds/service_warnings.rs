@@ -26,60 +26,68 @@ fn of_status(service: &Value) -> Vec<String> {
 
 fn of_spec(service: &Value) -> Vec<String> {
     let spec = &service["spec"];
-    let mut warnings = Vec::new();
-    let mut say = |does: bool, text: &str| warnings.extend(does.then(|| text.to_owned()));
-    let addresses = |name: &str| -> Vec<String> {
-        let all = texts(&spec[name]).into_iter().enumerate();
-        all.filter_map(|(i, address)| ip::warning(address, &format!("spec.{name}[{i}]")))
-            .collect()
-    };
     let has_hints = !service["metadata"]["annotations"][HINTS].is_null();
     let is_headless = spec["type"] == "ClusterIP" && spec["clusterIP"] == "None";
     let is_external = spec["type"] == "ExternalName";
     let has_external_ips = !list(&spec["externalIPs"]).is_empty();
-    say(
+    let mut warnings = Vec::from_iter(says(
         has_hints,
         "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead",
-    );
+    ));
     if !["", "None"].contains(&string(spec, "clusterIP")) {
-        addresses("clusterIPs").iter().for_each(|text| say(true, text));
+        warnings.extend(of_addresses(spec, "clusterIPs"));
     }
     if is_headless {
         let balancer = !string(spec, "loadBalancerIP").is_empty();
-        say(balancer, "spec.loadBalancerIP is ignored for headless services");
-        say(
+        let has_sessions = spec["sessionAffinity"] != "None";
+        warnings.extend(says(
+            balancer,
+            "spec.loadBalancerIP is ignored for headless services",
+        ));
+        warnings.extend(says(
             has_external_ips,
             "spec.externalIPs is ignored for headless services",
-        );
-        let has_sessions = spec["sessionAffinity"] != "None";
-        say(
+        ));
+        warnings.extend(says(
             has_sessions,
             "spec.SessionAffinity is ignored for headless services",
-        );
+        ));
     }
-    addresses("externalIPs").iter().for_each(|text| say(true, text));
-    say(
+    warnings.extend(of_addresses(spec, "externalIPs"));
+    warnings.extend(says(
         has_external_ips && !is_headless && !is_external,
         "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
-    );
-    if let Some(text) = ip::warning(string(spec, "loadBalancerIP"), "spec.loadBalancerIP") {
-        say(true, &text);
-    }
+    ));
+    warnings.extend(ip::warning(string(spec, "loadBalancerIP"), "spec.loadBalancerIP"));
     for (i, range) in texts(&spec["loadBalancerSourceRanges"]).into_iter().enumerate() {
-        let told = ip::range_warnings(range, &format!("spec.loadBalancerSourceRanges[{i}]"));
-        told.iter().for_each(|text| say(true, text));
+        warnings.extend(ip::range_warnings(
+            range,
+            &format!("spec.loadBalancerSourceRanges[{i}]"),
+        ));
     }
-    say(
+    warnings.extend(says(
         is_external && has_external_ips,
         "spec.externalIPs is ignored when spec.type is \"ExternalName\"",
-    );
-    say(
+    ));
+    warnings.extend(says(
         !is_external && !string(spec, "externalName").is_empty(),
         "spec.externalName is ignored when spec.type is not \"ExternalName\"",
-    );
-    say(
+    ));
+    warnings.extend(says(
         spec["trafficDistribution"] == "PreferClose",
         "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"",
-    );
+    ));
     warnings
+}
+
+/// A warning where it holds.
+fn says(holds: bool, text: &str) -> Option<String> {
+    holds.then(|| text.to_owned())
+}
+
+/// The warnings about addresses of a list.
+fn of_addresses(spec: &Value, name: &str) -> Vec<String> {
+    let all = texts(&spec[name]).into_iter().enumerate();
+    all.filter_map(|(i, address)| ip::warning(address, &format!("spec.{name}[{i}]")))
+        .collect()
 }

@@ -3,7 +3,7 @@
 //! Owns one table of workloads. What a pod must be is in `pod`; rules for strategies are in `strategy_rules`, for jobs in `job_rules`.
 
 use super::strategy_rules::{self, numbers};
-use super::{job_rules, pod, selectors};
+use super::{internal_form, job_rules, pod, selectors};
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::{json, metadata};
@@ -129,7 +129,11 @@ impl Workload {
             let is_read = self.selector(selector, &selector_at, faults);
             if !is_read && let Selects::BySelector(_, why) = self.selects {
                 // The real server looks no further at pods that nobody can select.
-                faults.invalid_as(selector_at, &selectors::shown(selector), why);
+                faults.invalid_as(
+                    selector_at,
+                    &internal_form::shown("*LabelSelector", selector),
+                    why,
+                );
                 return (self.after)(spec, &at, faults);
             }
             if is_read {
@@ -276,5 +280,5 @@ pub(super) fn stateful_set_update(new: &Value, old: &Value, faults: &mut Faults)
 /// A selector stays what it is.
 pub(super) fn selector_update(new: &Value, old: &Value, faults: &mut Faults) {
     let (new, old) = (&new["spec"]["selector"], &old["spec"]["selector"]);
-    selectors::unchanged("spec.selector", new, old, faults);
+    internal_form::unchanged("*LabelSelector", "spec.selector", new, old, faults);
 }

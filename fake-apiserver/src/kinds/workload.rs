@@ -328,8 +328,7 @@ fn one_at_a_time(object: &mut Value) {
 }
 
 fn controller(object: &Value) -> Value {
-    let mut owners = json::list(&object["metadata"]["ownerReferences"]).iter();
-    let Some(owner) = owners.find(|owner| owner["controller"] == true) else {
+    let Some(owner) = metadata::controller(object) else {
         return "<none>".into();
     };
     let group = json::string(owner, "apiVersion")

@@ -29,6 +29,15 @@ pub(crate) fn json(plain: &str) -> String {
         .fold(json, |json, (sign, escaped)| json.replace(sign, escaped))
 }
 
+/// The name that a member of a struct has in JSON: with a small first letter.
+pub(crate) fn member_name(name: &str) -> String {
+    let mut name = name.to_owned();
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    name
+}
+
 /// A number as Go writes it (`%g`): with an exponent where it is large or very small.
 pub(crate) fn float(number: f64) -> String {
     let shown = format!("{number:e}");

@@ -208,6 +208,15 @@ fn owners(list: &Value, faults: &mut Faults) {
     }
 }
 
+/// The owner that controls an object, if there is one.
+pub(crate) fn controller(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners
+        .into_iter()
+        .flatten()
+        .find(|owner| owner["controller"] == true)
+}
+
 /// A reference to an owner as Go writes it: its fields have an order.
 fn as_go(owner: &Value) -> String {
     let fields = [

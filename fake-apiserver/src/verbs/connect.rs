@@ -6,7 +6,7 @@
 use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
 use super::read::existing;
-use crate::kinds::{ENDPOINTS, NODE, POD, Subresource, first_ready};
+use crate::kinds::{CONTAINER_LISTS, ENDPOINTS, NODE, POD, Subresource, first_ready};
 use crate::machinery::faults::Faults;
 use crate::machinery::ip;
 use crate::machinery::json::{list, string};
@@ -134,8 +134,7 @@ fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
         let containers = list(&pod["spec"][of]).iter();
         containers.map(|container| string(container, "name"))
     };
-    let lists = ["initContainers", "containers", "ephemeralContainers"];
-    let mut all = lists.into_iter().flat_map(names);
+    let mut all = CONTAINER_LISTS.into_iter().flat_map(names);
     if !wanted.is_empty() {
         return all.find(|name| *name == wanted).ok_or_else(|| {
             Status::bad_request(format!("container {wanted} is not valid for pod {pod_name}"))

@@ -7,6 +7,7 @@ use super::volumes::descending_path;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// The profile of seccomp of a whole pod.
 pub(crate) const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
@@ -39,14 +40,18 @@ pub(in crate::kinds) fn validate(pod: &Value, at: &str, faults: &mut Faults) {
     for (key, profile) in of_pod.into_iter().chain(of_containers) {
         seccomp(profile, &format!("{at}.{key}"), faults);
     }
-    for (key, profile) in json::pairs(annotations) {
-        let Some(name) = key.strip_prefix(APP_ARMOR) else {
-            continue;
-        };
-        if !all(spec, at)
-            .iter()
-            .any(|(container, _)| container["name"] == name)
-        {
+    let confined = json::pairs(annotations).filter_map(|(key, profile)| {
+        let name = key.strip_prefix(APP_ARMOR)?;
+        Some((key, name, profile))
+    });
+    let mut confined = confined.peekable();
+    if confined.peek().is_none() {
+        return;
+    }
+    let containers = LISTS.iter().flat_map(|name| list(&spec[*name]));
+    let names: HashSet<&str> = containers.map(|container| string(container, "name")).collect();
+    for (key, name, profile) in confined {
+        if !names.contains(name) {
             faults.invalid(format!("{at}[{key}]"), name, "container not found");
         }
         let is_known = ["", "runtime/default", "unconfined"].contains(&profile);
@@ -76,6 +81,10 @@ fn seccomp(profile: &str, field: &str, faults: &mut Faults) {
 /// The rules for annotations of a new pod, or of a template, beside the fields that say the same. `at` is where its spec is.
 pub(in crate::kinds) fn validate_fields(pod: &Value, at: &str, faults: &mut Faults) {
     let (annotations, spec) = (&pod["metadata"]["annotations"], &pod["spec"]);
+    // Most pods have none.
+    if annotations.is_null() {
+        return;
+    }
     let context = &spec["securityContext"];
     let same_seccomp = |key: &str, context: &Value, at: &str, faults: &mut Faults| {
         let at = format!("{at}.securityContext.seccompProfile");
@@ -135,6 +144,9 @@ fn same(annotation: Option<&str>, profile: &Value, what: &str, at: &str, faults:
 
 /// Gives containers the profile of AppArmor that an annotation names, where it is not that of the pod.
 pub(super) fn take_profiles(pod: &mut Value) {
+    if pod["metadata"]["annotations"].is_null() {
+        return;
+    }
     for name in LISTS {
         for i in 0..list(&pod["spec"][name]).len() {
             if let Some(Some(profile)) = new_profile(pod, &pod["spec"][name][i]) {
@@ -147,9 +159,12 @@ pub(super) fn take_profiles(pod: &mut Value) {
 
 /// The warnings about annotations with profiles of AppArmor that no field says.
 pub(super) fn warn_of_profiles(pod: &Value) -> Vec<String> {
-    let containers = all(&pod["spec"], "").into_iter();
+    if pod["metadata"]["annotations"].is_null() {
+        return Vec::new();
+    }
+    let containers = LISTS.iter().flat_map(|name| list(&pod["spec"][*name]));
     containers
-        .filter_map(|(container, _)| warn_of_profile(pod, container, ""))
+        .filter_map(|container| warn_of_profile(pod, container, ""))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
 /// Where the containers of a pod are, in the order in which the real server visits them.
-pub(super) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+pub(crate) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// All containers of a spec, with their places.
 pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {

@@ -2,7 +2,7 @@
 
 pub(super) mod annotations;
 mod cells;
-mod containers;
+pub(super) mod containers;
 mod defaults;
 mod environment;
 mod ephemeral;

@@ -6,14 +6,23 @@ use serde_json::Value;
 /// Paths that one is held against. A body can hold any number of them: a few warnings are enough.
 const PATHS_MAX: usize = 256;
 
+/// How many warnings about the volumes of a pod are made: more than the header of an answer holds.
+pub(super) const WARNINGS_MAX: usize = 256;
+
 /// A path in a volume, and what puts it there; nothing where that is the volume itself.
-#[derive(Clone, PartialEq, Eq)]
 struct Placed<'a> {
     path: &'a str,
     by: String,
 }
 
-impl Placed<'_> {
+impl<'a> Placed<'a> {
+    fn new(path: &'a str, by: String) -> Self {
+        Self {
+            path: path.trim_end_matches('/'),
+            by,
+        }
+    }
+
     fn told(&self) -> String {
         match self.by.as_str() {
             "" => format!("{:?}", self.path),
@@ -73,10 +82,7 @@ fn projected(source: &Value) -> Option<Vec<Placed<'_>>> {
         return None;
     }
     let one = |path: &'static str, of: &str, by: String| -> Vec<Placed<'_>> {
-        vec![Placed {
-            path: string(&source[of], path),
-            by,
-        }]
+        vec![Placed::new(string(&source[of], path), by)]
     };
     for kind in ["configMap", "secret", "downwardAPI"] {
         if !list(&source[kind]["items"]).is_empty() {
@@ -116,30 +122,17 @@ fn projected(source: &Value) -> Option<Vec<Placed<'_>>> {
 fn items<'a>(source: &'a Value, by: &str) -> Vec<Placed<'a>> {
     let items = list(&source["items"]).iter();
     items
-        .map(|item| Placed {
-            path: string(item, "path"),
-            by: by.to_owned(),
-        })
+        .map(|item| Placed::new(string(item, "path"), by.to_owned()))
         .collect()
 }
 
 fn told(volume: &str, what: &str, placed: &[Placed<'_>]) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let placed: Vec<Placed<'_>> = placed
-        .iter()
-        .take(PATHS_MAX)
-        .map(|placed| Placed {
-            path: placed.path.trim_end_matches('/'),
-            by: placed.by.clone(),
-        })
-        .collect();
-    for (i, one) in placed.iter().enumerate() {
-        for other in placed[..i].iter().filter(|other| one.meets(other)) {
-            let (one, other) = (one.told(), other.told());
-            warnings.push(format!(
-                "volume {volume:?} ({what}): overlapping paths: {one} with {other}"
-            ));
-        }
-    }
-    warnings
+    let placed = &placed[..placed.len().min(PATHS_MAX)];
+    let pairs = placed.iter().enumerate().flat_map(|(i, one)| {
+        let others = placed[..i].iter().filter(|other| one.meets(other));
+        others.map(move |other| (one.told(), other.told()))
+    });
+    let warnings = pairs
+        .map(|(one, other)| format!("volume {volume:?} ({what}): overlapping paths: {one} with {other}"));
+    warnings.take(WARNINGS_MAX).collect()
 }

@@ -84,7 +84,8 @@ pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
     for (i, volume) in list(&spec["volumes"]).iter().enumerate() {
         warnings.extend(plugins(volume, &format!("{here}.volumes[{i}]")));
     }
-    warnings.extend(list(&spec["volumes"]).iter().flat_map(overlaps::warn));
+    let volumes = list(&spec["volumes"]).iter();
+    warnings.extend(volumes.flat_map(overlaps::warn).take(overlaps::WARNINGS_MAX));
     for (member, key) in [("hostAliases", "ip"), ("imagePullSecrets", "name")] {
         warnings.extend(repeated(&spec[member], key, &format!("{here}.{member}")));
     }

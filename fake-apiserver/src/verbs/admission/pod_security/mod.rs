@@ -57,7 +57,9 @@ pub(super) fn check(
         let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
         return Err(forbidden(kind, new, &why));
     }
-    if let Some(found) = violations(policy.warn, pod) {
+    // What a pod must keep to it keeps to by now.
+    let is_told = is_pod && policy.warn == policy.enforce;
+    if !is_told && let Some(found) = violations(policy.warn, pod) {
         txn.warnings
             .push(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
     }
@@ -160,8 +162,7 @@ fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<
 fn one_of_each_controller_first(pods: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
     let mut seen = HashSet::new();
     let (mut first, others): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| {
-        let owners = json::list(&pod.value()["metadata"]["ownerReferences"]);
-        let controller = owners.iter().find(|owner| owner["controller"] == true);
+        let controller = metadata::controller(pod.value());
         controller.is_none_or(|controller| seen.insert(json::string(controller, "uid").to_owned()))
     });
     first.extend(others);

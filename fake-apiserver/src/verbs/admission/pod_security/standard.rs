@@ -21,11 +21,8 @@ const NEWEST: u64 = 35;
 
 const fn baseline(name: &'static str, since: u64, of: fn(&Subject<'_>) -> Option<Violation>) -> Check {
     Check {
-        name,
         level: Level::Baseline,
-        since,
-        replaces: "",
-        of,
+        ..restricted(name, since, "", of)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A pod as the checks look at it, and what they find.
 
+use crate::kinds::CONTAINER_LISTS;
 use crate::machinery::json;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,8 +26,7 @@ pub(super) struct Violation {
 impl<'a> Subject<'a> {
     pub(super) fn new(pod: &'a Value, minor: u64) -> Self {
         let (metadata, spec) = (&pod["metadata"], &pod["spec"]);
-        let lists = ["initContainers", "containers", "ephemeralContainers"];
-        let containers = lists.iter().flat_map(|list| json::list(&spec[*list]));
+        let containers = CONTAINER_LISTS.iter().flat_map(|list| json::list(&spec[*list]));
         Self {
             metadata,
             spec,
