@@ -5,6 +5,7 @@
 //! objects    world → the CSIStorageCapacity objects that must, may and must not be there once everything is quiet
 //! placement  world → the nodes that a pod may go to, the best of them, and why the others are excluded
 //! volumes    world and what drivers have made → the volumes that claims must have, and those that must be gone
+//! metrics    world and what programs have done → what their metrics say
 //! always     world and history → what must hold at every moment
 //! rules      every rule with the requirements that it comes from; a violation names one
 //! ```
@@ -48,6 +49,7 @@
 //! ```
 
 pub mod always;
+pub mod metrics;
 pub mod objects;
 pub mod placement;
 pub mod rules;

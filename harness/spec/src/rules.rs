@@ -171,4 +171,80 @@ rules! {
     ASKED_ELSEWHERE: "always/asked-elsewhere",
         ["PROV-06"],
         "while it is open whether a volume was made, it is asked for in the same place";
+    NOT_GRANTED: "always/not-granted",
+        ["RBAC-02", "RBAC-04", "RBAC-05", "RBAC-08", "RBAC-11"],
+        "a program asks the API server for nothing beyond the documented roles: capacity objects in its own namespace, and what leads to their owner";
+    NEEDLESS_LIST: "always/needless-list",
+        ["SCALE-11", "MET-18", "SCALE-14"],
+        "capacity objects are listed once and then watched, and listed again only after a watch has ended";
+
+    NOT_LEADING: "always/not-leading",
+        ["PUB-46"],
+        "of several replicas only the one writes that holds the Lease";
+    CREATED_TWICE: "always/created-twice",
+        ["PUB-14", "PUB-17", "FAIL-18"],
+        "a publisher that was told of an object's creation creates no second one for the same class and segment while the first is there";
+    ROLLED_BACK: "always/rolled-back",
+        ["PROV-08", "LIM-04", "FAIL-19"],
+        "a volume is deleted only when nobody claims it: there is no rollback where another one cannot be made";
+    UNTOLD_FAILURE: "volumes/untold",
+        ["PROV-10", "MET-20"],
+        "why a claim has no volume is told by an event about it";
+
+    // Metrics.
+    GOAL_UNTOLD: "metrics/goal",
+        ["MET-01"],
+        "csistoragecapacities_desired_goal is the number of objects that the publisher should have";
+    CURRENT_UNTOLD: "metrics/current",
+        ["MET-02"],
+        "csistoragecapacities_desired_current is the number of those that are there";
+    OBSOLETE_UNTOLD: "metrics/obsolete",
+        ["MET-03"],
+        "csistoragecapacities_obsolete is the number of objects that are to go, and none once all are gone";
+    PLACE_UNTOLD: "metrics/place",
+        ["MET-05", "MET-06"],
+        "the metrics of objects carry the name of the driver, and that of the node where each has a publisher of its own";
+    QUEUE_UNTOLD: "metrics/queue",
+        ["MET-04"],
+        "the metrics tell the length of the publisher's queue";
+    CALLS_UNTOLD: "metrics/calls",
+        ["MET-07", "MET-08", "MET-09"],
+        "csi_sidecar_operations_seconds counts calls by driver, method and code, with the time that they take";
+    ATTEMPTS_UNTOLD: "metrics/attempts",
+        ["MET-13"],
+        "scheduler_schedule_attempts_total tells how attempts end";
+    PLUGINS_UNTOLD: "metrics/plugins",
+        ["MET-14"],
+        "scheduler_plugin_execution_duration_seconds tells which plugins take part";
+    REQUESTS_UNTOLD: "metrics/requests",
+        ["MET-11", "MET-18"],
+        "apiserver_request_total counts requests";
+    DURATIONS_UNTOLD: "metrics/durations",
+        ["MET-10"],
+        "apiserver_request_duration_seconds tells how long requests take";
+
+    // The driver.
+    WRONG_ANSWER: "driver/wrong-answer",
+        ["CSI-26", "CSI-15"],
+        "GetCapacity answers what the driver's storage has, and the same again while nothing changes";
+    OVERFULL: "driver/overfull",
+        ["CSI-23", "BM-03", "BM-04"],
+        "a driver makes a volume only of storage that is free, and good for its class and its use";
+    MISCALLED: "driver/miscalled",
+        ["CSI-23"],
+        "a driver without room for a volume answers RESOURCE_EXHAUSTED";
+
+    // The API server.
+    NOT_AS_WRITTEN: "server/not-as-written",
+        ["API-03", "API-05", "API-13", "API-15", "API-37", "API-27", "API-28"],
+        "the API server stores what is written, and nothing else";
+    ILLEGAL_TAKEN: "server/illegal-taken",
+        ["API-04", "API-06", "API-08", "API-09", "API-17", "API-19"],
+        "the API server refuses what is not legal: names and classes that are no DNS subdomains, negative capacities, and changes of class or topology";
+    NEEDLESSLY_ILLEGAL: "server/needlessly-refused",
+        ["API-04", "API-05", "API-13", "API-15", "API-37"],
+        "the API server takes what is legal: any name, generated names, and changes of the figures";
+    UNASKED: "server/unasked",
+        ["API-07", "API-37"],
+        "the API server changes and deletes no capacity object by itself";
 }

@@ -38,6 +38,10 @@ pub enum Subject {
     Claim(NamespacedName),
     /// A volume, by the name that a driver was asked to make it under.
     Volume(String),
+    /// What a program tells of itself, by its name for the API server.
+    Program(String),
+    /// A request to the API server, by the plural name of its resource.
+    Request(String),
     /// A call to a driver.
     Call {
         /// The driver.
@@ -61,6 +65,8 @@ impl fmt::Display for Subject {
             Subject::Pod(key) => write!(f, "pod {key}"),
             Subject::Claim(key) => write!(f, "claim {key}"),
             Subject::Volume(name) => write!(f, "volume {name}"),
+            Subject::Program(client) => write!(f, "metrics of {client}"),
+            Subject::Request(resource) => write!(f, "request for {resource}"),
             Subject::Call { driver, segment } => write!(f, "GetCapacity of {driver}, {}", spelled(segment)),
         }
     }

@@ -31,7 +31,7 @@ impl Metrics {
     /// What a plan reads.
     pub(super) fn of(plan: &Plan) -> Self {
         Metrics {
-            speakers: plan.metrics().map(|metric| metric.of).collect(),
+            speakers: plan.metrics_speakers(),
             names: plan.metric_names().into_iter().map(str::to_owned).collect(),
             addresses: BTreeMap::new(),
             token: OnceLock::new(),

@@ -32,6 +32,7 @@ pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut G
 
 /// Nothing is read of the server's series whose names begin so: what no expectation names is not kept.
 pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
+    plan.specified_metrics.retain(|known| !known.starts_with(name));
     for expect in plan.steps.iter_mut().flat_map(|step| &mut step.expect) {
         if let Predicate::Metrics(list) = &mut expect.predicate {
             list.retain(|metric| metric.of != Speaker::Server || !metric.series.name.starts_with(name));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, MetricsFact};
+use crate::client_name::HARNESS;
 use crate::scenario::Role;
 
 /// One observed thing.
@@ -71,6 +72,21 @@ pub enum What {
 }
 
 impl What {
+    /// Whether it is one of those that metrics may count.
+    pub(crate) fn may_be_counted(&self) -> bool {
+        match self {
+            What::Request(request) => *request.client != *HARNESS,
+            What::Commit(_)
+            | What::Delivery(_)
+            | What::Fault(_)
+            | What::Call(_)
+            | What::Extender(_)
+            | What::Process(_)
+            | What::StepActed(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether it shows that something in the cluster moves; polls that change nothing do not.
     pub(crate) fn is_motion(&self) -> bool {
         match self {
@@ -268,6 +284,23 @@ pub struct FaultFact {
     pub what: String,
     /// Whether a real API server may do the same.
     pub legal: bool,
+}
+
+impl FaultFact {
+    /// By how much it makes something late, in milliseconds; none: what it meets fails.
+    pub(crate) fn delay_ms(&self) -> Option<u64> {
+        let effect = self.what.split(": ").next()?;
+        let late = ["delayed by ", "watch held for "].into_iter();
+        let mut late = late.filter_map(|words| effect.strip_prefix(words)?.strip_suffix("ms")?.parse().ok());
+        late.next()
+    }
+
+    /// Whether what it meets comes late, and does not fail.
+    pub(crate) fn holds_up(&self) -> bool {
+        ["delayed by ", "watch held"]
+            .iter()
+            .any(|words| self.what.starts_with(words))
+    }
 }
 
 /// A system under test started or ended.

@@ -1,26 +1,10 @@
 //! What metrics say, against what sums of series must be. Knows no metric by its name.
 
 use super::rows::{DiffRow, RowState, Subject};
-use crate::client_name::HARNESS;
 use crate::cluster_state::ClusterState;
-use crate::journal::{MetricsFact, Reading, What};
+use crate::journal::{MetricsFact, Reading};
 use crate::plan::Metric;
 use crate::scenario::{Role, Speaker};
-
-/// Whether a fact is one of those that programs may count.
-pub(super) fn may_count(what: &What) -> bool {
-    match what {
-        What::Request(request) => *request.client != *HARNESS,
-        What::Commit(_)
-        | What::Delivery(_)
-        | What::Fault(_)
-        | What::Call(_)
-        | What::Extender(_)
-        | What::Process(_)
-        | What::StepActed(_) => true,
-        _ => false,
-    }
-}
 
 /// A row for each sum.
 pub(super) fn rows(cluster: &ClusterState, wanted: &[Metric]) -> Vec<DiffRow> {

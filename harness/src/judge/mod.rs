@@ -98,7 +98,7 @@ impl<'p> Judge<'p> {
         let surplus = self.duplicates.apply(&fact);
         self.has_news = match &fact.what {
             What::Metrics(_) => false,
-            what => self.has_news || metrics::may_count(what),
+            what => self.has_news || what.may_be_counted(),
         };
         if self.failure.is_none() {
             self.judge(&fact, surplus.is_some());
@@ -257,13 +257,23 @@ impl<'p> Judge<'p> {
 
     /// Whether an expectation over metrics is open, so that they are to be read when the systems have done what they do.
     pub fn reads_metrics(&self) -> bool {
+        let is_specified = !self.plan.specified_metrics.is_empty();
+        self.waits_for_metrics() || is_specified && self.is_open(|it| matches!(it, Predicate::Specification))
+    }
+
+    fn waits_for_metrics(&self) -> bool {
+        self.is_open(|it| matches!(it, Predicate::Metrics(_)))
+    }
+
+    /// Whether the step has acted, and an expectation of a kind is open.
+    fn is_open(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
         let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
-        self.acted.is_some() && open.any(|it| matches!(it.expect.predicate, Predicate::Metrics(_)))
+        self.acted.is_some() && open.any(|it| is_it(&it.expect.predicate))
     }
 
     /// Whether they are to be read anew: something has happened since.
     pub fn reads_metrics_anew(&self) -> bool {
-        self.has_news && self.reads_metrics()
+        self.has_news && self.waits_for_metrics()
     }
 
     /// The next moment, in journal time, at which a bound is reached.

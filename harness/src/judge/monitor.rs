@@ -321,7 +321,9 @@ impl<'p> Monitor<'p> {
         match what {
             What::Commit(_) | What::StepActed(_) | What::Answer(_) | What::Discovery(_) => true,
             // What there is in the driver counts, and who runs.
-            What::Call(_) | What::Process(_) => matches!(self.expect.predicate, Predicate::Specification),
+            What::Call(_) | What::Process(_) | What::Metrics(_) => {
+                matches!(self.expect.predicate, Predicate::Specification)
+            }
             _ => false,
         }
     }

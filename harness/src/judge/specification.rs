@@ -70,6 +70,14 @@ pub(super) fn row(plan: &Plan, violation: &Violation) -> DiffRow {
             answer: "CreateVolume".to_owned(),
             figure: name.clone(),
         },
+        violation::Subject::Program(client) => Subject::Object {
+            resource: "metrics".to_owned(),
+            name: client.clone(),
+        },
+        violation::Subject::Request(resource) => Subject::Object {
+            resource: resource.clone(),
+            name: "*".to_owned(),
+        },
         violation::Subject::Call { segment, .. } => Subject::Answer {
             answer: "GetCapacity".to_owned(),
             figure: plan.segments.format(segment),

@@ -105,14 +105,7 @@ enum Stopped {
 
 fn of_fault(fault: &FaultFact) -> Stopped {
     let (effect, what) = fault.what.split_once(": ").unwrap_or((&fault.what, ""));
-    let late = ["delayed by ", "watch held for "].into_iter().find_map(|words| {
-        effect
-            .strip_prefix(words)?
-            .strip_suffix("ms")?
-            .parse::<u64>()
-            .ok()
-    });
-    if let Some(milliseconds) = late {
+    if let Some(milliseconds) = fault.delay_ms() {
         return Stopped::For(milliseconds.saturating_mul(1_000));
     }
     let is_undone = effect.starts_with("status ") || effect.starts_with("disconnected");

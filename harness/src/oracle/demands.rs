@@ -172,6 +172,8 @@ fn repaired(world: &World, stored: &Objects) -> Objects {
             violation::Subject::Pod(_)
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)
+            | violation::Subject::Program(_)
+            | violation::Subject::Request(_)
             | violation::Subject::Call { .. } => {}
         }
     }

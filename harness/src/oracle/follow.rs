@@ -1,6 +1,6 @@
 //! From facts to what happens in the world of the specification.
 
-use capacity_spec::always::{Author, Event};
+use capacity_spec::always::{Author, Event, Request};
 use capacity_spec::objects::Wanted;
 use capacity_spec::placement::View;
 use capacity_spec::volumes::{Creation, Ending};
@@ -13,12 +13,17 @@ use capacity_types::capacity_api::RESOURCE;
 
 use super::Oracle;
 use super::change::change;
+use super::orders;
 use super::storage::{GET_CAPACITY, parsed};
-use crate::journal::{CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, What};
+use crate::client_name::HARNESS;
+use crate::journal::{
+    AnswerFact, CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, RequestFact,
+    What,
+};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
-impl Oracle<'_> {
+impl<'p> Oracle<'p> {
     /// What a fact means for the world.
     pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
         match &fact.what {
@@ -27,25 +32,32 @@ impl Oracle<'_> {
                 self.given_back.clear();
                 // What a case begins with is there before any program.
                 let begins = mark.step == 0;
-                let quiet = begins.then_some(Event::Quiet);
-                quiet.into_iter().chain(self.doubts()).collect()
+                let at_first = [Event::Prepared, Event::Quiet];
+                let at_first = at_first.into_iter().filter(|_| begins);
+                at_first.chain(self.doubts()).collect()
             }
             What::Action(action) => self.action(&action.text),
+            What::Request(request) => self.request(request).into_iter().collect(),
+            What::Fault(fault) if !fault.holds_up() => vec![Event::Disturbed],
             What::Process(process) => {
+                let began = Event::Began(process.client.clone());
+                let instance = self.programs.instance(&process.client);
+                self.told.began(&process.client, &instance);
                 if process.role == Role::Scheduler {
                     self.is_blind = self.world().api.version().is_none();
                     self.is_uninformed = false;
                 }
                 let change = self.programs.process(process);
-                change.map_or_else(Vec::new, |change| self.changed(change))
+                let changed = change.map_or_else(Vec::new, |change| self.changed(change));
+                std::iter::once(began).chain(changed).collect()
             }
             What::Commit(commit) => self.commit(commit),
             What::Delivery(delivery) => self.delivery(delivery).into_iter().collect(),
             What::Call(call) => self.call(call),
             What::Extender(question) => filtered(question).into_iter().collect(),
-            What::Answer(_) => {
+            What::Answer(answer) => {
                 self.is_asking = false;
-                Vec::new()
+                self.of_stranger(answer).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -54,23 +66,54 @@ impl Oracle<'_> {
     /// The harness does what the plan says in these words.
     fn action(&mut self, text: &str) -> Vec<Event> {
         let (step, from) = self.next;
-        let actions = self.plan.steps.get(step).map(|step| step.actions.as_slice());
+        let plan = self.plan;
+        let actions = plan.steps.get(step).map(|step| step.actions.as_slice());
         let mut rest = actions.unwrap_or_default().iter().enumerate().skip(from);
         let Some((at, (action, _))) = rest.find(|(_, (_, said))| said == text) else {
             // It is none of the case's own: a defect of the surroundings.
-            return Vec::new();
+            return vec![Event::Ordered(Vec::new())];
         };
         self.next = (step, at + 1);
+        let orders = orders::of(action).into_iter().collect();
+        let mut events = vec![Event::Ordered(orders)];
+        events.extend(self.acted(action));
+        events
+    }
+
+    fn acted(&mut self, action: &'p Action) -> Vec<Event> {
         let action = match action {
             Action::Attempt(inner) => inner,
             action => action,
         };
         self.is_asking = matches!(action, Action::CsiCall(_));
         self.storage.act(action);
+        if let Action::Script(script) = action {
+            self.told.scripted(script);
+        }
         match self.programs.act(action) {
             Some(change) => self.changed(change),
             None => self.answers_and_doubts(),
         }
+    }
+
+    /// The API server has answered a program, or refused what the case asks for.
+    fn request(&self, request: &RequestFact) -> Option<Event> {
+        if *request.client == *HARNESS {
+            let is_refused = request.resource == RESOURCE && request.code >= 400 && !request.injected;
+            return is_refused.then_some(Event::Refused(request.code));
+        }
+        let is_judged = Request::is_judged(&request.verb, &request.resource)
+            && Role::of_client(&request.client).is_some();
+        is_judged.then(|| {
+            Event::Requested(Request {
+                by: self.author(&request.client),
+                client: request.client.clone(),
+                verb: request.verb.clone(),
+                resource: request.resource.clone(),
+                namespace: request.namespace.clone(),
+                is_answered: request.code < 300 && !request.injected,
+            })
+        })
     }
 
     /// The answers that are others than before, and all that may fail.
@@ -178,10 +221,20 @@ impl Oracle<'_> {
 
     fn commit(&mut self, commit: &CommitFact) -> Vec<Event> {
         self.programs.commit(commit);
+        if &*commit.resource == "events" {
+            return told(commit).into_iter().collect();
+        }
         let is_own = commit.namespace.as_deref() == Some(NAMESPACE);
         match change(commit) {
             Some(Change::Object(key, object)) => {
                 let by = self.author(&commit.client);
+                let is_publisher = matches!(by, Author::Publisher(_));
+                let is_unled =
+                    is_publisher && self.programs.are_led() && !self.programs.leads(&commit.client);
+                let unled = is_unled.then(|| Event::WroteUnled {
+                    client: commit.client.clone(),
+                    key: key.clone(),
+                });
                 let mut events = match (&by, &object) {
                     (Author::Publisher(instance), Some(object)) => {
                         let changes = self.programs.wrote(instance, object).into_iter();
@@ -189,6 +242,7 @@ impl Oracle<'_> {
                     }
                     _ => Vec::new(),
                 };
+                events.extend(unled);
                 events.push(Event::Wrote { by, key, object });
                 events
             }
@@ -209,6 +263,7 @@ impl Oracle<'_> {
             Some(Role::Publisher) => Author::Publisher(self.programs.instance(client)),
             Some(Role::Cleaner) => Author::Cleaner,
             Some(Role::Scheduler) => Author::Scheduler,
+            None if client == HARNESS => Author::User,
             Some(Role::Driver) | None => Author::Other,
         }
     }
@@ -226,6 +281,9 @@ impl Oracle<'_> {
                 match &after.node {
                     Some(node) if before.as_ref() != Some(node) => {
                         self.allow(pod, false);
+                        if claims_of(after).next().is_some() {
+                            self.told.placed(&commit.client);
+                        }
                         let (pod, node) = (pod.clone(), node.clone());
                         vec![Event::Placed { pod, node }]
                     }
@@ -291,9 +349,12 @@ impl Oracle<'_> {
 
     /// The driver has answered a call.
     fn call(&mut self, call: &CallFact) -> Vec<Event> {
+        if let Author::Publisher(instance) = self.caller(call) {
+            self.told.answered(call, &instance);
+        }
         if call.method != GET_CAPACITY {
-            self.storage.called(call);
             let event = self.volume_event(call);
+            self.storage.called(call);
             return event.into_iter().chain(self.answers()).collect();
         }
         let segment = parsed(self.plan, call.segment.as_deref());
@@ -305,11 +366,7 @@ impl Oracle<'_> {
                 maximum: call.maximum,
             });
         let driver = self.plan.driver.name.clone();
-        // When a call was asked that its caller has given up is not told: it may be from before all that was seen since.
-        let by = match self.is_asking || call.code == "CANCELLED" {
-            true => Author::Other,
-            false => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
-        };
+        let by = self.caller(call);
         let told = answer.map_or_else(Answer::error, Answer::Figures);
         let truth = self.storage.answer(&segment, &call.parameters);
         let change = |answer| {
@@ -328,6 +385,7 @@ impl Oracle<'_> {
             segment: segment.clone(),
             parameters: call.parameters.clone(),
             answer,
+            possible: self.storage.possible(&segment, &call.parameters),
         });
         events.extend(passing.then(|| change(truth)));
         events
@@ -343,10 +401,41 @@ impl Oracle<'_> {
         })
     }
 
+    /// Who has called the driver.
+    fn caller(&self, call: &CallFact) -> Author {
+        match call.code.as_str() {
+            _ if self.is_asking => Author::User,
+            // When it was asked is not told: it may be from before all that was seen since.
+            "CANCELLED" => Author::Other,
+            _ => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
+        }
+    }
+
+    /// The driver has answered somebody: the case itself, or something that has no part in it.
+    fn of_stranger(&self, answer: &AnswerFact) -> Option<Event> {
+        let actions = self.plan.steps.iter().flat_map(|step| &step.actions);
+        let mut own = actions.filter_map(|(action, _)| match action {
+            Action::CsiCall(call) => Some(&call.name),
+            _ => None,
+        });
+        let is_strange = answer.call == GET_CAPACITY && !own.any(|name| *name == answer.name);
+        is_strange.then(|| Event::Asked {
+            by: Author::Stranger,
+            driver: self.plan.driver.name.clone(),
+            segment: parsed(self.plan, answer.segment.as_deref()),
+            parameters: Parameters::new(),
+            answer: None,
+            possible: Vec::new(),
+        })
+    }
+
     /// What a call says of a volume.
     fn volume_event(&self, call: &CallFact) -> Option<Event> {
         match (call.method.as_str(), &call.volume_id, &call.volume) {
-            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted(id.clone())),
+            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted {
+                id: id.clone(),
+                by: self.caller(call),
+            }),
             ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
                 by: self.programs.instance_on(call.node.as_deref()),
                 name: name.clone(),
@@ -354,6 +443,7 @@ impl Oracle<'_> {
                 is_copy: call.details.copy_of.is_some(),
                 place: parsed(self.plan, call.segment.as_deref()),
                 ending: self.ending(call),
+                is_overfull: self.storage.is_overfull(call),
             })),
             _ => None,
         }
@@ -373,6 +463,9 @@ impl Oracle<'_> {
             ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
             // CSI: after these the driver may still be at work.
             ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
+            ("INTERNAL", _) => Ending::Broken {
+                is_scripted: self.storage.scripts_volumes(),
+            },
             _ => Ending::Refused,
         }
     }
@@ -384,6 +477,16 @@ fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
         PodVolume::Inline(_) => None,
     })
+}
+
+/// An event about a claim.
+fn told(commit: &CommitFact) -> Option<Event> {
+    let about = [&commit.object["involvedObject"], &commit.object["regarding"]];
+    let about = about
+        .into_iter()
+        .find(|about| about["kind"] == "PersistentVolumeClaim")?;
+    let word = |field: &str| about[field].as_str().unwrap_or_default();
+    Some(Event::Told(NamespacedName::new(word("namespace"), word("name"))))
 }
 
 /// An extender is asked which nodes it takes out.

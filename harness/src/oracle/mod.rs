@@ -4,7 +4,8 @@
 //! ```text
 //! follow    a fact → what happens in the world of the specification
 //! storage   what the driver has to answer          programs, owners   how publishers, cleaner and scheduler are set
-//! heard     what programs have heard of
+//! heard     what programs have heard of            told  what they tell of themselves
+//! orders    what the case asks of the API server
 //! demands   what the specification demands, as rows and places of explicit expectations
 //! ```
 //!
@@ -14,9 +15,11 @@ mod change;
 mod demands;
 mod follow;
 mod heard;
+mod orders;
 mod owners;
 mod programs;
 mod storage;
+mod told;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +28,7 @@ use std::sync::OnceLock;
 use capacity_spec::always::{Event, Monitor};
 use capacity_spec::objects::Wanted;
 use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
-use capacity_spec::{Subject, Violation, World, placement};
+use capacity_spec::{Subject, Violation, World, metrics, placement};
 use fake_apiserver::Effect as FaultEffect;
 
 use crate::journal::{Fact, What, micros};
@@ -34,6 +37,7 @@ use crate::scenario::Role;
 use heard::Heard;
 use programs::Programs;
 use storage::{GET_CAPACITY, Storage};
+use told::Told;
 
 pub(crate) use change::change;
 pub use demands::{Demands, demands};
@@ -45,6 +49,7 @@ pub(crate) struct Oracle<'p> {
     storage: Storage<'p>,
     programs: Programs<'p>,
     heard: Heard,
+    told: Told,
     /// The step that runs, and its first action that is not done yet.
     next: (usize, usize),
     /// Whether the harness itself is calling the driver.
@@ -77,6 +82,9 @@ impl<'p> Oracle<'p> {
         let programs = Programs::of(plan);
         let mut world = World::default();
         programs.at_first().into_iter().for_each(|it| world.apply(it));
+        let mut monitor = Monitor::new(world);
+        // Nothing is wrong before anything has happened.
+        monitor.observe(Event::Ordered(orders::at_first(plan)));
         let mut actions = plan.steps.iter().flat_map(|step| &step.actions);
         let is_stale = |action: &Action| match action {
             Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
@@ -84,10 +92,11 @@ impl<'p> Oracle<'p> {
         };
         Oracle {
             plan,
-            monitor: Monitor::new(world),
+            monitor,
             storage: Storage::of(plan),
             programs,
             heard: Heard::new(plan.is_distributed()),
+            told: Told::default(),
             next: (0, 0),
             is_asking: false,
             is_blind: false,
@@ -106,6 +115,14 @@ impl<'p> Oracle<'p> {
     /// Takes the next fact, and says what must not have happened.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
         self.heard.observe(fact);
+        match &fact.what {
+            What::Metrics(metrics) => {
+                self.told.read(metrics);
+                self.is_settled = OnceLock::new();
+            }
+            what if what.may_be_counted() && self.told.is_outdated() => self.is_settled = OnceLock::new(),
+            _ => {}
+        }
         let mut violations = Vec::new();
         let events = self.events(fact);
         self.now_us = fact.at_us;
@@ -134,6 +151,8 @@ impl<'p> Oracle<'p> {
         self.is_settled = OnceLock::new();
         let is_under_way = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
         if !self.has_stale_reads && !self.heard.is_behind() && !is_under_way {
+            self.storage.settle();
+            self.programs.settle();
             self.monitor.observe(Event::Quiet);
         }
     }
@@ -151,6 +170,11 @@ impl<'p> Oracle<'p> {
             let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
             violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));
         }
+        let has_replicas = self.plan.publisher.replicas.is_some();
+        // Which of several replicas leads is not told.
+        let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
+        let readings = self.told.told(instance);
+        violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
         violations
     }
 

@@ -1,8 +1,8 @@
 //! What the driver of a case has to answer: from the storage that the case describes, what volumes were seen to take of it, and what the
 //! driver is told to say instead.
 //!
-//! Worked out from the case's own words and from answered calls. Deliberately absent: the code of the driver, and storage that is laid out
-//! in devices.
+//! Worked out from the case's own words and from answered calls. Deliberately absent: the code of the driver, groups of devices, and what
+//! is reserved.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use capacity_spec::volumes::Backend;
 use capacity_spec::world::{Answer, Figures, Parameters};
 use capacity_types::Segment;
 use capacity_types::segment::contains;
-use fake_csi::Storage as Layout;
+use fake_csi::{Access, Device, Storage as Layout};
 
 use crate::journal::CallFact;
 use crate::plan::{Action, Effect, Plan, Script};
@@ -19,27 +19,40 @@ use crate::scenario::Role;
 /// The call whose answers are published. All others that a case speaks of are about volumes.
 pub(super) const GET_CAPACITY: &str = "GetCapacity";
 
-/// Raw bytes that volumes leave of a pool.
-struct Free {
-    /// All.
-    sum: u128,
-    /// Those in one piece.
-    piece: u128,
-    /// Whether the driver tells how large that is.
-    is_told: bool,
-}
-
 /// The storage of a case, at one point of its journal.
 pub(super) struct Storage<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Layout>,
-    /// What each volume takes, by its id in the driver: of which segment, and how many raw bytes.
-    taken: BTreeMap<String, (Segment, u128)>,
+    /// What each volume takes, by its id in the driver.
+    taken: BTreeMap<String, Taken>,
     /// What the driver is told to do instead of answering, for as long as that is in force.
     scripts: Vec<&'p Script>,
     is_down: bool,
+    /// The pools as they have been since everything was last quiet.
+    former: Vec<BTreeMap<Segment, Layout>>,
+    /// Whether volumes have come or gone since, and whether one has gone.
+    has_moved: bool,
+    has_lost: bool,
+    /// Whether the driver was ever told to answer with certain figures.
+    is_told_figures: bool,
     /// Whether connections are cut on which answers are under way, to whatever question.
     loses_answers: bool,
+}
+
+/// What a volume takes.
+struct Taken {
+    segment: Segment,
+    /// The device, where the pool has any.
+    device: Option<String>,
+    /// Raw bytes.
+    raw: u128,
+}
+
+/// A volume that is asked for.
+struct Wanted<'c> {
+    parameters: &'c Parameters,
+    is_block: bool,
+    bytes: u128,
 }
 
 impl<'p> Storage<'p> {
@@ -51,6 +64,10 @@ impl<'p> Storage<'p> {
             taken: BTreeMap::new(),
             scripts: Vec::new(),
             is_down: false,
+            former: Vec::new(),
+            has_moved: false,
+            has_lost: false,
+            is_told_figures: false,
             loses_answers: false,
         }
     }
@@ -59,6 +76,13 @@ impl<'p> Storage<'p> {
     pub(super) fn act(&mut self, action: &'p Action) {
         if let Action::Script(script) = action {
             self.loses_answers |= matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer);
+        }
+        match action {
+            Action::Pool(..) => self.former.push(self.pools.clone()),
+            Action::Script(script) => {
+                self.is_told_figures |= matches!(script.effect, Effect::Answer { .. });
+            }
+            _ => {}
         }
         match action {
             Action::Pool(segment, Some(layout)) => {
@@ -83,20 +107,81 @@ impl<'p> Storage<'p> {
         self.loses_answers
     }
 
+    /// Everything is quiet: nothing answers for what was before.
+    pub(super) fn settle(&mut self) {
+        self.former.clear();
+        (self.has_moved, self.has_lost) = (false, false);
+    }
+
+    /// What GetCapacity may answer for a segment and parameters, by all that there has been since everything was last quiet; empty: that is
+    /// not known.
+    pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<Figures> {
+        if self.has_moved || self.is_told_figures {
+            return Vec::new();
+        }
+        let pools = self.former.iter().chain([&self.pools]);
+        pools
+            .map(|pools| self.figures(pools, segment, parameters))
+            .collect()
+    }
+
+    /// Whether the driver is told, at some time, how calls about volumes are to fail.
+    pub(super) fn scripts_volumes(&self) -> bool {
+        let actions = self.plan.steps.iter().flat_map(|step| &step.actions);
+        let mut scripts = actions.filter_map(|(action, _)| match action {
+            Action::Script(script) => Some(script),
+            _ => None,
+        });
+        scripts.any(|script| script.method != GET_CAPACITY)
+    }
+
     /// A volume is made or deleted.
     pub(super) fn called(&mut self, call: &CallFact) {
+        self.has_moved = true;
         let Some(id) = call.volume_id.as_ref().filter(|_| call.code == "OK") else {
             return;
         };
         if call.method == "DeleteVolume" {
+            self.has_lost = true;
             self.taken.remove(id);
         }
-        if let Some(placed) = &call.placed {
+        if let Some(placed) = &call.placed
+            && !self.taken.contains_key(id)
+        {
             let segment = parsed(self.plan, placed.segment.as_deref());
             let bytes = u128::try_from(placed.bytes).unwrap_or_default();
-            let raw = bytes.saturating_mul(self.cost(&call.parameters));
-            self.taken.insert(id.clone(), (segment, raw));
+            let extent = self.chosen(&segment, &wanted(call, bytes));
+            let device = extent.and_then(|extent| extent.device.map(str::to_owned));
+            let taken = Taken {
+                device,
+                raw: bytes.saturating_mul(self.cost(&call.parameters)),
+                segment,
+            };
+            self.taken.insert(id.clone(), taken);
         }
+    }
+
+    /// Whether the driver makes a volume for which it has no room, as far as that can be told from the order of what is seen.
+    pub(super) fn is_overfull(&self, call: &CallFact) -> bool {
+        let (Some(placed), Some(id)) = (&call.placed, &call.volume_id) else {
+            return false;
+        };
+        let is_certain = self.former.is_empty() && !self.has_lost && !self.taken.contains_key(id);
+        let bytes = call
+            .required_bytes
+            .and_then(|bytes| u128::try_from(bytes).ok())
+            .unwrap_or_default();
+        let segment = parsed(self.plan, placed.segment.as_deref());
+        is_certain && self.chosen(&segment, &wanted(call, bytes)).is_none()
+    }
+
+    /// Where a volume is made of a pool: on the smallest device that it fits on, where there are devices.
+    fn chosen(&self, segment: &Segment, wanted: &Wanted<'_>) -> Option<Extent<'_>> {
+        let (of, layout) = self.pools.get_key_value(segment)?;
+        let cost = self.cost(wanted.parameters);
+        let extents = extents(layout, wanted.parameters, Some(wanted.is_block));
+        let fitting = extents.filter(|extent| wanted.bytes <= self.free(of, extent).1 / cost);
+        fitting.min_by_key(|extent| self.free(of, extent).0)
     }
 
     /// What the driver answers, once everything is quiet, to GetCapacity for a segment and parameters.
@@ -107,7 +192,7 @@ impl<'p> Storage<'p> {
         let mut scripts = self.scripts.iter();
         let script = scripts.find(|script| is_about(script, segment, parameters));
         match script.map(|script| script.effect) {
-            None => Answer::Figures(self.figures(segment, parameters)),
+            None => Answer::Figures(self.figures(&self.pools, segment, parameters)),
             Some(Effect::Answer {
                 available, maximum, ..
             }) => Answer::Figures(Figures { available, maximum }),
@@ -116,33 +201,41 @@ impl<'p> Storage<'p> {
     }
 
     /// The sum of what is free where the segment reaches it, and the largest single piece if each has one to tell.
-    fn figures(&self, segment: &Segment, parameters: &Parameters) -> Figures {
+    fn figures(
+        &self,
+        pools: &BTreeMap<Segment, Layout>,
+        segment: &Segment,
+        parameters: &Parameters,
+    ) -> Figures {
         let cost = self.cost(parameters);
         let is_everywhere = self.plan.segments.keys().is_empty();
         let is_reached = |of: &Segment| is_everywhere || contains(segment, of);
         let mut figures = Figures::default();
         let mut tells = self.plan.driver.version.has_volume_sizes();
-        for (of, layout) in self.pools.iter().filter(|(of, _)| is_reached(of)) {
-            let Free { sum, piece, is_told } = self.free(of, layout);
-            tells &= is_told;
-            figures.available = figures.available.saturating_add(bytes(sum / cost));
-            figures.maximum = figures.maximum.max(Some(bytes(piece / cost)));
+        for (of, layout) in pools.iter().filter(|(of, _)| is_reached(of)) {
+            for extent in extents(layout, parameters, None) {
+                let (sum, piece) = self.free(of, &extent);
+                tells &= extent.largest.is_some();
+                figures.available = figures.available.saturating_add(bytes(sum / cost));
+                figures.maximum = figures.maximum.max(Some(bytes(piece / cost)));
+            }
         }
         figures.maximum = figures.maximum.filter(|_| tells);
         figures
     }
 
-    /// What volumes leave of a pool.
-    fn free(&self, of: &Segment, layout: &Layout) -> Free {
-        let (capacity, largest) = extent(layout);
-        let taken = self.taken.values().filter(|(at, _)| at == of);
-        let taken = taken.fold(0_u128, |sum, (_, raw)| sum.saturating_add(*raw));
-        let sum = capacity.saturating_sub(taken);
-        Free {
-            sum,
-            piece: largest.map_or(sum, |largest| sum.min(largest)),
-            is_told: largest.is_some(),
-        }
+    /// Raw bytes that volumes leave of a part of a pool: all, and those in one piece.
+    fn free(&self, of: &Segment, extent: &Extent<'_>) -> (u128, u128) {
+        let is_there = |taken: &&Taken| taken.segment == *of && taken.device.as_deref() == extent.device;
+        let taken = self.taken.values().filter(is_there);
+        let (count, taken) = taken.fold((0, 0_u128), |(count, sum), taken| {
+            (count + 1, sum.saturating_add(taken.raw))
+        });
+        let sum = match extent.is_whole && count > 0 {
+            true => 0,
+            false => extent.size.saturating_sub(taken),
+        };
+        (sum, extent.largest.map_or(sum, |largest| sum.min(largest)))
     }
 
     /// Raw bytes for each byte of a volume.
@@ -158,22 +251,80 @@ impl Backend for Storage<'_> {
         !self.is_down && self.scripts.iter().all(|script| script.method == GET_CAPACITY)
     }
 
-    fn has_room(&self, segment: &Segment, parameters: &Parameters, wanted: i128) -> bool {
-        let cost = self.cost(parameters);
-        let is_enough = |piece: u128| u128::try_from(wanted).is_ok_and(|wanted| wanted <= piece / cost);
-        let mut own = self.pools.iter().filter(|(of, _)| contains(segment, of));
-        own.any(|(of, layout)| is_enough(self.free(of, layout).piece))
+    fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, wanted: i128) -> bool {
+        let Ok(bytes) = u128::try_from(wanted) else {
+            return false;
+        };
+        let wanted = Wanted {
+            parameters,
+            is_block,
+            bytes,
+        };
+        let mut own = self.pools.keys().filter(|of| contains(segment, of));
+        own.any(|of| self.chosen(of, &wanted).is_some())
     }
 }
 
-/// Raw bytes, and those of the largest piece where the driver tells one.
-fn extent(layout: &Layout) -> (u128, Option<u128>) {
-    match layout {
-        Layout::Linear { capacity, largest } => (u128::from(*capacity), largest.map(u128::from)),
-        Layout::Filesystem { size, used } => (u128::from(size.saturating_sub(*used)), Some(u128::MAX)),
-        // No case has them that is judged by the specification.
-        Layout::Devices(_) => (0, None),
+/// What a call asks for, with so many bytes.
+fn wanted(call: &CallFact, bytes: u128) -> Wanted<'_> {
+    let mut capabilities = call.details.capabilities.iter();
+    Wanted {
+        parameters: &call.parameters,
+        is_block: capabilities.any(|capability| capability.starts_with("block")),
+        bytes,
     }
+}
+
+/// A part of a pool that a volume can be made on.
+struct Extent<'l> {
+    /// The name of the device; none: the pool has none.
+    device: Option<&'l str>,
+    /// Raw bytes.
+    size: u128,
+    /// Raw bytes of the largest piece, where the driver tells one.
+    largest: Option<u128>,
+    /// Whether a volume takes all of it.
+    is_whole: bool,
+}
+
+/// The parts of a pool that are good for classes with these parameters, and for raw or mounted volumes, if it is known which.
+fn extents<'l>(
+    layout: &'l Layout,
+    parameters: &Parameters,
+    is_block: Option<bool>,
+) -> impl Iterator<Item = Extent<'l>> {
+    let whole = |size: u64, largest: Option<u128>| Extent {
+        device: None,
+        size: size.into(),
+        largest,
+        is_whole: false,
+    };
+    let (store, devices) = match layout {
+        Layout::Linear { capacity, largest } => (Some(whole(*capacity, largest.map(u128::from))), None),
+        Layout::Filesystem { size, used } => (Some(whole(size.saturating_sub(*used), Some(u128::MAX))), None),
+        Layout::Devices(devices) => (None, Some(devices)),
+    };
+    let devices = devices.into_iter().flatten();
+    let good = devices.filter(move |(_, device)| is_good(device, parameters, is_block));
+    let good = good.map(|(name, device)| Extent {
+        device: Some(name),
+        size: device.size.into(),
+        largest: Some(u128::MAX),
+        is_whole: !device.group,
+    });
+    store.into_iter().chain(good)
+}
+
+/// Whether a device is good for classes with these parameters, and for that use.
+fn is_good(device: &Device, parameters: &Parameters, is_block: Option<bool>) -> bool {
+    let mut own = device.parameters.iter();
+    let agrees = own.all(|(name, value)| parameters.get(name).is_none_or(|asked| asked == value));
+    let is_usable = match device.access {
+        Access::Any => true,
+        Access::Block => is_block != Some(false),
+        Access::Mount => is_block != Some(true),
+    };
+    agrees && is_usable
 }
 
 fn bytes(bytes: u128) -> i64 {

@@ -30,12 +30,13 @@ impl Edit {
 type Differs = fn(&Plan, &Plan) -> bool;
 
 /// What stays as it is, by its name in the file.
-const FIXED: [(&str, Differs); 10] = [
+const FIXED: [(&str, Differs); 11] = [
     ("roles", |a, b| a.roles != b.roles),
     ("mode", |a, b| a.mode != b.mode),
     ("publisher", |a, b| a.publisher != b.publisher),
     ("scheduler", |a, b| a.scheduler != b.scheduler),
     ("extenders", |a, b| a.extenders != b.extenders),
+    ("metrics", |a, b| a.specified_metrics != b.specified_metrics),
     ("orphanAfter", |a, b| a.orphan_after != b.orphan_after),
     ("driver.name", |a, b| a.driver.name != b.driver.name),
     ("driver.topologyKeys", |a, b| {

@@ -3,7 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{Metric, Plan, Predicate, Step};
-use crate::scenario::Speaker;
+use crate::scenario::{ClusterSpec, Speaker};
+
+/// The names of the series of which the specification is to speak in a case.
+pub(super) fn specified(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
+    let names = capacity_spec::metrics::NAMES.into_iter();
+    names.filter(|_| cluster.metrics).collect()
+}
 
 /// Whether everybody runs whose metrics are read. The error has the index of the step.
 pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
@@ -39,12 +45,23 @@ impl Plan {
 
     /// Whether the case reads the metrics of a role, or of the API server.
     pub fn reads_metrics_of(&self, speaker: Speaker) -> bool {
-        self.metrics().any(|metric| metric.of == speaker)
+        self.metrics_speakers().contains(&speaker)
+    }
+
+    /// Whose metrics it reads.
+    pub(crate) fn metrics_speakers(&self) -> BTreeSet<Speaker> {
+        let is_specified = |speaker: &Speaker| {
+            !self.specified_metrics.is_empty() && speaker.role().is_none_or(|role| self.roles.contains(&role))
+        };
+        let specified = [Speaker::Publisher, Speaker::Scheduler, Speaker::Server].into_iter();
+        let named = self.metrics().map(|metric| metric.of);
+        specified.filter(is_specified).chain(named).collect()
     }
 
     /// The names of the series that it reads. What else programs tell is not kept.
     pub(crate) fn metric_names(&self) -> BTreeSet<&str> {
-        self.metrics().map(|metric| metric.series.name.as_str()).collect()
+        let named = self.metrics().map(|metric| metric.series.name.as_str());
+        named.chain(self.specified_metrics.iter().copied()).collect()
     }
 }
 

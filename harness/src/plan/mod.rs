@@ -31,7 +31,7 @@ mod trial;
 mod vocabulary;
 mod whole_maximum;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::{Labels, SIDECAR_PREFIX, Segment};
 use fake_apiserver::{Release, ResourceRef};
@@ -102,6 +102,8 @@ pub struct Plan {
     pub extenders: Vec<ExtenderSpec>,
     /// What roles may do, where permissions are looked at.
     pub grants: Grants,
+    /// The names of the series of which the specification is to speak; none: of no metrics.
+    pub specified_metrics: BTreeSet<&'static str>,
     /// How long the driver must be absent before the cleaner acts.
     pub orphan_after: std::time::Duration,
     /// The driver.

@@ -94,7 +94,11 @@ fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
 }
 
 fn of_storage(storage: &Storage) -> Option<&'static str> {
-    matches!(storage, Storage::Devices(_)).then_some("`devices`")
+    let Storage::Devices(devices) = storage else {
+        return None;
+    };
+    let has_group = devices.values().any(|device| device.group);
+    has_group.then_some("devices from which several volumes are cut (`group`)")
 }
 
 fn of_action(action: &Action) -> Option<String> {
@@ -180,7 +184,7 @@ mod tests {
     #[test]
     fn what_the_specification_does_not_know_is_refused_with_its_name() {
         let none = json!([]);
-        let devices = json!({"n1": {"devices": {"sda": {"size": "1Gi"}}}});
+        let devices = json!({"n1": {"devices": {"sda": {"size": "1Gi", "group": true}}}});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"},
             "spec": {"schedulerName": "other", "containers": [{"name": "c", "image": "i"}]}});
         let fault = json!({"fault": {"id": "down", "api": "create csistoragecapacities", "status": 500}});
@@ -211,13 +215,9 @@ mod tests {
             (
                 json!({"nodes": ["n1"], "backend": devices}),
                 none.clone(),
-                "`devices`",
+                "`group`",
             ),
-            (
-                json!({"nodes": ["n1"]}),
-                json!([{"backend": devices}]),
-                "`devices`",
-            ),
+            (json!({"nodes": ["n1"]}), json!([{"backend": devices}]), "`group`"),
             (
                 json!({"objects": [pod]}),
                 none.clone(),

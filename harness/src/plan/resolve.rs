@@ -129,6 +129,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         scheduler: cluster.scheduler.clone(),
         extenders: cluster.extenders.clone(),
         grants: cluster.grants.clone(),
+        specified_metrics: metrics::specified(cluster),
         orphan_after: cluster.orphan_after.unwrap_or(ORPHAN_AFTER),
         driver: DriverPlan {
             name: driver.clone(),

@@ -43,6 +43,9 @@ pub struct ClusterSpec {
     /// everything.
     #[serde(default)]
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
+    /// Whether the specification, where it says what is expected, speaks of the metrics of the programs and of the API server, too.
+    #[serde(default)]
+    pub metrics: bool,
     /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
     #[serde(default, deserialize_with = "time")]
     pub orphan_after: Option<Duration>,

@@ -47,6 +47,7 @@ pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str
     }
     add("release", world.release.as_deref().unwrap_or("newest"));
     add("gate", switch(world.gates.get(GATE).copied()));
+    add("metrics", if world.metrics { "read" } else { "not read" });
     add("topology", topology(world));
     add("nodes", &world.nodes.len().to_string());
     add("classes", &world.classes.len().to_string());

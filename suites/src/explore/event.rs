@@ -20,6 +20,10 @@ pub(super) enum Event {
     Pod(Pod),
     Claim(Claim),
     Capacity(CapacityEvent),
+    /// Another client creates a capacity object as it stands here, legal or not.
+    Object(Value),
+    Merge(Merge),
+    Replace(Replace),
     Delete(DeleteEvent),
     Csi(Script),
     Uncsi(String),
@@ -75,12 +79,41 @@ pub(super) enum CapacityEvent {
     },
 }
 
-/// A pod or a claim goes.
+/// Another client changes a capacity object by its name, as is legal or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Merge {
+    pub(super) resource: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) merge: Value,
+}
+
+/// Another client replaces a capacity object, which need not be there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Replace {
+    pub(super) object: Value,
+    /// Unset: the version that there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource_version: Option<String>,
+}
+
+/// A pod, a claim, or one of the two objects of a node goes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum DeleteEvent {
     Pod(String),
     Claim(String),
+    Object(Half),
+}
+
+/// One of the two objects that there are of a node: its Node, or its CSINode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Half {
+    pub(super) resource: String,
+    pub(super) name: String,
 }
 
 /// A pod, with its claims.
@@ -216,10 +249,24 @@ impl Event {
             self,
             Event::CsiDriver(CsiDriverEvent::StorageCapacity(_))
                 | Event::Capacity(CapacityEvent::Edit { .. } | CapacityEvent::Delete { .. })
+                | Event::Object(_)
+                | Event::Merge(_)
+                | Event::Replace(_)
         );
         match may_be_refused {
             true => json!({"attempt": action}),
             false => action,
+        }
+    }
+}
+
+impl NodeEvent {
+    /// The node.
+    pub(super) fn name(&self) -> &String {
+        match self {
+            NodeEvent::Join(node) => &node.name,
+            NodeEvent::Leave(name) | NodeEvent::Register(name) | NodeEvent::Unregister(name) => name,
+            NodeEvent::Relabel { name, .. } => name,
         }
     }
 }

@@ -8,6 +8,9 @@ use super::world::Size;
 /// From the smallest.
 const USUAL: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
 
+/// Room for several claims, so that scores differ by a little.
+const ROOMY: [&str; 4] = ["30Gi", "40Gi", "70Gi", "100Gi"];
+
 /// Sizes that programs may compute wrongly with.
 const ODD: [&str; 5] = ["1", "1500M", "10Gi+1", "10Gi-1", "5Gi+1"];
 
@@ -29,9 +32,10 @@ pub(super) fn size(dice: &mut Dice) -> Size {
 
 /// A size of storage, which may be none.
 pub(super) fn room(dice: &mut Dice) -> Size {
-    match dice.one_in(10) {
-        true => NONE.to_owned(),
-        false => size(dice),
+    match dice.below(10) {
+        0 => NONE.to_owned(),
+        1..=2 => (*dice.pick(&ROOMY)).to_owned(),
+        _ => size(dice),
     }
 }
 
@@ -47,7 +51,7 @@ pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
 
 /// The sizes that are simpler than this one, the simplest first; none: it is no size.
 pub(super) fn simpler(size: &str) -> &'static [&'static str] {
-    if ODD.contains(&size) || HUGE.contains(&size) || size == NONE {
+    if [&ODD[..], &HUGE, &ROOMY].concat().contains(&size) || size == NONE {
         return &USUAL;
     }
     let place = USUAL.iter().position(|usual| *usual == size);

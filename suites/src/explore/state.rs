@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::scenario::Role;
+use serde_json::Value;
 
 use super::event::{CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, Script};
 use super::world::{Node, World};
@@ -20,6 +21,10 @@ pub(super) struct State {
     pub(super) nodes: BTreeMap<String, Node>,
     /// Nodes on which the driver is registered.
     registered: BTreeSet<String>,
+    /// Nodes of which only the Node or the CSINode is left.
+    halved: BTreeSet<String>,
+    /// Capacity objects that were written as they stood in an event, by name.
+    pub(super) written: BTreeMap<String, Value>,
     pub(super) classes: BTreeSet<String>,
     /// Whether there is a CSIDriver object.
     pub(super) has_driver: bool,
@@ -48,6 +53,8 @@ impl State {
         State {
             nodes: nodes.collect(),
             registered: with_driver.map(|node| node.name.clone()).collect(),
+            halved: BTreeSet::new(),
+            written: BTreeMap::new(),
             classes: world.classes.iter().map(|class| class.name.clone()).collect(),
             has_driver: world.driver.object,
             pods: BTreeMap::new(),
@@ -93,11 +100,19 @@ impl State {
                 .name
                 .as_ref()
                 .is_some_and(|name| self.is_free("claim", name)),
-            Event::Capacity(CapacityEvent::Create(_)) => self.is_served(),
+            Event::Capacity(CapacityEvent::Create(_))
+            | Event::Object(_)
+            | Event::Merge(_)
+            | Event::Replace(_) => self.is_served(),
             Event::Capacity(_) => true,
             Event::Delete(DeleteEvent::Pod(name)) => self.pods.contains_key(name),
             Event::Delete(DeleteEvent::Claim(name)) => {
                 self.claims.contains(name) && !self.pods.values().any(|claims| claims.contains(name))
+            }
+            Event::Delete(DeleteEvent::Object(half)) => {
+                // A publisher that runs there would make its objects again.
+                let is_opposed = self.running.contains(&Role::Publisher);
+                self.registered.contains(&half.name) && !self.halved.contains(&half.name) && !is_opposed
             }
             Event::Csi(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),
             Event::Uncsi(id) => self.scripts.contains_key(id),
@@ -113,6 +128,9 @@ impl State {
     }
 
     fn admits_node(&self, event: &NodeEvent) -> bool {
+        if self.halved.contains(event.name()) {
+            return false;
+        }
         match event {
             NodeEvent::Join(node) => !self.nodes.contains_key(&node.name),
             NodeEvent::Leave(name) | NodeEvent::Relabel { name, .. } => self.nodes.contains_key(name),
@@ -128,7 +146,8 @@ impl State {
     /// Whether no node has a publisher without a registration: what it publishes a cleaner removes, again and again.
     fn is_registered_everywhere(&self) -> bool {
         let mut with_driver = self.nodes.values().filter(|node| node.registered);
-        !self.plays(Role::Cleaner) || with_driver.all(|node| self.registered.contains(&node.name))
+        !self.plays(Role::Cleaner)
+            || self.halved.is_empty() && with_driver.all(|node| self.registered.contains(&node.name))
     }
 
     fn plays(&self, role: Role) -> bool {
@@ -153,7 +172,16 @@ impl State {
     /// Takes in an event that can happen.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Backend(_) | Event::Capacity(_) | Event::Scheduler(_) => {}
+            Event::Backend(_)
+            | Event::Capacity(_)
+            | Event::Scheduler(_)
+            | Event::Merge(_)
+            | Event::Replace(_) => {}
+            Event::Object(object) => {
+                if let Some(name) = object["metadata"]["name"].as_str() {
+                    self.written.insert(name.to_owned(), object.clone());
+                }
+            }
             Event::Node(event) => self.apply_node(event),
             Event::Class(ClassEvent::Create(class)) => drop(self.classes.insert(class.name.clone())),
             Event::Class(ClassEvent::Delete(name)) => drop(self.classes.remove(name)),
@@ -168,6 +196,10 @@ impl State {
             }
             Event::Delete(DeleteEvent::Pod(name)) => drop(self.pods.remove(name)),
             Event::Delete(DeleteEvent::Claim(name)) => drop(self.claims.remove(name)),
+            Event::Delete(DeleteEvent::Object(half)) => {
+                self.halved.insert(half.name.clone());
+                self.registered.remove(&half.name);
+            }
             Event::Csi(script) => self.apply_script(script),
             Event::Uncsi(id) => drop(self.scripts.remove(id)),
             Event::Stop(role) => {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::history::{History, Step};
 
 /// The parts of a cluster, in the order in which people look at them; others come after them.
-const CLUSTER: [&str; 14] = [
+const CLUSTER: [&str; 15] = [
     "release",
     "gates",
     "roles",
@@ -16,6 +16,7 @@ const CLUSTER: [&str; 14] = [
     "publisher",
     "scheduler",
     "extenders",
+    "metrics",
     "driver",
     "nodes",
     "classes",

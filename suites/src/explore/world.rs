@@ -43,6 +43,9 @@ pub(super) struct World {
     /// Extenders that the scheduler calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) extenders: Vec<Extender>,
+    /// Whether metrics are looked at.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) metrics: bool,
     /// The driver.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) driver: Driver,
@@ -209,6 +212,19 @@ pub(super) enum Pool {
     Limited { capacity: Size, largest: Size },
     /// A filesystem with other files.
     Shared { filesystem: Filesystem },
+    /// Disks, by name.
+    Disks { devices: BTreeMap<String, Disk> },
+}
+
+/// A disk, of which a volume takes all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Disk {
+    pub(super) size: Size,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) parameters: BTreeMap<String, String>,
+    /// `block` or `mount`; unset: both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) access: Option<String>,
 }
 
 /// A filesystem, and what others take of it.

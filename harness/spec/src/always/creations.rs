@@ -28,6 +28,7 @@ impl Monitor {
             detail,
         });
         let by = creation.by.clone();
+        self.failed(&creation);
         self.ledger.created(creation);
         if !self.world.publishers.contains_key(&by) {
             // The call was under way when its program ended, and nobody has heard the answer.
@@ -58,6 +59,15 @@ impl Monitor {
         };
         if !any(&|_, _, _| true) {
             return None;
+        }
+        if let (Ending::Made { id, .. }, true) = (&creation.ending, creation.is_overfull) {
+            return Some((
+                rules::OVERFULL,
+                format!("it is {id}, where nothing is left for it"),
+            ));
+        }
+        if let Ending::Broken { is_scripted: false } = creation.ending {
+            return Some((rules::MISCALLED, "it answers INTERNAL".to_owned()));
         }
         if !any(&|_, claim, class| is_ready(creation, claim, class)) {
             let detail = format!("{:?} asks for it, and no node is chosen there", creation.by);

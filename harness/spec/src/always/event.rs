@@ -1,7 +1,12 @@
 //! What happens in a history.
 
+use std::sync::Arc;
+
 use capacity_types::Segment;
 
+use super::author::Author;
+use super::order::Order;
+use super::request::Request;
 use crate::volumes::Creation;
 use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Parameters};
 
@@ -18,6 +23,25 @@ pub enum Event {
         key: NamespacedName,
         /// As it is then; none: it is deleted.
         object: Option<CapacityObject>,
+    },
+    /// The user asks the API server for this. All that was asked for before is answered.
+    Ordered(Vec<Order>),
+    /// The API server has refused that, with this HTTP status.
+    Refused(u16),
+    /// Everything is there that a case begins with.
+    Prepared,
+    /// A program begins to run, by its name for the API server.
+    Began(Arc<str>),
+    /// A program has asked the API server for something.
+    Requested(Request),
+    /// A request or a watch of a program has failed, through no fault of its own.
+    Disturbed,
+    /// A capacity object is written by a replica while another one holds the Lease.
+    WroteUnled {
+        /// The replica's name for the API server.
+        client: Arc<str>,
+        /// The object's key.
+        key: NamespacedName,
     },
     /// A publisher is sent an event of a capacity object.
     Delivered {
@@ -38,11 +62,20 @@ pub enum Event {
         parameters: Parameters,
         /// What it answers; none: an error, or nothing.
         answer: Option<Figures>,
+        /// What it may answer by what its storage has been since everything was last quiet; empty: that is not known.
+        possible: Vec<Figures>,
     },
     /// A driver is asked to make a volume.
     Created(Creation),
-    /// A driver has deleted the volume with this `volume_id`.
-    Deleted(String),
+    /// A driver has deleted a volume.
+    Deleted {
+        /// `volume_id`.
+        id: String,
+        /// Who asked for that.
+        by: Author,
+    },
+    /// An Event object about a claim is written.
+    Told(NamespacedName),
     /// The scheduler chooses a node for a claim that waits for its pod.
     Selected {
         /// The claim.
@@ -68,17 +101,4 @@ pub enum Event {
     },
     /// Nothing is in flight, every watch is at the newest revision, and every publisher has asked the driver since the last change.
     Quiet,
-}
-
-/// Who does something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// A publisher.
-    Publisher(Instance),
-    /// The cleaner.
-    Cleaner,
-    /// The scheduler.
-    Scheduler,
-    /// Somebody else, who may do anything.
-    Other,
 }

@@ -4,27 +4,45 @@
 //! may act on any mixture of what has been. Something is a violation only if no such mixture allows it.
 //!
 //! ```text
-//! event      what happens                           monitor    takes one event after the other, and says what is wrong
+//! event      what happens, by an author             monitor    takes one event after the other, and says what is wrong
 //! writes     of capacity objects                    questions  to the driver
-//! decisions  of the scheduler                       told       what the driver ever answered
+//! requests   to the API server                      orders     of the user, and what the API server makes of them
+//! decisions  of the scheduler                       deliveries of objects to publishers
+//! creations  of volumes                             ends       of volumes, and of attempts to make them
 //! views      the mixtures that a program may have acted on
-//! withdrawn  what publishers have deleted themselves
-//! departures drivers that may be back soon          creations  of volumes
-//! deliveries of objects to publishers               former     objects as they ever were
+//!
+//! What is kept for that:
+//!
+//! told       what the driver ever answered          former     objects as they ever were
+//! withdrawn  what publishers have deleted           acknowledged what they know to have created
+//! departures drivers that may be back soon          reads      what programs have listed and watched
+//! failures   to make volumes                        order      what the user asks for
 //! ```
 
+mod acknowledged;
+mod author;
 mod creations;
 mod decisions;
 mod deliveries;
 mod departures;
+mod ends;
 mod event;
+mod failures;
 mod former;
 mod monitor;
+mod order;
+mod orders;
 mod questions;
+mod reads;
+mod request;
+mod requests;
 mod told;
 mod views;
 mod withdrawn;
 mod writes;
 
-pub use event::{Author, Event};
+pub use author::Author;
+pub use event::Event;
 pub use monitor::{Monitor, judge};
+pub use order::{Fields, Figure, Order};
+pub use request::Request;

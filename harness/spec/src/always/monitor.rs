@@ -2,14 +2,19 @@
 
 use std::borrow::Cow;
 
+use super::acknowledged::Acknowledged;
 use super::departures::Departures;
 use super::event::Event;
+use super::failures::Failures;
 use super::former::Former;
+use super::order::Orders;
+use super::reads::Reads;
 use super::told::Told;
 use super::views::Lately;
 use super::withdrawn::Withdrawn;
 use crate::objects;
-use crate::violation::Violation;
+use crate::rules;
+use crate::violation::{Subject, Violation};
 use crate::volumes::{self, Backend, Ledger};
 use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Objects, World};
 
@@ -29,6 +34,14 @@ pub struct Monitor {
     pub(super) withdrawn: Withdrawn,
     /// What the driver was asked to make.
     pub(super) ledger: Ledger,
+    /// What the user has asked the API server for.
+    pub(super) orders: Orders,
+    /// The capacity objects that publishers know to have created.
+    pub(super) acknowledged: Acknowledged,
+    /// Volumes that could not be made.
+    pub(super) failures: Failures,
+    /// What programs have read of the capacity objects.
+    pub(super) reads: Reads,
     /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
     before: Objects,
     /// Whether the server was ever of a release that hides the maximum of objects: no event tells a publisher that it is there again.
@@ -52,6 +65,10 @@ impl Monitor {
             told: Told::default(),
             withdrawn: Withdrawn::default(),
             ledger: Ledger::default(),
+            orders: Orders::default(),
+            acknowledged: Acknowledged::default(),
+            failures: Failures::default(),
+            reads: Reads::default(),
             before: world.objects.clone(),
             has_hidden_maximum: !world.api.release.has_maximum(),
             world,
@@ -67,7 +84,12 @@ impl Monitor {
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
         match event {
             Event::Changed(change) => {
+                let mut wrong = Vec::new();
                 match &change {
+                    Change::CsiDriver(name, Some(stored)) => {
+                        wrong.extend(self.stored_driver(name, stored));
+                    }
+                    Change::Api(_) => self.reads.disturbed(),
                     Change::Object(key, object) => {
                         self.accept(key.clone(), object.clone());
                         self.withdrawn.excused();
@@ -79,9 +101,37 @@ impl Monitor {
                     _ => {}
                 }
                 self.apply(change);
+                wrong
+            }
+            Event::Ordered(orders) => {
+                self.orders.ordered(orders);
+                Vec::new()
+            }
+            Event::Refused(code) => self.refused(code).into_iter().collect(),
+            Event::Prepared => self.all_stored(),
+            Event::Began(client) => {
+                self.reads.began(&client);
+                self.acknowledged.began(&client);
+                self.failures.forget();
+                Vec::new()
+            }
+            Event::Requested(request) => self.requested(&request).into_iter().collect(),
+            Event::Told(claim) => {
+                self.failures.told(&claim);
+                Vec::new()
+            }
+            Event::Disturbed => {
+                self.reads.disturbed();
+                self.acknowledged.disturbed();
+                self.failures.forget();
                 Vec::new()
             }
             Event::Wrote { by, key, object } => self.wrote(&by, key, object),
+            Event::WroteUnled { client, key } => vec![Violation {
+                rule: rules::NOT_LEADING,
+                subject: Subject::Object(key),
+                detail: format!("{client} writes it, and does not hold the Lease"),
+            }],
             Event::Delivered { to, key } => self.delivered(&to, &key).into_iter().collect(),
             Event::Asked {
                 by,
@@ -89,11 +139,18 @@ impl Monitor {
                 segment,
                 parameters,
                 answer,
-            } => self.asked(&by, &driver, segment, parameters, answer),
+                possible,
+            } => {
+                let wrong = Self::wrong_answer(&driver, &segment, answer.as_ref(), &possible);
+                let mut violations = self.asked(&by, &driver, segment, parameters, answer);
+                violations.extend(wrong);
+                violations
+            }
             Event::Created(creation) => self.created(creation),
-            Event::Deleted(id) => {
+            Event::Deleted { id, by } => {
+                let wrong = self.deleted(&id, &by);
                 self.ledger.deleted(&id);
-                Vec::new()
+                wrong.into_iter().collect()
             }
             Event::Selected { claim, node } => self.selected(&claim, node),
             Event::Filtered { extender, pod, nodes } => self.filtered(&extender, &pod, &nodes),
@@ -105,7 +162,14 @@ impl Monitor {
     /// Whether an event may change what would be wrong if everything were quiet after it.
     pub fn is_news(&self, event: &Event) -> bool {
         match event {
-            Event::Delivered { .. } => false,
+            Event::Delivered { .. }
+            | Event::WroteUnled { .. }
+            | Event::Ordered(_)
+            | Event::Refused(_)
+            | Event::Prepared
+            | Event::Began(_)
+            | Event::Requested(_)
+            | Event::Disturbed => false,
             Event::Asked {
                 driver,
                 segment,
@@ -159,7 +223,9 @@ impl Monitor {
 
     /// What would be wrong with the capacity objects if everything were quiet now.
     pub fn unsettled(&self) -> Vec<Violation> {
-        objects::judge_since(&self.before, &self.heard(), &self.world.objects)
+        let mut violations = objects::judge_since(&self.before, &self.heard(), &self.world.objects);
+        violations.extend(self.untold_failures());
+        violations
     }
 
     /// What would be wrong with claims and volumes if everything were quiet now.
@@ -194,6 +260,7 @@ impl Monitor {
         self.lately = Lately::since(&self.world);
         self.departures.settle();
         self.ledger.settle();
+        self.acknowledged.settle();
         self.withdrawn = Withdrawn::default();
         violations
     }

@@ -2,7 +2,7 @@
 
 use capacity_types::Segment;
 
-use super::event::Author;
+use super::author::Author;
 use super::monitor::Monitor;
 use crate::objects::Wanted;
 use crate::rules;
@@ -24,8 +24,10 @@ impl Monitor {
     ) -> Vec<Violation> {
         let wrong = match by {
             Author::Publisher(instance) => self.strange(instance, driver, &segment, &parameters),
-            Author::Scheduler | Author::Cleaner => Some("somebody asks who is no publisher"),
-            Author::Other => None,
+            Author::Scheduler | Author::Cleaner | Author::Stranger => {
+                Some("somebody asks who is no publisher")
+            }
+            Author::Other | Author::User => None,
         };
         let violation = wrong.map(|wrong| Violation {
             rule: rules::STRANGE_QUESTION,
@@ -40,6 +42,24 @@ impl Monitor {
             None => self.withdrawn.excused(),
         }
         violation.into_iter().collect()
+    }
+
+    /// What is wrong about an answer that the driver's storage does not account for.
+    pub(super) fn wrong_answer(
+        driver: &str,
+        segment: &Segment,
+        answer: Option<&Figures>,
+        possible: &[Figures],
+    ) -> Option<Violation> {
+        let answer = answer.filter(|answer| !possible.is_empty() && !possible.contains(answer))?;
+        Some(Violation {
+            rule: rules::WRONG_ANSWER,
+            subject: Subject::Call {
+                driver: driver.to_owned(),
+                segment: segment.clone(),
+            },
+            detail: format!("it answers {answer:?}, and has {possible:?}"),
+        })
     }
 
     /// What is strange about a publisher's question.

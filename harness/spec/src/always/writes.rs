@@ -2,7 +2,7 @@
 
 use capacity_types::{Quantity, Segment};
 
-use super::event::Author;
+use super::author::Author;
 use super::monitor::Monitor;
 use crate::objects::{Demand, Wanted};
 use crate::rules::{self, Rule};
@@ -27,10 +27,18 @@ impl Monitor {
         key: NamespacedName,
         object: Option<CapacityObject>,
     ) -> Vec<Violation> {
-        if *by == Author::Other {
-            return self.observe(super::Event::Changed(Change::Object(key, object)));
+        if let Author::Other | Author::User | Author::Stranger = by {
+            let wrong = match by {
+                Author::User => self.stored(&key, object.as_ref()),
+                _ => None,
+            };
+            self.observe(super::Event::Changed(Change::Object(key, object)));
+            return wrong.into_iter().collect();
         }
         let mut wrong = Vec::new();
+        if let (Author::Publisher(instance), false) = (by, self.world.objects.contains_key(&key)) {
+            self.acknowledged.wrote(instance, &key);
+        }
         match by {
             Author::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
             Author::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),

@@ -102,7 +102,8 @@ impl<'w> Open<'w> {
         let wanted = bytes(self.claim.request?);
         let parameters = self.class.driver_parameters();
         let mut places = self.places();
-        let segment = places.find(|segment| backend.has_room(segment, &parameters, wanted))?;
+        let segment =
+            places.find(|segment| backend.has_room(segment, &parameters, self.claim.is_block, wanted))?;
         let detail = format!(
             "it has no volume, though there is room for {wanted} bytes at {}",
             capacity_types::segment::format(&segment)

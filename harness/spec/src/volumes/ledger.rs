@@ -22,6 +22,8 @@ pub struct Creation {
     pub place: Segment,
     /// How it ended.
     pub ending: Ending,
+    /// Whether the driver, by its storage, has no room for it for sure.
+    pub is_overfull: bool,
 }
 
 /// How a CreateVolume call ended.
@@ -40,6 +42,11 @@ pub enum Ending {
     Exhausted,
     /// Another error, after which there is no volume.
     Refused,
+    /// An error that says nothing of what is wrong, after which there is no volume.
+    Broken {
+        /// Whether the driver was told to answer so.
+        is_scripted: bool,
+    },
     /// An error, or no answer, after which there may be a volume.
     Undecided,
 }

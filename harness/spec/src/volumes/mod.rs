@@ -26,8 +26,8 @@ pub trait Backend {
     /// Whether the driver carries out what it is asked for.
     fn is_up(&self) -> bool;
 
-    /// Whether a volume of so many bytes with these parameters can be made in a segment.
-    fn has_room(&self, segment: &Segment, parameters: &Parameters, bytes: i128) -> bool;
+    /// Whether a volume of so many bytes with these parameters, raw or mounted, can be made in a segment.
+    fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool;
 }
 
 /// Whether a volume of this name is for a claim.

@@ -44,6 +44,8 @@ pub struct Publisher {
     pub zero: bool,
     /// The owner of its objects; none: they have none.
     pub owner: Option<Owner>,
+    /// How far up from its pod it looks for that owner; none: it does not.
+    pub owner_level: Option<u8>,
     /// Whether the owner tells which objects are its own, as in external-provisioner 2.0.0, and not the labels.
     pub by_owner: bool,
     /// Its managed-by label where the documents do not say which ([`Publisher::managed_by`]), as it was seen.
@@ -72,6 +74,7 @@ impl Default for Publisher {
             withdraws: false,
             zero: false,
             owner: None,
+            owner_level: None,
             by_owner: false,
             label: None,
         }

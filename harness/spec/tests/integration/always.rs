@@ -32,6 +32,7 @@ fn asked(segment: Segment, answer: Option<i64>) -> Event {
         segment,
         parameters: [].into(),
         answer: answer.map(Figures::available),
+        possible: Vec::new(),
     }
 }
 
@@ -62,6 +63,7 @@ pub(super) fn publishing(world: &World) -> Vec<Event> {
                     _ => None,
                 },
                 parameters,
+                possible: Vec::new(),
             });
         }
     }
@@ -542,6 +544,7 @@ fn questions_are_about_the_publishers_own() {
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect(),
         answer: None,
+        possible: Vec::new(),
     };
     for (question, is_strange) in [
         (with(DRIVER, at("n1"), &[]), false),

@@ -14,7 +14,8 @@ use super::build::{
     CLASS, DRIVER, GI, add_pod, answer, at, by_hand, central, join, key, key_of, object, of_node, owner,
     published, publisher,
 };
-use super::volumes::{claimed, creation, judged, made_at, set_claim};
+use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
+use super::{metrics, server};
 
 /// What a change of the objects of a good world breaks.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
@@ -57,6 +58,8 @@ fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     cases.extend(of_placement());
     cases.extend(of_volumes());
     cases.extend(of_history());
+    cases.extend(metrics::cases());
+    cases.extend(server::cases());
     cases
 }
 
@@ -261,6 +264,36 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
             judged(strict, [asked("n2", made_at("n2"))], Some(0)),
         ),
         (rules::ASKED_ELSEWHERE, judged(at_n1(), open, Some(0))),
+        (rules::OVERFULL, {
+            let made = Creation {
+                is_overfull: true,
+                ..creation("n1", made_at("n1"))
+            };
+            judged(at_n1(), [Event::Created(made)], Some(0))
+        }),
+        (
+            rules::MISCALLED,
+            judged(
+                at_n1(),
+                [asked("n1", Ending::Broken { is_scripted: false })],
+                Some(0),
+            ),
+        ),
+        (rules::ROLLED_BACK, {
+            let made = std::iter::once(asked("n1", made_at("n1"))).chain(bound());
+            let deleted = Event::Deleted {
+                id: "v-1".to_owned(),
+                by: Author::Publisher(central()),
+            };
+            let mut world = at_n1();
+            world.objects = published().objects;
+            judged(world, made.chain([Event::Quiet, deleted]), Some(0))
+        }),
+        (rules::UNTOLD_FAILURE, {
+            let mut world = at_n1();
+            world.objects = published().objects;
+            judge_history(world, [asked("n1", Ending::Refused), Event::Quiet])
+        }),
     ]
 }
 
@@ -271,6 +304,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         segment: at("n1"),
         parameters: [].into(),
         answer: Some(Figures::available(gib * GI)),
+        possible: Vec::new(),
     };
     let n1 = |world: &World| key_of(&world.objects, "n1").name;
     vec![
@@ -284,6 +318,16 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         (
             rules::EXCESSIVE_FIGURE,
             history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
+        ),
+        (
+            rules::WRONG_ANSWER,
+            history(|_| {
+                let mut event = asked(5);
+                if let Event::Asked { possible, .. } = &mut event {
+                    possible.push(Figures::available(10 * GI));
+                }
+                vec![event]
+            }),
         ),
         (
             rules::NEGATIVE_FIGURE,
@@ -352,6 +396,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
                     segment: at("n1"),
                     parameters: [].into(),
                     answer: None,
+                    possible: Vec::new(),
                 }]
             }),
         ),

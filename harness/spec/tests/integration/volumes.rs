@@ -1,6 +1,6 @@
 //! Volumes: what is right although it looks odd, and what is wrong in each way. That each rule can be broken is in `broken`.
 
-use capacity_spec::always::{Event, Monitor};
+use capacity_spec::always::{Author, Event, Monitor};
 use capacity_spec::volumes::{Backend, Creation, Ending};
 use capacity_spec::world::{
     Answer, Binding, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher, Volume,
@@ -21,7 +21,7 @@ impl Backend for Room {
         self.0.is_some()
     }
 
-    fn has_room(&self, _: &Segment, _: &Parameters, bytes: i128) -> bool {
+    fn has_room(&self, _: &Segment, _: &Parameters, _: bool, bytes: i128) -> bool {
         bytes <= i128::from(self.0.unwrap_or(0) * GI)
     }
 }
@@ -65,6 +65,7 @@ pub(crate) fn creation(node: &str, ending: Ending) -> Creation {
         is_copy: false,
         place: at(node),
         ending,
+        is_overfull: false,
     }
 }
 
@@ -96,8 +97,16 @@ fn quiet(world: World, room: Option<i64>) -> Vec<&'static Rule> {
     broken(world, [], room)
 }
 
+/// The driver has deleted the volume, as the publisher asked it to.
+fn deleted() -> Event {
+    Event::Deleted {
+        id: "v-1".to_owned(),
+        by: Author::Publisher(central()),
+    }
+}
+
 /// The claim with its volume, which the API server knows.
-fn bound() -> [Event; 2] {
+pub(crate) fn bound() -> [Event; 2] {
     let volume = Volume {
         driver: DRIVER.to_owned(),
         handle: "v-1".to_owned(),
@@ -264,7 +273,7 @@ fn a_volume_is_left_behind_when_nobody_claims_it_any_more() {
         "its claim waits for it"
     );
     assert_eq!(broken(world(), [made(), gone()], Some(0)), [rules::VOLUME_LEFT]);
-    let deleted = [made(), gone(), Event::Deleted("v-1".to_owned())];
+    let deleted = [made(), gone(), deleted()];
     assert_eq!(broken(world(), deleted, Some(0)), NOTHING);
     let restarted = Event::Changed(Change::Publisher(central(), Some(publisher())));
     let forgotten = [made(), restarted.clone(), gone()];

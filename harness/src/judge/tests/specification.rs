@@ -20,11 +20,19 @@ fn begun_with(more: &[Value]) -> Story {
 
 /// The same cluster with a publisher that is set so, and other steps.
 fn begun_in(publisher: &Value, steps: &Value) -> Story {
-    let text = json!({
+    let mut story = begun_of(&json!({
         "id": "story/unit/specification", "title": "a case of a test",
         "cluster": {"nodes": ["n1", "n2"], "classes": ["fast"], "backend": {"n1": "5Gi"}, "publisher": publisher},
         "steps": steps,
-    });
+    }));
+    for role in ["publisher", "scheduler"] {
+        story.program(role, "started");
+    }
+    story
+}
+
+/// A case with what is there before any program runs.
+fn begun_of(text: &Value) -> Story {
     let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
     let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("it makes sense")));
     let mut story = Story {
@@ -39,9 +47,6 @@ fn begun_in(publisher: &Value, steps: &Value) -> Story {
         story.commit("harness", "added", resource, name, object);
     }
     story.tell(json!({"fact": "stepStarted", "step": 0}));
-    for role in ["publisher", "scheduler"] {
-        story.program(role, "started");
-    }
     story
 }
 
@@ -236,7 +241,7 @@ fn an_object_that_is_missing_is_told_as_a_row() {
 #[test]
 fn an_object_of_a_segment_that_is_not_there_is_extra() {
     let mut story = begun();
-    story.publish("harness", "added", &published("n3", GI));
+    story.publish("kubectl", "added", &published("n3", GI));
     story.begin_with_a_pod();
     story.give_up();
     assert_told(
@@ -247,11 +252,68 @@ fn an_object_of_a_segment_that_is_not_there_is_extra() {
 }
 
 #[test]
+fn an_object_that_the_api_server_writes_unasked_fails_at_once() {
+    let mut story = begun();
+    story.publish("harness", "added", &published("n3", GI));
+    let words = ["API-07", "nobody has asked for it"];
+    assert_told(&story.failure(), "server/unasked", &words);
+}
+
+#[test]
+fn a_request_beyond_the_documented_role_fails_at_once() {
+    let mut story = begun();
+    story.tell(
+        json!({"fact": "request", "client": "publisher", "verb": "list", "resource": "csistoragecapacities",
+        "namespace": null, "name": null, "code": 200, "message": null, "revision": 9}),
+    );
+    let words = [
+        "RBAC-08",
+        "publisher asks for list csistoragecapacities in all namespaces",
+    ];
+    assert_told(&story.failure(), "always/not-granted", &words);
+}
+
+#[test]
+fn an_answer_that_the_storage_does_not_account_for_fails_at_once() {
+    let mut story = begun();
+    story.tell(
+        json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
+        "requiredBytes": null, "code": "OK", "message": null, "available": GI, "maximum": null}),
+    );
+    assert_told(&story.failure(), "driver/wrong-answer", &["CSI-26"]);
+}
+
+#[test]
+fn metrics_that_say_something_else_are_waited_for_and_then_fail() {
+    let text = json!({
+        "id": "story/unit/metrics", "title": "a case of a test", "cluster": {"roles": ["publisher"], "metrics": true},
+        "steps": [{"id": "a", "expect": "specification"}],
+    });
+    let mut story = begun_of(&text);
+    story.program("publisher", "started");
+    story.tell(json!({"fact": "stepActed", "step": 0}));
+    let read = |story: &mut Story, goal: u32| {
+        let series = |name: &str, value: u32| json!({"series": format!("{name}{{driver_name=\"disk.example.com\"}}"), "value": value});
+        let samples = json!([
+            series("csistoragecapacities_desired_goal", goal), series("csistoragecapacities_desired_current", 0),
+            series("csistoragecapacities_obsolete", 0), {"series": "workqueue_depth{name=\"csistoragecapacity\"}", "value": 0},
+        ]);
+        story.tell(
+            json!({"fact": "metrics", "readings": [{"client": "publisher", "told": 4, "samples": samples}]}),
+        );
+    };
+    read(&mut story, 1);
+    story.give_up();
+    let words = ["MET-01", "csistoragecapacities_desired_goal is 1"];
+    assert_told(&story.failure(), "metrics/goal", &words);
+}
+
+#[test]
 fn an_object_of_somebody_else_that_is_written_fails_at_once() {
     let mut story = begun();
     let mut foreign = published("n1", GI);
     foreign["metadata"]["labels"] = json!({});
-    story.publish("harness", "added", &foreign);
+    story.publish("kubectl", "added", &foreign);
     assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
     story.publish("publisher", "deleted", &foreign);
     assert_told(

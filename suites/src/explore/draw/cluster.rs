@@ -20,6 +20,7 @@ pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
     let mut world = World {
         roles: focus.roles.to_vec(),
         mode,
+        metrics: dice.one_in(4),
         nodes: nodes(dice, &driver),
         driver,
         ..World::default()

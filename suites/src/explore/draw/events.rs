@@ -2,11 +2,11 @@
 
 use harness::scenario::Role;
 
-use super::super::event::{ClassEvent, CsiDriverEvent, Event, NodeEvent, Release};
+use super::super::event::{ClassEvent, CsiDriverEvent, DeleteEvent, Event, Half, NodeEvent, Release};
 use super::super::focus::Focus;
 use super::super::world::CLASSES;
 use super::places::NODES;
-use super::{Draw, cluster, objects, places, settings, storage, trouble, workload};
+use super::{Draw, by_name, cluster, objects, places, settings, storage, trouble, workload};
 
 /// A kind of event.
 struct Kind {
@@ -21,7 +21,7 @@ const fn kind(weights: [u32; 4], draw: fn(&mut Draw) -> Option<Event>) -> Kind {
 }
 
 /// All kinds. The columns are those of [`Focus::column`]: publisher, scheduler, cleaner, story.
-const KINDS: [Kind; 33] = [
+const KINDS: [Kind; 35] = [
     kind([4, 3, 4, 3], node_joins),
     kind([3, 2, 5, 2], node_leaves),
     kind([4, 3, 2, 3], relabelled),
@@ -37,6 +37,8 @@ const KINDS: [Kind; 33] = [
     kind([2, 6, 2, 1], objects::created),
     kind([4, 6, 2, 2], objects::edited),
     kind([3, 4, 2, 2], objects::deleted),
+    kind([3, 5, 2, 2], by_name::written),
+    kind([0, 0, 4, 0], halved),
     kind([0, 14, 0, 16], workload::pod),
     kind([0, 2, 0, 2], workload::lone_claim),
     kind([0, 3, 0, 3], workload::pod_goes),
@@ -109,6 +111,16 @@ fn registered(draw: &mut Draw) -> Option<Event> {
 
 fn unregistered(draw: &mut Draw) -> Option<Event> {
     Some(Event::Node(NodeEvent::Unregister(draw.node()?)))
+}
+
+/// The Node or the CSINode goes alone.
+fn halved(draw: &mut Draw) -> Option<Event> {
+    let resource = *draw.dice.pick(&["nodes", "csinodes"]);
+    let name = draw.node()?;
+    Some(Event::Delete(DeleteEvent::Object(Half {
+        resource: resource.to_owned(),
+        name,
+    })))
 }
 
 fn class_comes(draw: &mut Draw) -> Option<Event> {

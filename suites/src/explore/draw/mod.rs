@@ -2,6 +2,7 @@
 //!
 //! Each kind of thing is drawn in a file of its own. What is drawn is small on purpose: few names and few sizes meet each other often.
 
+mod by_name;
 mod cluster;
 mod events;
 mod objects;

@@ -16,19 +16,24 @@ pub(super) const NODES: [&str; 5] = [
 /// The key of zones.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 /// A second key.
-pub(super) const RACK: &str = "example.com/rack";
+pub(super) const RACK: &str = "rack";
+/// The key of regions in clusters from before the keys of today.
+const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 /// The segment of a driver without topology.
 const EVERYWHERE: &str = "*";
 
 /// Values of a key.
 const VALUES: [&str; 3] = ["a", "b", "c"];
+/// Names of racks.
+const RACKS: [&str; 3] = ["r1", "r2", "r3"];
 
 /// The topology keys of a driver; none: its own, of which the names of nodes are the values.
 pub(super) fn keys(dice: &mut Dice) -> Option<Vec<String>> {
-    let keys: &[&str] = match dice.below(12) {
-        0..=5 => return None,
-        6..=7 => &[ZONE],
-        8..=10 => &[ZONE, RACK],
+    let keys: &[&str] = match dice.below(16) {
+        0..=7 => return None,
+        8..=9 => &[ZONE],
+        10 => &[OLD_REGION],
+        11..=14 => &[ZONE, RACK],
         _ => &[],
     };
     Some(keys.iter().map(|key| (*key).to_owned()).collect())
@@ -44,6 +49,14 @@ fn keys_of(driver: &Driver) -> Vec<String> {
     driver.topology_keys.clone().unwrap_or_else(|| vec![own_key()])
 }
 
+/// The values that a key may have.
+fn values_of(key: &str) -> &'static [&'static str; 3] {
+    match key {
+        RACK => &RACKS,
+        _ => &VALUES,
+    }
+}
+
 /// Labels for some of the keys, or that there is none of a key.
 pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
@@ -54,7 +67,7 @@ pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
             0 => None,
             1 => continue,
             _ if is_own => continue,
-            _ => Some((*dice.pick(&VALUES[..2])).to_owned()),
+            _ => Some((*dice.pick(&values_of(&key)[..2])).to_owned()),
         };
         labels.insert(key, value);
     }
@@ -67,7 +80,7 @@ pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, V
     let all = if key == own_key() {
         &NODES[..3]
     } else {
-        &VALUES[..]
+        &values_of(&key)[..]
     };
     let first = dice.below(3) as usize;
     let values = all.iter().cycle().skip(first).take(dice.between(1, 2) as usize);
@@ -77,7 +90,7 @@ pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, V
 /// A change of labels.
 pub(super) fn relabelling(dice: &mut Dice, driver: &Driver) -> Option<Labels> {
     let key = dice.any(keys_of(driver))?;
-    let value = (!dice.one_in(5)).then(|| (*dice.pick(&VALUES)).to_owned());
+    let value = (!dice.one_in(5)).then(|| (*dice.pick(values_of(&key))).to_owned());
     Some([(key, value)].into())
 }
 

@@ -51,7 +51,7 @@ pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
         immediate: dice.one_in(5),
         zero: dice.one_in(5),
         withdraw: dice.one_in(6),
-        strict_topology: dice.one_in(8),
+        strict_topology: dice.one_in(4),
         // Publishers of several nodes have one owner here, and would not tell their objects apart.
         by_owner: mode == Mode::Central && owner_level.is_some() && dice.one_in(5),
         owner_level,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::dice::Dice;
 use super::super::sizes;
-use super::super::world::{Binding, Class, Cost, Driver, Filesystem, Pool};
+use super::super::world::{Binding, Class, Cost, Disk, Driver, Filesystem, Pool};
 use super::places::{self, RACK, ZONE};
 
 /// A driver that no cluster has.
@@ -29,8 +29,26 @@ pub(super) fn pool(dice: &mut Dice) -> Pool {
                 used: sizes::room(dice),
             },
         },
+        4 => disks(dice),
         _ => Pool::Plain(sizes::room(dice)),
     }
+}
+
+/// A few disks, for all classes and uses or for some.
+fn disks(dice: &mut Dice) -> Pool {
+    let mut devices = BTreeMap::new();
+    for number in 1..=dice.between(1, 3) {
+        let kind = *dice.pick(&["mirrored", "plain"]);
+        let parameters = dice.one_in(3).then(|| parameter(PARAMETER.0, kind));
+        let access = *dice.pick(&[None, None, Some("block"), Some("mount")]);
+        let disk = Disk {
+            size: sizes::size(dice),
+            parameters: parameters.unwrap_or_default(),
+            access: access.map(str::to_owned),
+        };
+        devices.insert(format!("d{number}"), disk);
+    }
+    Pool::Disks { devices }
 }
 
 /// A class for volumes of a driver.

@@ -14,8 +14,9 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
     };
     let count = match draw.dice.below(8) {
         0 => 0,
-        1..=5 => 1,
-        _ => 2,
+        1..=4 => 1,
+        5..=6 => 2,
+        _ => 3,
     };
     for _ in 0..count {
         let claim = claim(draw);

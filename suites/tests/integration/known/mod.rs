@@ -2,7 +2,7 @@
 
 use suites::Defects;
 use suites::harness::RunOptions;
-use suites::harness::interposer::interpose;
+use suites::harness::interposer::{WireRule, interpose};
 use suites::harness::manifest::Manifest;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
@@ -20,10 +20,14 @@ fn simulated() -> RunOptions {
 
 /// The references, with a publisher that is spoilt on its way.
 fn spoilt(defect: &str) -> Systems {
+    spoilt_by(&Defects::load().get(defect).unwrap().wire)
+}
+
+/// The same by these rules.
+fn spoilt_by(wire: &[WireRule]) -> Systems {
     let mut systems = xtask::built_in(None);
-    let (defects, publisher) = (Defects::load(), Role::Publisher);
-    let system = &systems.by_role[&publisher];
-    let system = interpose(system, &defects.get(defect).unwrap().wire);
+    let publisher = Role::Publisher;
+    let system = interpose(&systems.by_role[&publisher], wire);
     systems.by_role.insert(publisher, system);
     systems
 }

@@ -137,6 +137,7 @@ impl Walk<'_> {
             withdraws: spec.withdraw,
             zero: spec.zero,
             owner: owner.clone(),
+            owner_level: spec.owner_level,
             by_owner: spec.by_owner,
             label: None,
         };

@@ -1,0 +1,70 @@
+//! Volumes that could not be made, and volumes that are deleted.
+
+use super::author::Author;
+use super::monitor::Monitor;
+use crate::rules;
+use crate::violation::{Subject, Violation};
+use crate::volumes::{Creation, Ending, is_for};
+use crate::world::change::Aspect;
+use crate::world::{NamespacedName, Volume, World};
+
+impl Monitor {
+    /// Takes in that a volume was asked for.
+    pub(super) fn failed(&mut self, creation: &Creation) {
+        let is_failed = matches!(
+            creation.ending,
+            Ending::Exhausted | Ending::Refused | Ending::Broken { .. }
+        );
+        if !is_failed || !self.world.publishers.contains_key(&creation.by) {
+            return;
+        }
+        let mut claims = self.world.claims.iter();
+        if let Some((claim, _)) = claims.find(|(_, claim)| is_for(&creation.name, claim)) {
+            let failure = self.failures.0.entry(claim.clone());
+            failure.or_insert_with(|| Some(creation.name.clone()));
+        }
+    }
+
+    /// What is not told of, if everything is quiet now.
+    pub(super) fn untold_failures(&self) -> impl Iterator<Item = Violation> {
+        let waits = |claim: &NamespacedName| {
+            let claim = self.world.claims.get(claim);
+            claim.is_some_and(|claim| claim.volume.is_empty() && !claim.is_deleted)
+        };
+        let failures = self.failures.0.iter();
+        let untold = failures.filter_map(|(claim, volume)| Some((claim, volume.as_ref()?)));
+        let untold = untold.filter(move |(claim, _)| waits(claim));
+        untold.map(|(claim, volume)| Violation {
+            rule: rules::UNTOLD_FAILURE,
+            subject: Subject::Claim(claim.clone()),
+            detail: format!("{volume} could not be made, and no event says so"),
+        })
+    }
+
+    /// What is wrong about the deletion of a volume by a program: somebody still claims it, whatever the program has heard of.
+    pub(super) fn deleted(&self, id: &str, by: &Author) -> Option<Violation> {
+        if *by == Author::User {
+            return None;
+        }
+        let is_free = |world: &World| !is_claimed(world, id);
+        let is_right = self
+            .lately
+            .any(&self.world, &[Aspect::Claims, Aspect::Volumes], is_free);
+        (!is_right).then(|| Violation {
+            rule: rules::ROLLED_BACK,
+            subject: Subject::Volume(id.to_owned()),
+            detail: "a claim is bound to it".to_owned(),
+        })
+    }
+}
+
+/// Whether a claim is bound to the volume with that id.
+fn is_claimed(world: &World, id: &str) -> bool {
+    let is_it = |volume: &Volume| volume.handle == id && !volume.is_deleted;
+    let mut volumes = world.volumes.iter().filter(|(_, volume)| is_it(volume));
+    volumes.any(|(name, volume)| {
+        let uid = volume.claim.as_ref().map(|claim| claim.uid.as_str());
+        let mut claims = world.claims.values();
+        claims.any(|claim| claim.volume == *name && Some(claim.uid.as_str()) == uid && !claim.is_deleted)
+    })
+}

@@ -1,0 +1,106 @@
+//! Requests to the API server: within the roles that the documents name, and no more lists than watching needs.
+
+use super::author::Author;
+use super::monitor::Monitor;
+use super::request::{CAPACITIES, OWNERS, Request};
+use crate::rules::{self, Rule};
+use crate::violation::{Subject, Violation};
+use crate::world::{CapacityObject, NamespacedName, Publisher};
+
+/// What a publisher may do with capacity objects (external-provisioner, README, "Capacity support").
+const OF_PUBLISHERS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+/// What a cleaner needs of them (KEP-1472, "With central controller" and "Without").
+const OF_CLEANERS: [&str; 4] = ["get", "list", "watch", "delete"];
+
+impl Monitor {
+    pub(super) fn requested(&mut self, request: &Request) -> Option<Violation> {
+        if request.is_answered && request.verb == "create" && request.resource == CAPACITIES {
+            return self
+                .acknowledged(request)
+                .or_else(|| self.strange_request(request));
+        }
+        self.strange_request(request)
+    }
+
+    fn strange_request(&mut self, request: &Request) -> Option<Violation> {
+        // A cleaner need not watch them.
+        let is_judged = request.resource == CAPACITIES && request.by != Author::Cleaner;
+        let is_needless = is_judged && self.reads.is_needless(request);
+        let wrong = match self.is_granted(request) {
+            false => Some(rules::NOT_GRANTED),
+            true => is_needless.then_some(rules::NEEDLESS_LIST),
+        };
+        wrong.map(|rule| violation(rule, request))
+    }
+
+    /// A publisher is told that it has created an object.
+    pub(super) fn acknowledged(&mut self, request: &Request) -> Option<Violation> {
+        let Author::Publisher(instance) = &request.by else {
+            return None;
+        };
+        let key = self.acknowledged.answered(instance)?;
+        let objects = &self.world.objects;
+        let told = &mut self.acknowledged.told;
+        told.retain(|(_, known)| objects.contains_key(known));
+        let object = objects.get(&key)?;
+        let publisher = self.world.publishers.get(instance)?;
+        let is_same = |known: &NamespacedName, other: &CapacityObject| {
+            publisher.owns(instance, known, other)
+                && (&other.class, &other.topology) == (&object.class, &object.topology)
+        };
+        let mut own = told.iter().filter(|(client, _)| *client == request.client);
+        let first = own.find(|(_, known)| objects.get(known).is_some_and(|other| is_same(known, other)));
+        let violation = first.map(|(_, first)| Violation {
+            rule: rules::CREATED_TWICE,
+            subject: Subject::Object(key.clone()),
+            detail: format!("{} was told that it had created {first}", request.client),
+        });
+        told.push((request.client.clone(), key));
+        violation
+    }
+
+    /// Whether the documents name what is asked for among what the program may do.
+    fn is_granted(&self, request: &Request) -> bool {
+        match &request.by {
+            Author::Publisher(instance) => match self.world.publishers.get(instance) {
+                Some(publisher) => is_granted_to(publisher, request),
+                // It was under way when its publisher ended.
+                None => true,
+            },
+            Author::Cleaner if request.resource == CAPACITIES => {
+                let mut cleaner = self.world.cleaner.iter();
+                let is_near = cleaner.all(|it| request.namespace.as_ref() == Some(&it.namespace));
+                is_near && OF_CLEANERS.contains(&request.verb.as_str())
+            }
+            _ => true,
+        }
+    }
+}
+
+fn is_granted_to(publisher: &Publisher, request: &Request) -> bool {
+    if request.resource == CAPACITIES {
+        let is_near = request.namespace.as_ref() == Some(&publisher.namespace);
+        return is_near && OF_PUBLISHERS.contains(&request.verb.as_str());
+    }
+    let kind = OWNERS.iter().find(|(kind, _)| *kind == request.resource);
+    kind.is_none_or(|(_, from)| publisher.owner_level >= *from && from.is_some())
+}
+
+fn violation(rule: &'static Rule, request: &Request) -> Violation {
+    let Request {
+        client,
+        verb,
+        resource,
+        namespace,
+        ..
+    } = request;
+    let place = match namespace {
+        Some(namespace) => format!("in namespace {namespace}"),
+        None => "in all namespaces".to_owned(),
+    };
+    Violation {
+        rule,
+        subject: Subject::Request(resource.clone()),
+        detail: format!("{client} asks for {verb} {resource} {place}"),
+    }
+}

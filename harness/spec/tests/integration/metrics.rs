@@ -1,0 +1,182 @@
+//! What metrics must say: what breaks each rule about them.
+
+use std::collections::BTreeMap;
+
+use capacity_spec::metrics::{NAMES, Reading, Sample, Speaker, judge};
+use capacity_spec::world::{Deployment, Publisher};
+use capacity_spec::{Rule, Violation, World, rules};
+
+use super::build::{DRIVER, at, central, of_node, published, publisher};
+
+fn sample(name: &str, labels: &[(&str, &str)], value: f64) -> Sample {
+    let owned = |(label, value): &(&str, &str)| ((*label).to_owned(), (*value).to_owned());
+    Sample {
+        name: name.to_owned(),
+        labels: labels.iter().map(owned).collect::<BTreeMap<_, _>>(),
+        value,
+    }
+}
+
+/// What the publisher tells of two objects, three answers, and half a second.
+fn told() -> Reading {
+    let driver = ("driver_name", DRIVER);
+    let call = [
+        driver,
+        ("method_name", "/csi.v1.Controller/GetCapacity"),
+        ("grpc_status_code", "OK"),
+    ];
+    Reading {
+        client: "publisher".to_owned(),
+        of: Speaker::Publisher {
+            instance: central(),
+            answered: 3,
+            waited: 0.4,
+        },
+        samples: vec![
+            sample("csistoragecapacities_desired_goal", &[driver], 2.0),
+            sample("csistoragecapacities_desired_current", &[driver], 2.0),
+            sample("csistoragecapacities_obsolete", &[driver], 0.0),
+            sample("workqueue_depth", &[("name", "csistoragecapacity")], 0.0),
+            sample("csi_sidecar_operations_seconds_count", &call, 3.0),
+            sample("csi_sidecar_operations_seconds_sum", &call, 0.5),
+        ],
+    }
+}
+
+fn of_scheduler() -> Reading {
+    let plugin = [("plugin", "VolumeBinding"), ("extension_point", "Filter")];
+    Reading {
+        client: "scheduler".to_owned(),
+        of: Speaker::Scheduler { placed: 1 },
+        samples: vec![
+            sample(
+                "scheduler_schedule_attempts_total",
+                &[("result", "scheduled")],
+                1.0,
+            ),
+            sample("scheduler_plugin_execution_duration_seconds_count", &plugin, 1.0),
+        ],
+    }
+}
+
+fn of_server() -> Reading {
+    Reading {
+        client: "server".to_owned(),
+        of: Speaker::Server,
+        samples: vec![
+            sample("apiserver_request_total", &[], 9.0),
+            sample("apiserver_request_duration_seconds_sum", &[], 0.1),
+        ],
+    }
+}
+
+/// Without series of a name.
+fn without(mut reading: Reading, name: &str) -> Reading {
+    reading.samples.retain(|sample| sample.name != name);
+    reading
+}
+
+/// With another value of a series.
+fn with(mut reading: Reading, name: &str, value: f64) -> Reading {
+    let samples = reading.samples.iter_mut().filter(|sample| sample.name == name);
+    samples.for_each(|sample| sample.value = value);
+    reading
+}
+
+/// Each rule with something that breaks it.
+pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let world = published();
+    let wrong = |reading: Reading| judge(&world, &reading);
+    let mut unnamed = told();
+    unnamed.samples[0].labels.clear();
+    vec![
+        (
+            rules::GOAL_UNTOLD,
+            wrong(with(told(), "csistoragecapacities_desired_goal", 0.0)),
+        ),
+        (
+            rules::CURRENT_UNTOLD,
+            wrong(with(told(), "csistoragecapacities_desired_current", 1.0)),
+        ),
+        (
+            rules::OBSOLETE_UNTOLD,
+            wrong(with(told(), "csistoragecapacities_obsolete", 1.0)),
+        ),
+        (rules::PLACE_UNTOLD, wrong(unnamed)),
+        (rules::QUEUE_UNTOLD, wrong(without(told(), "workqueue_depth"))),
+        (
+            rules::CALLS_UNTOLD,
+            wrong(with(told(), "csi_sidecar_operations_seconds_sum", 0.1)),
+        ),
+        (
+            rules::ATTEMPTS_UNTOLD,
+            wrong(without(of_scheduler(), "scheduler_schedule_attempts_total")),
+        ),
+        (
+            rules::PLUGINS_UNTOLD,
+            wrong(without(
+                of_scheduler(),
+                "scheduler_plugin_execution_duration_seconds_count",
+            )),
+        ),
+        (
+            rules::REQUESTS_UNTOLD,
+            wrong(without(of_server(), "apiserver_request_total")),
+        ),
+        (
+            rules::DURATIONS_UNTOLD,
+            wrong(without(of_server(), "apiserver_request_duration_seconds_sum")),
+        ),
+    ]
+}
+
+#[test]
+fn what_is_told_rightly_breaks_nothing_and_every_name_is_needed() {
+    let world = published();
+    for reading in [told(), of_scheduler(), of_server()] {
+        assert_eq!(judge(&world, &reading), []);
+        for sample in &reading.samples {
+            assert!(NAMES.contains(&sample.name.as_str()));
+            assert!(!judge(&world, &without(reading.clone(), &sample.name)).is_empty());
+        }
+    }
+}
+
+#[test]
+fn on_a_node_metrics_name_it_and_who_has_done_nothing_need_tell_nothing() {
+    let distributed = Publisher {
+        deployment: Deployment::Distributed(at("n1")),
+        ..publisher()
+    };
+    let world = World {
+        publishers: [(of_node("n1"), distributed)].into(),
+        objects: [].into(),
+        ..published()
+    };
+    let mut reading = Reading {
+        of: Speaker::Publisher {
+            instance: of_node("n1"),
+            answered: 0,
+            waited: 0.0,
+        },
+        ..told()
+    };
+    for (sample, value) in reading.samples.iter_mut().zip([1.0, 0.0, 0.0]) {
+        sample.value = value;
+    }
+    let rules = |reading: &Reading| -> Vec<_> {
+        let violations = judge(&world, reading).into_iter();
+        violations.map(|violation| violation.rule).collect()
+    };
+    assert_eq!(rules(&reading), [rules::PLACE_UNTOLD]);
+    for sample in &mut reading.samples {
+        sample.labels.insert("node".to_owned(), "n1".to_owned());
+    }
+    assert_eq!(rules(&reading), [] as [&Rule; 0]);
+    let idle = Reading {
+        of: Speaker::Scheduler { placed: 0 },
+        samples: Vec::new(),
+        ..of_scheduler()
+    };
+    assert_eq!(rules(&idle), [] as [&Rule; 0]);
+}

@@ -1,0 +1,349 @@
+//! Requests to the API server, and what it makes of them: what breaks each rule about that, and what is right although it looks odd.
+
+use capacity_spec::always::{Author, Event, Fields, Figure, Order, Request, judge};
+use capacity_spec::world::{Api, CapacityObject, Change, Cleaner, CsiDriver, NamespacedName, Release};
+use capacity_spec::{Rule, Violation, World, rules};
+use capacity_types::NodeTopology;
+
+use super::build::{DRIVER, NAMESPACE, by_hand, central, class, key, object, published, quantity};
+
+const CAPACITIES: &str = "csistoragecapacities";
+
+fn request(by: Author, verb: &str, resource: &str, namespace: Option<&str>) -> Event {
+    Event::Requested(Request {
+        client: match by {
+            Author::Cleaner => "cleaner".into(),
+            Author::Scheduler => "scheduler".into(),
+            _ => "publisher".into(),
+        },
+        by,
+        verb: verb.to_owned(),
+        resource: resource.to_owned(),
+        namespace: namespace.map(str::to_owned),
+        is_answered: true,
+    })
+}
+
+fn of_publisher(verb: &str, resource: &str) -> Event {
+    request(Author::Publisher(central()), verb, resource, Some(NAMESPACE))
+}
+
+fn of_scheduler(verb: &str) -> Event {
+    request(Author::Scheduler, verb, CAPACITIES, None)
+}
+
+fn written(name: &str, object: Option<CapacityObject>) -> Event {
+    Event::Wrote {
+        by: Author::User,
+        key: key(name),
+        object,
+    }
+}
+
+fn creation(name: &str, object: CapacityObject) -> Order {
+    Order::Create {
+        key: key(name),
+        is_prefix: false,
+        object,
+    }
+}
+
+fn change(name: &str, fields: Fields) -> Order {
+    Order::Change {
+        key: Some(key(name)),
+        fields,
+    }
+}
+
+fn ordered(order: Order) -> Event {
+    Event::Ordered(vec![order])
+}
+
+fn broken(events: impl IntoIterator<Item = Event>) -> Vec<&'static Rule> {
+    let violations = judge(published(), events);
+    violations.iter().map(|it| it.rule).collect()
+}
+
+/// The world with an object of nobody.
+fn with_object() -> World {
+    let mut world = published();
+    world.objects.insert(key("mine"), by_hand("n1", "1Gi"));
+    world
+}
+
+/// Each rule with something that breaks it.
+pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let twice = [of_scheduler("list"), of_scheduler("list")];
+    let two = |name: &str| {
+        let wrote = Event::Wrote {
+            by: Author::Publisher(central()),
+            key: key(name),
+            object: Some(object("n1", "10Gi")),
+        };
+        [asked(), wrote, of_publisher("create", CAPACITIES)]
+    };
+    let mut empty = published();
+    empty.objects.clear();
+    vec![
+        (
+            rules::NOT_GRANTED,
+            judge(published(), [of_publisher("deletecollection", CAPACITIES)]),
+        ),
+        (rules::NEEDLESS_LIST, judge(published(), twice)),
+        (
+            rules::CREATED_TWICE,
+            judge(empty, two("one").into_iter().chain(two("two"))),
+        ),
+        (
+            rules::NOT_AS_WRITTEN,
+            judge(
+                published(),
+                [
+                    ordered(creation("mine", by_hand("n1", "1Gi"))),
+                    written("mine", Some(by_hand("n1", "2Gi"))),
+                ],
+            ),
+        ),
+        (
+            rules::ILLEGAL_TAKEN,
+            judge(
+                published(),
+                [
+                    ordered(creation("Bad_Name", by_hand("n1", "1Gi"))),
+                    written("corrected", Some(by_hand("n1", "1Gi"))),
+                ],
+            ),
+        ),
+        (
+            rules::NEEDLESSLY_ILLEGAL,
+            judge(
+                published(),
+                [
+                    ordered(creation("a.name.with.dots", by_hand("n1", "1Gi"))),
+                    Event::Refused(422),
+                ],
+            ),
+        ),
+        (
+            rules::NOT_LEADING,
+            judge(
+                published(),
+                [Event::WroteUnled {
+                    client: "publisher@2".into(),
+                    key: key("mine"),
+                }],
+            ),
+        ),
+        (rules::UNASKED, judge(with_object(), [written("mine", None)])),
+    ]
+}
+
+/// The driver has answered the publisher.
+fn asked() -> Event {
+    Event::Asked {
+        by: Author::Publisher(central()),
+        driver: DRIVER.to_owned(),
+        segment: super::build::at("n1"),
+        parameters: [].into(),
+        answer: Some(capacity_spec::world::Figures::available(10 * super::build::GI)),
+        possible: Vec::new(),
+    }
+}
+
+#[test]
+fn a_list_follows_the_end_of_a_watch_a_new_start_or_a_failure() {
+    let list_and_watch = || [of_scheduler("list"), of_scheduler("watch")];
+    let again = list_and_watch().into_iter().chain(list_and_watch());
+    assert!(broken(again).is_empty());
+    for excuse in [
+        Event::Began("scheduler".into()),
+        Event::Disturbed,
+        Event::Changed(Change::Api(Api::default())),
+    ] {
+        let events = [of_scheduler("list"), excuse, of_scheduler("list")];
+        assert!(broken(events).is_empty());
+    }
+    // A cleaner reads when it has something to do.
+    let of_cleaner = || request(Author::Cleaner, "list", CAPACITIES, Some(NAMESPACE));
+    assert!(broken([of_cleaner(), of_cleaner(), of_cleaner()]).is_empty());
+}
+
+#[test]
+fn a_publisher_reads_what_leads_to_its_owner_if_it_has_one_and_nothing_beyond() {
+    let reads = |level: Option<u8>, resource: &str| {
+        let mut world = published();
+        world.publishers.get_mut(&central()).unwrap().owner_level = level;
+        judge(world, [of_publisher("get", resource)]).is_empty()
+    };
+    assert!(!reads(None, "pods") && reads(Some(0), "pods") && reads(Some(2), "pods"));
+    assert!(!reads(Some(1), "replicasets") && reads(Some(2), "replicasets"));
+    assert!(!reads(Some(2), "deployments"));
+    let everywhere = request(Author::Publisher(central()), "list", CAPACITIES, None);
+    assert_eq!(broken([everywhere]), [rules::NOT_GRANTED]);
+}
+
+#[test]
+fn a_cleaner_lists_in_the_namespace_of_the_publishers_and_creates_nothing() {
+    let world = || {
+        let cleaner = Cleaner {
+            driver: DRIVER.to_owned(),
+            namespace: NAMESPACE.to_owned(),
+            waiting: [].into(),
+            labels: [].into(),
+        };
+        World {
+            cleaner: Some(cleaner),
+            ..published()
+        }
+    };
+    let is_right = |verb: &str, namespace: Option<&str>| {
+        judge(world(), [request(Author::Cleaner, verb, CAPACITIES, namespace)]).is_empty()
+    };
+    assert!(is_right("list", Some(NAMESPACE)) && is_right("delete", Some(NAMESPACE)));
+    assert!(!is_right("list", None) && !is_right("create", Some(NAMESPACE)));
+}
+
+#[test]
+fn the_server_keeps_what_an_object_is_about_and_lets_its_figures_change() {
+    let figure = |capacity: Figure| Fields {
+        capacity,
+        ..Fields::default()
+    };
+    let set = || figure(Figure::Set(Some(quantity("2Gi"))));
+    let moved = || Fields {
+        topology: Some(NodeTopology::Unset),
+        ..Fields::default()
+    };
+    let other_class = || Fields {
+        class: Some("slow".to_owned()),
+        ..Fields::default()
+    };
+    let ends = |fields: Fields, end: Event| {
+        let events = [ordered(change("mine", fields)), end];
+        let violations = judge(with_object(), events);
+        violations.first().map(|violation| violation.rule)
+    };
+    let taken = |capacity: &str| written("mine", Some(by_hand("n1", capacity)));
+    assert_eq!(ends(set(), taken("2Gi")), None);
+    assert_eq!(ends(set(), taken("3Gi")), Some(rules::NOT_AS_WRITTEN));
+    assert_eq!(ends(set(), Event::Refused(422)), Some(rules::NEEDLESSLY_ILLEGAL));
+    for fields in [moved(), other_class()] {
+        assert_eq!(ends(fields.clone(), Event::Refused(422)), None);
+        assert_eq!(ends(fields, taken("1Gi")), Some(rules::ILLEGAL_TAKEN));
+    }
+    let negative = figure(Figure::Set(Some(quantity("-1Gi"))));
+    assert_eq!(ends(negative.clone(), Event::Refused(422)), None);
+    assert_eq!(ends(negative, taken("-1Gi")), Some(rules::ILLEGAL_TAKEN));
+    // An object that is none is not found, and that is no refusal.
+    let nobody = [ordered(change("nobody", set())), Event::Refused(404)];
+    assert!(broken(nobody).is_empty());
+}
+
+#[test]
+fn a_replacement_is_of_an_object_that_is_there_in_the_version_that_there_is() {
+    let replaced = |name: &str, is_stale: bool, end: Event| {
+        let order = Order::Replace {
+            key: key(name),
+            object: by_hand("n1", "2Gi"),
+            is_stale,
+        };
+        let violations = judge(with_object(), [ordered(order), end]);
+        violations.first().map(|violation| violation.rule)
+    };
+    let taken = |name: &str| written(name, Some(by_hand("n1", "2Gi")));
+    assert_eq!(replaced("mine", false, taken("mine")), None);
+    assert_eq!(
+        replaced("mine", false, Event::Refused(409)),
+        Some(rules::NEEDLESSLY_ILLEGAL)
+    );
+    assert_eq!(replaced("mine", true, Event::Refused(409)), None);
+    assert_eq!(replaced("mine", true, taken("mine")), Some(rules::ILLEGAL_TAKEN));
+    assert_eq!(replaced("nobody", false, Event::Refused(404)), None);
+    assert_eq!(
+        replaced("nobody", false, taken("nobody")),
+        Some(rules::ILLEGAL_TAKEN)
+    );
+}
+
+#[test]
+fn a_generated_name_begins_as_it_was_asked_for() {
+    let order = || Order::Create {
+        key: key("csisc-"),
+        is_prefix: true,
+        object: by_hand("n1", "1Gi"),
+    };
+    let taken = |name: &str| written(name, Some(by_hand("n1", "1Gi")));
+    assert!(broken([ordered(order()), taken("csisc-x7x2p")]).is_empty());
+    assert_eq!(
+        broken([ordered(order()), taken("another")]),
+        [rules::NOT_AS_WRITTEN]
+    );
+    assert_eq!(
+        broken([ordered(order()), Event::Refused(422)]),
+        [rules::NEEDLESSLY_ILLEGAL]
+    );
+}
+
+#[test]
+fn what_a_case_begins_with_has_to_be_there() {
+    let order = || ordered(creation("mine", by_hand("n1", "1Gi")));
+    assert_eq!(broken([order(), Event::Prepared]), [rules::NOT_AS_WRITTEN]);
+    let taken = written("mine", Some(by_hand("n1", "1Gi")));
+    assert!(broken([order(), taken, Event::Prepared]).is_empty());
+}
+
+#[test]
+fn a_driver_keeps_its_flag_where_the_server_has_it() {
+    let kept = |minor: u8, flag: bool| {
+        let wanted = CsiDriver {
+            storage_capacity: true,
+        };
+        let stored = CsiDriver {
+            storage_capacity: flag,
+        };
+        let api = Api {
+            release: Release::new(minor),
+            gate: None,
+        };
+        let events = [
+            Event::Changed(Change::Api(api)),
+            ordered(Order::CreateDriver("other".to_owned(), wanted)),
+            Event::Changed(Change::CsiDriver("other".to_owned(), Some(stored))),
+        ];
+        broken(events).is_empty()
+    };
+    assert!(kept(36, true) && !kept(36, false));
+    assert!(kept(20, false));
+}
+
+#[test]
+fn an_acknowledged_object_may_be_made_again_once_it_is_gone_or_was_doubtful() {
+    let mut world = published();
+    world.objects.clear();
+    let wrote = |name: &str, is_there: bool| Event::Wrote {
+        by: Author::Publisher(central()),
+        key: key(name),
+        object: is_there.then(|| object("n1", "10Gi")),
+    };
+    let create = |name: &str| [asked(), wrote(name, true), of_publisher("create", CAPACITIES)];
+    let gone = Event::Changed(Change::Object(key("one"), None));
+    for between in [gone, Event::Disturbed, Event::Began("publisher".into())] {
+        let events = create("one").into_iter().chain([between]).chain(create("two"));
+        let broken = judge(world.clone(), events);
+        assert!(broken.is_empty(), "{broken:?}");
+    }
+    // Another class is another object.
+    world.classes.insert("slow".to_owned(), class());
+    let slow = Event::Wrote {
+        by: Author::Publisher(central()),
+        key: NamespacedName::new(NAMESPACE, "slow"),
+        object: Some(CapacityObject {
+            class: "slow".to_owned(),
+            ..object("n1", "10Gi")
+        }),
+    };
+    let both = create("one")
+        .into_iter()
+        .chain([slow, of_publisher("create", CAPACITIES)]);
+    assert!(judge(world, both).is_empty());
+}

@@ -1,0 +1,101 @@
+//! What a case asks of the API server about capacity objects and its driver, in the words of the specification. Knows no answers.
+
+use capacity_spec::always::{Fields, Figure, Order};
+use capacity_spec::world::{CapacityObject, Change, NamespacedName};
+use capacity_types::capacity_api::RESOURCE;
+use fake_apiserver::ResourceRef;
+use serde_json::{Value, json};
+
+use crate::plan::{Action, Plan, Target};
+
+/// Everything that a case begins with.
+pub(super) fn at_first(plan: &Plan) -> Vec<Order> {
+    plan.objects.iter().filter_map(creation).collect()
+}
+
+/// What an action asks for; none: it is about something else.
+pub(super) fn of(action: &Action) -> Option<Order> {
+    match action {
+        Action::Attempt(action) => of(action),
+        Action::Create(object) => creation(object),
+        Action::Replace(spec) if is_capacity(&spec.object) => {
+            let (key, object) = read(&spec.object)?;
+            Some(Order::Replace {
+                key,
+                object,
+                is_stale: spec.resource_version.is_some(),
+            })
+        }
+        Action::Merge(target, merge) if target.resource() == RESOURCE => Some(Order::Change {
+            key: key(target),
+            fields: fields(merge)?,
+        }),
+        Action::Delete(target) if target.resource() == RESOURCE => Some(Order::Delete(key(target))),
+        Action::Apply(spec) if is_capacity(&spec.object) => Some(Order::Other),
+        _ => None,
+    }
+}
+
+fn is_capacity(object: &Value) -> bool {
+    ResourceRef::plural_of(object) == Some(RESOURCE)
+}
+
+fn creation(object: &Value) -> Option<Order> {
+    match Change::set(ResourceRef::plural_of(object)?, object).ok()?? {
+        Change::CsiDriver(name, Some(driver)) => Some(Order::CreateDriver(name, driver)),
+        Change::Object(mut key, Some(capacity)) => {
+            let prefix = object["metadata"]["generateName"].as_str();
+            let prefix = prefix.filter(|_| key.name.is_empty());
+            if let Some(prefix) = prefix {
+                prefix.clone_into(&mut key.name);
+            }
+            Some(Order::Create {
+                key,
+                is_prefix: prefix.is_some(),
+                object: capacity,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn read(object: &Value) -> Option<(NamespacedName, CapacityObject)> {
+    match Change::set(RESOURCE, object).ok()?? {
+        Change::Object(key, Some(object)) => Some((key, object)),
+        _ => None,
+    }
+}
+
+fn key(target: &Target) -> Option<NamespacedName> {
+    match target {
+        Target::Named { namespace, name, .. } => Some(NamespacedName::new(
+            namespace.as_deref().unwrap_or_default(),
+            name,
+        )),
+        Target::Labelled(_) | Target::Capacity { .. } => None,
+    }
+}
+
+/// What a merge patch says of the fields of a capacity object.
+fn fields(merge: &Value) -> Option<Fields> {
+    let mut whole = json!({"metadata": {}, "storageClassName": ""});
+    for (field, value) in merge
+        .as_object()?
+        .iter()
+        .filter(|(field, _)| *field != "metadata")
+    {
+        whole[field] = value.clone();
+    }
+    let (_, object) = read(&whole)?;
+    let is_named = |field: &str| merge.get(field).is_some();
+    let figure = |field, figure| match is_named(field) {
+        true => Figure::Set(figure),
+        false => Figure::Kept,
+    };
+    Some(Fields {
+        class: is_named("storageClassName").then(|| object.class.clone()),
+        topology: is_named("nodeTopology").then(|| object.topology.clone()),
+        capacity: figure("capacity", object.capacity),
+        maximum: figure("maximumVolumeSize", object.maximum),
+    })
+}
