@@ -112,6 +112,9 @@ rules! {
     NEEDLESSLY_REFUSED: "placement/needlessly-refused",
         ["SCHED-03", "SCHED-04", "SCHED-14", "SCHED-15", "SCHED-16", "SCHED-20", "SCHED-22", "SCHED-24", "SCHED-28", "SCHED-31", "SCHED-34", "SCHED-35", "SCHED-36", "API-11", "LIM-24"],
         "a pod is refused only where no node fits";
+    UNEXPLAINED: "placement/unexplained",
+        ["SCHED-33"],
+        "a pod that no node takes has a condition that says why, with the number of nodes";
     NOT_BEST: "placement/not-best",
         ["SCORE-01", "SCORE-02", "SCORE-04", "SCORE-06", "SCORE-07", "SCORE-08", "SCORE-09", "SCORE-10", "SCORE-11", "SCORE-15", "SCORE-16", "SCORE-19"],
         "of the nodes that fit, a pod goes to one with the best score";

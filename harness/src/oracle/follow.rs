@@ -38,7 +38,10 @@ impl<'p> Oracle<'p> {
             }
             What::Action(action) => self.action(&action.text),
             What::Request(request) => self.request(request).into_iter().collect(),
-            What::Fault(fault) if !fault.holds_up() => vec![Event::Disturbed],
+            What::Fault(fault) if !fault.holds_up() => {
+                self.told.disturbed();
+                vec![Event::Disturbed]
+            }
             What::Process(process) => {
                 let began = Event::Began(process.client.clone());
                 let instance = self.programs.instance(&process.client);

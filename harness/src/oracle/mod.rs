@@ -153,6 +153,7 @@ impl<'p> Oracle<'p> {
         if !self.has_stale_reads && !self.heard.is_behind() && !is_under_way {
             self.storage.settle();
             self.programs.settle();
+            self.told.settle();
             self.monitor.observe(Event::Quiet);
         }
     }

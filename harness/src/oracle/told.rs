@@ -29,6 +29,8 @@ pub(super) struct Told {
     /// Late answers that the driver was told to give, since a program began to run; none: it is told something else, too.
     late: Option<Late>,
     is_told_more: bool,
+    /// Whether a program may have been told that it has failed where it has not, since everything was last quiet.
+    is_doubtful: bool,
 }
 
 /// Answers that come late.
@@ -93,8 +95,21 @@ impl Told {
         }
     }
 
+    /// Requests fail, perhaps after they were carried out.
+    pub(super) fn disturbed(&mut self) {
+        self.is_doubtful = true;
+    }
+
+    /// Everything is quiet.
+    pub(super) fn settle(&mut self) {
+        self.is_doubtful = false;
+    }
+
     /// A scheduler has bound a pod with claims.
     pub(super) fn placed(&mut self, client: &Arc<str>) {
+        if self.is_doubtful {
+            return;
+        }
         *self.placed.entry(client.clone()).or_default() += 1;
     }
 

@@ -14,28 +14,32 @@ struct Tally {
 
 /// What clients have read of the capacity objects.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reads(BTreeMap<Arc<str>, Tally>);
+pub(super) struct Reads {
+    by_client: BTreeMap<Arc<str>, Tally>,
+    /// How often something has gone wrong after which anybody may have to read anew.
+    excuses: u32,
+}
 
 impl Reads {
     /// A client begins to run.
     pub(super) fn began(&mut self, client: &str) {
-        self.0.remove(client);
+        self.by_client.remove(client);
     }
 
     /// Something has gone wrong after which anybody may have to read anew.
     pub(super) fn disturbed(&mut self) {
-        self.0.clear();
+        self.excuses += 1;
     }
 
     /// Takes a request in. Whether it is a list that nothing made necessary: each is followed by a watch, and only the end of a watch
     /// leads to another list.
     pub(super) fn is_needless(&mut self, request: &Request) -> bool {
-        let tally = self.0.entry(request.client.clone()).or_default();
+        let tally = self.by_client.entry(request.client.clone()).or_default();
         match request.verb.as_str() {
             "watch" => tally.watches += 1,
             "list" if request.is_answered => tally.lists += 1,
             _ => return false,
         }
-        tally.lists > tally.watches + 1
+        tally.lists > tally.watches + 1 + self.excuses
     }
 }

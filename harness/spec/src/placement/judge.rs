@@ -38,9 +38,15 @@ pub fn pending(world: &World) -> Vec<Violation> {
     let pods = world.pods.iter();
     let waiting = pods.filter(|(key, pod)| pod.node.is_none() && !is_chosen(&key.namespace, pod));
     waiting
-        .flat_map(|(key, _)| view.judge(key, &Outcome::Refused))
+        .flat_map(|(key, pod)| {
+            let wrong = view.judge(key, &Outcome::Refused);
+            wrong.into_iter().chain(view.unexplained(key, pod))
+        })
         .collect()
 }
+
+/// What every refusal says that has looked at nodes: `0/3 nodes are available: …`.
+const EXPLAINED: &str = "available";
 
 impl View<'_> {
     /// Compares what was decided about a pod with this world.
@@ -84,6 +90,20 @@ impl View<'_> {
                     .collect()
             }
         }
+    }
+
+    /// Whether a pod that no node takes is refused without a word about nodes.
+    fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
+        let refusal = pod
+            .refusal
+            .as_ref()
+            .filter(|message| !message.contains(EXPLAINED))?;
+        let is_about_nodes = matches!(self.decide(key), Decision::Nodes(_));
+        is_about_nodes.then(|| Violation {
+            rule: rules::UNEXPLAINED,
+            subject: Subject::Pod(key.clone()),
+            detail: format!("its condition says `{refusal}`"),
+        })
     }
 
     /// Whether anything makes one node better than another.

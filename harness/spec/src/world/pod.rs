@@ -22,6 +22,8 @@ pub struct Pod {
     pub tolerations: Vec<Toleration>,
     /// `spec.volumes`, those that storage has to do with.
     pub volumes: Vec<PodVolume>,
+    /// The message of the condition PodScheduled, where a scheduler has put it that the pod is Unschedulable.
+    pub refusal: Option<String>,
 }
 
 /// A volume of a pod.
@@ -81,6 +83,22 @@ pub(super) struct PodJson {
     metadata: Metadata,
     #[serde(default)]
     spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize, Default)]
+struct Status {
+    #[serde(default)]
+    conditions: Option<Vec<Condition>>,
+}
+
+#[derive(Deserialize)]
+struct Condition {
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    message: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -143,6 +161,8 @@ impl From<PodJson> for (NamespacedName, Pod) {
         let key = json.metadata.key();
         let affinity = json.spec.affinity.and_then(|it| it.node_affinity);
         let volumes = json.spec.volumes.unwrap_or_default();
+        let mut conditions = json.status.conditions.unwrap_or_default().into_iter();
+        let refused = conditions.find(|condition| condition.reason == "Unschedulable");
         let pod = Pod {
             uid: json.metadata.uid.unwrap_or_default(),
             node: json.spec.node_name.filter(|name| !name.is_empty()),
@@ -153,6 +173,7 @@ impl From<PodJson> for (NamespacedName, Pod) {
                 .into_iter()
                 .filter_map(|it| volume(&key.name, it))
                 .collect(),
+            refusal: refused.map(|condition| condition.message),
         };
         (key, pod)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capacity_spec::always::{Author, Event, judge as judge_history};
-use capacity_spec::placement::{Outcome, judge as judge_pod};
+use capacity_spec::placement::{Outcome, judge as judge_pod, pending};
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::{
     Answer, CapacityObject, Change, Cleaner, Deployment, Extender, Figures, Objects, Publisher, Reservations,
@@ -204,6 +204,12 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::NEEDLESSLY_REFUSED,
             outcome("1Gi", &Outcome::Refused, as_it_is),
         ),
+        (rules::UNEXPLAINED, {
+            let mut world = published();
+            let pod = add_pod(&mut world, "app", &["100Gi"]);
+            world.pods.get_mut(&pod).unwrap().refusal = Some("not schedulable".to_owned());
+            pending(&world)
+        }),
         (
             rules::NOT_BEST,
             outcome("1Gi", &on("n1"), |world| world.scheduler.scoring = Some(true)),

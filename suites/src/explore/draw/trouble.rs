@@ -25,7 +25,15 @@ const TRAFFIC: [Traffic; 3] = [
             "get replicasets",
             "get deployments",
         ],
-        watches: &["csistoragecapacities", "storageclasses", "nodes", "csinodes", "*"],
+        // What it has written comes back to it.
+        watches: &[
+            "csistoragecapacities",
+            "csistoragecapacities",
+            "storageclasses",
+            "nodes",
+            "csinodes",
+            "*",
+        ],
     },
     Traffic {
         role: Role::Scheduler,
@@ -33,6 +41,9 @@ const TRAFFIC: [Traffic; 3] = [
             "update persistentvolumeclaims",
             "create pods/binding",
             "update|patch pods/status",
+            "list csidrivers",
+            "list csistoragecapacities",
+            "list storageclasses",
         ],
         watches: &[
             "csistoragecapacities",
@@ -79,7 +90,7 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
         1..=2 => FaultEffect::Cut(Cut::After),
         3 => FaultEffect::Delay("50ms".to_owned()),
         // A read meets no conflict.
-        4 if !api.starts_with("get ") => FaultEffect::Status(409),
+        4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => FaultEffect::Status(409),
         _ => FaultEffect::Status(*draw.dice.pick(&[429, 500, 503, 504])),
     };
     let times = draw.dice.between(1, 3);
