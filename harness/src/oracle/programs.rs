@@ -120,9 +120,9 @@ impl<'p> Programs<'p> {
         self.leaders.iter().any(|leader| **leader == *client)
     }
 
-    /// Whether there are replicas of which one leads.
+    /// Whether there are replicas, of which one leads.
     pub(super) fn are_led(&self) -> bool {
-        self.plan.publisher.replicas.is_some() && !self.leaders.is_empty()
+        self.plan.publisher.replicas.is_some()
     }
 
     /// Everything is quiet: who has lost the Lease knows that.

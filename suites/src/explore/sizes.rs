@@ -30,6 +30,14 @@ pub(super) fn size(dice: &mut Dice) -> Size {
     (*dice.pick(list)).to_owned()
 }
 
+/// A size of one of several claims.
+pub(super) fn small(dice: &mut Dice) -> Size {
+    match dice.one_in(6) {
+        true => size(dice),
+        false => (*dice.pick(&USUAL[..5])).to_owned(),
+    }
+}
+
 /// A size of storage, which may be none.
 pub(super) fn room(dice: &mut Dice) -> Size {
     match dice.below(10) {

@@ -19,7 +19,11 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
         _ => 3,
     };
     for _ in 0..count {
-        let claim = claim(draw);
+        let mut claim = claim(draw);
+        if count > 1 {
+            // All of them are to find room on one node.
+            claim.size = Some(sizes::small(&mut draw.dice));
+        }
         match draw.dice.one_in(6) {
             true => pod.ephemeral.push(claim),
             false => pod.claims.push(claim),
