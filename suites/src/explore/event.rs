@@ -127,6 +127,9 @@ pub(super) struct Pod {
     pub(super) ephemeral: Vec<Claim>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) node_selector: BTreeMap<String, String>,
+    /// The driver of a volume that needs no claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) inline: Option<String>,
 }
 
 /// A claim; in a pod, one with a name alone is one that exists.

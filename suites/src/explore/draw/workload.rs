@@ -2,6 +2,7 @@
 
 use super::super::event::{Claim, DeleteEvent, Event, Pod};
 use super::super::sizes;
+use super::super::world::DRIVER;
 use super::Draw;
 
 /// A pod with its claims.
@@ -11,6 +12,7 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
         claims: Vec::new(),
         ephemeral: Vec::new(),
         node_selector: Default::default(),
+        inline: draw.dice.one_in(10).then(|| DRIVER.to_owned()),
     };
     let count = match draw.dice.below(8) {
         0 => 0,
