@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::objects::{Demand, Wanted};
+use crate::objects::{Demand, Demanded, Pairs, Wanted};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::world::{CapacityObject, Instance, NamespacedName, Publisher, World};
+use crate::world::{Instance, Publisher, World};
 
 const GOAL: &str = "csistoragecapacities_desired_goal";
 const CURRENT: &str = "csistoragecapacities_desired_current";
@@ -57,19 +57,18 @@ pub struct Reading {
 /// Who tells metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Speaker {
-    /// A publisher, to which the driver has given these answers since it began to run, by gRPC code as `Ok` or `UNAVAILABLE`, and which had
-    /// to wait for them so long at least.
+    /// A publisher.
     Publisher {
         /// Which.
         instance: Instance,
-        /// Answers to GetCapacity.
+        /// How many calls of GetCapacity the driver has answered since it began to run.
         answered: u64,
-        /// Seconds.
+        /// Seconds that it has waited for these answers, at least.
         waited: f64,
     },
-    /// A scheduler that has bound so many pods since it began to run.
+    /// A scheduler.
     Scheduler {
-        /// How many of them have claims.
+        /// How many pods with claims it has bound since it began to run.
         placed: u64,
     },
     /// The API server.
@@ -100,6 +99,21 @@ pub fn judge(world: &World, reading: &Reading) -> Vec<Violation> {
     check.wrong
 }
 
+/// How many objects there are to be.
+#[derive(Clone, Copy, Default)]
+struct Bounds {
+    from: u32,
+    to: u32,
+}
+
+impl Bounds {
+    /// One more; `is_open`: or not.
+    fn add(&mut self, is_open: bool) {
+        self.to += 1;
+        self.from += u32::from(!is_open);
+    }
+}
+
 struct Check<'r> {
     reading: &'r Reading,
     wrong: Vec<Violation>,
@@ -112,33 +126,30 @@ impl Check<'_> {
         if world.api.version().is_none() || wanted.is_mute() {
             return;
         }
-        let is_own =
-            |(key, object): &(&NamespacedName, &CapacityObject)| publisher.owns(instance, key, object);
-        let own: Vec<&CapacityObject> = world
-            .objects
-            .iter()
-            .filter(is_own)
-            .map(|(_, object)| object)
-            .collect();
-        let (mut must, mut may) = ([0_u32; 2], [0_u32; 2]);
-        for demanded in wanted.demands() {
-            let is_there = own.iter().any(|object| {
-                object.class == demanded.class && object.segment().as_ref() == Some(demanded.segment)
-            });
-            let counted = [1, u32::from(is_there)];
-            let is_open = matches!(demanded.demand, Demand::Optional { .. });
-            for (at, count) in counted.into_iter().enumerate() {
-                may[at] += count;
-                must[at] += if is_open { 0 } else { count };
+        let mut there: Pairs<'_, bool> = Pairs::new();
+        for (key, object) in &world.objects {
+            if publisher.owns(instance, key, object)
+                && let Some(segment) = object.segment()
+            {
+                *there.entry(&object.class, segment) = true;
             }
         }
-        for (at, (name, rule)) in [(GOAL, rules::GOAL_UNTOLD), (CURRENT, rules::CURRENT_UNTOLD)]
-            .into_iter()
-            .enumerate()
+        let (mut goal, mut current) = (Bounds::default(), Bounds::default());
+        for Demanded {
+            class,
+            segment,
+            demand,
+        } in wanted.demands()
         {
-            self.within(name, rule, must[at], may[at]);
+            let is_open = matches!(demand, Demand::Optional { .. });
+            goal.add(is_open);
+            if there.get(class, segment).is_some() {
+                current.add(is_open);
+            }
         }
-        self.within(OBSOLETE, rules::OBSOLETE_UNTOLD, 0, 0);
+        self.within(GOAL, rules::GOAL_UNTOLD, goal);
+        self.within(CURRENT, rules::CURRENT_UNTOLD, current);
+        self.within(OBSOLETE, rules::OBSOLETE_UNTOLD, Bounds::default());
         self.labelled(instance);
         if !self.any(DEPTH, &[("name", QUEUE)]) {
             self.break_rule(rules::QUEUE_UNTOLD, format!("no {DEPTH}{{name=\"{QUEUE}\"}}"));
@@ -165,7 +176,7 @@ impl Check<'_> {
         if answered == 0 {
             return;
         }
-        let is_call = |sample: &&Sample| {
+        let is_call = |sample: &Sample| {
             sample.has("driver_name", &instance.driver)
                 && sample.has("grpc_status_code", "OK")
                 && sample
@@ -173,12 +184,7 @@ impl Check<'_> {
                     .get("method_name")
                     .is_some_and(|method| method.ends_with("GetCapacity"))
         };
-        let samples = || self.reading.samples.iter().filter(is_call);
-        let sum = |name: &str| -> f64 {
-            let named = samples().filter(|sample| sample.name == name);
-            named.map(|sample| sample.value).sum()
-        };
-        let (count, seconds) = (sum(CALLS), sum(SECONDS));
+        let [count, seconds] = [CALLS, SECONDS].map(|name| self.sum(name, is_call).unwrap_or_default());
         if count < 1.0 || seconds < waited {
             let detail =
                 format!("{answered} were answered, and it tells of {count} with OK, and of {seconds} s");
@@ -220,12 +226,16 @@ impl Check<'_> {
         })
     }
 
-    /// Whether a series is a number of objects between two.
-    fn within(&mut self, name: &str, rule: &'static Rule, from: u32, to: u32) {
-        let samples = self.reading.samples.iter().filter(|sample| sample.name == name);
-        let sum = samples
-            .map(|sample| sample.value)
-            .fold(None, |sum: Option<f64>, value| Some(sum.unwrap_or(0.0) + value));
+    /// The sum of the series of a name that are meant; none: there is none.
+    fn sum(&self, name: &str, is_meant: impl Fn(&Sample) -> bool) -> Option<f64> {
+        let samples = self.reading.samples.iter();
+        let meant = samples.filter(|sample| sample.name == name && is_meant(sample));
+        meant.map(|sample| sample.value).reduce(|sum, value| sum + value)
+    }
+
+    /// Whether a series is a number of objects within bounds.
+    fn within(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
+        let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {
             let told = sum.map_or_else(|| "nothing".to_owned(), |sum| sum.to_string());
             self.break_rule(rule, format!("{name} is {told}, and should be {from} to {to}"));

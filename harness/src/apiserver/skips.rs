@@ -33,8 +33,7 @@ impl RealServer {
                 "it reads metrics of the API server, and a real one counts what others do as well".to_owned(),
             );
         }
-        let actions = plan.steps.iter().flat_map(|step| &step.actions);
-        actions.map(|(action, _)| action).find_map(reason)
+        plan.actions().find_map(reason)
     }
 }
 

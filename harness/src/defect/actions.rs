@@ -37,12 +37,7 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
 
 /// What a plan scripts of the driver, in order.
 pub(super) fn scripts(plan: &Plan) -> Vec<&Script> {
-    let actions = plan.steps.iter().flat_map(|step| &step.actions);
-    let scripts = actions.filter_map(|(action, _)| match action {
-        Action::Script(script) => Some(script),
-        _ => None,
-    });
-    scripts.collect()
+    plan.scripts().collect()
 }
 
 /// Adds actions behind those of a plan that call for some.

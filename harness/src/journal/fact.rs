@@ -287,19 +287,22 @@ pub struct FaultFact {
 }
 
 impl FaultFact {
-    /// By how much it makes something late, in milliseconds; none: what it meets fails.
+    /// By how much it makes something late, in milliseconds; none: what it meets fails, or is held until the fault is over.
     pub(crate) fn delay_ms(&self) -> Option<u64> {
-        let effect = self.what.split(": ").next()?;
-        let late = ["delayed by ", "watch held for "].into_iter();
-        let mut late = late.filter_map(|words| effect.strip_prefix(words)?.strip_suffix("ms")?.parse().ok());
-        late.next()
+        let time = self.late()?.trim_start_matches(" for ").strip_suffix("ms")?;
+        time.parse().ok()
     }
 
     /// Whether what it meets comes late, and does not fail.
     pub(crate) fn holds_up(&self) -> bool {
-        ["delayed by ", "watch held"]
-            .iter()
-            .any(|words| self.what.starts_with(words))
+        self.late().is_some()
+    }
+
+    /// What it says of the time by which something is late; none: what it meets fails.
+    fn late(&self) -> Option<&str> {
+        let effect = self.what.split(": ").next()?;
+        let mut late = ["delayed by ", "watch held"].into_iter();
+        late.find_map(|words| effect.strip_prefix(words))
     }
 }
 

@@ -224,20 +224,15 @@ impl<'p> Oracle<'p> {
 
     fn commit(&mut self, commit: &CommitFact) -> Vec<Event> {
         self.programs.commit(commit);
-        if &*commit.resource == "events" {
-            return told(commit).into_iter().collect();
+        match &*commit.resource {
+            "events" => return told(commit).into_iter().collect(),
+            "leases" => return led(commit).into_iter().collect(),
+            _ => {}
         }
         let is_own = commit.namespace.as_deref() == Some(NAMESPACE);
         match change(commit) {
             Some(Change::Object(key, object)) => {
                 let by = self.author(&commit.client);
-                let is_publisher = matches!(by, Author::Publisher(_));
-                let is_unled =
-                    is_publisher && self.programs.are_led() && !self.programs.leads(&commit.client);
-                let unled = is_unled.then(|| Event::WroteUnled {
-                    client: commit.client.clone(),
-                    key: key.clone(),
-                });
                 let mut events = match (&by, &object) {
                     (Author::Publisher(instance), Some(object)) => {
                         let changes = self.programs.wrote(instance, object).into_iter();
@@ -245,7 +240,6 @@ impl<'p> Oracle<'p> {
                     }
                     _ => Vec::new(),
                 };
-                events.extend(unled);
                 events.push(Event::Wrote { by, key, object });
                 events
             }
@@ -416,8 +410,7 @@ impl<'p> Oracle<'p> {
 
     /// The driver has answered somebody: the case itself, or something that has no part in it.
     fn of_stranger(&self, answer: &AnswerFact) -> Option<Event> {
-        let actions = self.plan.steps.iter().flat_map(|step| &step.actions);
-        let mut own = actions.filter_map(|(action, _)| match action {
+        let mut own = self.plan.actions().filter_map(|action| match action {
             Action::CsiCall(call) => Some(&call.name),
             _ => None,
         });
@@ -480,6 +473,14 @@ fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
         PodVolume::Inline(_) => None,
     })
+}
+
+/// A publisher takes or renews its Lease.
+fn led(commit: &CommitFact) -> Option<Event> {
+    let holder = commit.object["spec"]["holderIdentity"].as_str();
+    let is_held = Role::of_client(&commit.client) == Some(Role::Publisher)
+        && holder.is_some_and(|holder| !holder.is_empty());
+    is_held.then(|| Event::Led(commit.client.clone()))
 }
 
 /// An event about a claim.

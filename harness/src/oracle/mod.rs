@@ -85,7 +85,6 @@ impl<'p> Oracle<'p> {
         let mut monitor = Monitor::new(world);
         // Nothing is wrong before anything has happened.
         monitor.observe(Event::Ordered(orders::at_first(plan)));
-        let mut actions = plan.steps.iter().flat_map(|step| &step.actions);
         let is_stale = |action: &Action| match action {
             Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
             _ => false,
@@ -104,7 +103,7 @@ impl<'p> Oracle<'p> {
             is_uninformed: false,
             allowed: BTreeMap::new(),
             given_back: BTreeSet::new(),
-            has_stale_reads: actions.any(|(action, _)| is_stale(action)),
+            has_stale_reads: plan.actions().any(is_stale),
             longest_delay_us: micros(plan.longest_delay()),
             now_us: 0,
             changed_us: 0,
@@ -152,7 +151,6 @@ impl<'p> Oracle<'p> {
         let is_under_way = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
         if !self.has_stale_reads && !self.heard.is_behind() && !is_under_way {
             self.storage.settle();
-            self.programs.settle();
             self.told.settle();
             self.monitor.observe(Event::Quiet);
         }

@@ -23,8 +23,6 @@ pub(super) struct Programs<'p> {
     /// Nodes with a plugin of their own, and the segments that it reports there.
     plugins: BTreeMap<String, Segment>,
     owners: Owners,
-    /// The replicas that have held the Lease since everything was last quiet, the last one last.
-    leaders: Vec<Arc<str>>,
     /// The managed-by label that a publisher was first seen to write.
     labels: BTreeMap<Instance, String>,
 }
@@ -37,7 +35,6 @@ impl<'p> Programs<'p> {
             running: BTreeMap::new(),
             plugins: plan.driver_nodes.iter().cloned().collect(),
             owners: Owners::default(),
-            leaders: Vec::new(),
             labels: BTreeMap::new(),
         }
     }
@@ -106,29 +103,6 @@ impl<'p> Programs<'p> {
     /// An object of the publisher's namespace changes: perhaps one that owns its objects.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         self.owners.commit(commit);
-        let is_lease =
-            &*commit.resource == "leases" && Role::of_client(&commit.client) == Some(Role::Publisher);
-        let holder = commit.object["spec"]["holderIdentity"].as_str();
-        if is_lease && holder.is_some_and(|holder| !holder.is_empty()) {
-            self.leaders.retain(|leader| *leader != commit.client);
-            self.leaders.push(commit.client.clone());
-        }
-    }
-
-    /// Whether a replica may write: it holds the Lease, or did when everything was last quiet or since.
-    pub(super) fn leads(&self, client: &str) -> bool {
-        self.leaders.iter().any(|leader| **leader == *client)
-    }
-
-    /// Whether there are replicas, of which one leads.
-    pub(super) fn are_led(&self) -> bool {
-        self.plan.publisher.replicas.is_some()
-    }
-
-    /// Everything is quiet: who has lost the Lease knows that.
-    pub(super) fn settle(&mut self) {
-        let last = self.leaders.len().saturating_sub(1);
-        self.leaders.drain(..last);
     }
 
     /// A publisher has written an object. Its label is what it writes first, where the documents do not say which it is.
@@ -184,6 +158,7 @@ impl<'p> Programs<'p> {
             zero: spec.zero,
             owner: self.owner(),
             owner_level: spec.owner_level,
+            is_elected: spec.replicas.is_some(),
             by_owner: spec.by_owner,
             label: self.labels.get(instance).cloned(),
         }

@@ -74,12 +74,10 @@ impl<'p> Storage<'p> {
 
     /// The harness does something. What happens to a limited number of calls is over when everything is quiet, so it is not taken down.
     pub(super) fn act(&mut self, action: &'p Action) {
-        if let Action::Script(script) = action {
-            self.loses_answers |= matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer);
-        }
         match action {
             Action::Pool(..) => self.former.push(self.pools.clone()),
             Action::Script(script) => {
+                self.loses_answers |= matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer);
                 self.is_told_figures |= matches!(script.effect, Effect::Answer { .. });
             }
             _ => {}
@@ -127,12 +125,7 @@ impl<'p> Storage<'p> {
 
     /// Whether the driver is told, at some time, how calls about volumes are to fail.
     pub(super) fn scripts_volumes(&self) -> bool {
-        let actions = self.plan.steps.iter().flat_map(|step| &step.actions);
-        let mut scripts = actions.filter_map(|(action, _)| match action {
-            Action::Script(script) => Some(script),
-            _ => None,
-        });
-        scripts.any(|script| script.method != GET_CAPACITY)
+        self.plan.scripts().any(|script| script.method != GET_CAPACITY)
     }
 
     /// A volume is made or deleted.

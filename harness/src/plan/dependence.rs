@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use fake_apiserver::Release;
 
-use super::features::{actions, cuts_connection};
+use super::features::cuts_connection;
 use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate, Script};
 
 impl Plan {
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
     pub(crate) fn has_late_answers(&self) -> bool {
-        actions(self).any(|action| match action {
+        self.actions().any(|action| match action {
             Action::Script(script) => matches!(script.effect, Effect::Hang | Effect::Delay(_)),
             _ => false,
         })
@@ -20,7 +20,7 @@ impl Plan {
 
     /// How long the driver lets a call wait that it answers.
     pub(crate) fn longest_delay(&self) -> Duration {
-        let delays = actions(self).filter_map(|action| match action {
+        let delays = self.actions().filter_map(|action| match action {
             Action::Script(Script {
                 effect: Effect::Delay(delay),
                 ..
@@ -40,7 +40,9 @@ impl Plan {
             | PatternKind::Extender { .. } => false,
         };
         !self.grants.is_empty()
-            || actions(self).any(|action| matches!(action, Action::Fault { .. }))
+            || self
+                .actions()
+                .any(|action| matches!(action, Action::Fault { .. }))
             || expectations(self).any(|expect| {
                 matches!(expect.predicate, Predicate::Metrics(_))
                     || expect.predicate.patterns().into_iter().any(is_about_requests)
@@ -53,7 +55,8 @@ impl Plan {
             let of = pattern.kind.resource();
             of.is_some_and(|of| [resource, "*"].contains(&of))
         };
-        actions(self).any(|action| action.resource().as_deref() == Some(resource))
+        self.actions()
+            .any(|action| action.resource().as_deref() == Some(resource))
             || expectations(self).any(|expect| match &expect.predicate {
                 Predicate::Objects(list) => list.iter().any(|objects| objects.resource == resource),
                 Predicate::Capacities(_) => resource == "csistoragecapacities",
@@ -66,12 +69,12 @@ impl Plan {
     pub fn has_usual_release(&self) -> bool {
         self.release == Release::default()
             && self.gates.is_empty()
-            && !actions(self).any(|action| matches!(action, Action::Release(..)))
+            && !self.actions().any(|action| matches!(action, Action::Release(..)))
     }
 
     /// Whether a connection to the driver may end before both of its ends do.
     pub(crate) fn may_cut_connections(&self) -> bool {
-        actions(self).any(|action| {
+        self.actions().any(|action| {
             cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))
         })
     }

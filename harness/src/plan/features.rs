@@ -57,7 +57,7 @@ const OTHERS: [Feature; 17] = [
     Feature {
         name: "publisher.reconnect",
         text: "it connects to the driver again when the connection breaks, instead of ending",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && actions(plan).any(cuts_connection)),
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.actions().any(cuts_connection)),
     },
     Feature {
         name: "publisher.sources",
@@ -174,20 +174,23 @@ impl Feature {
 impl Plan {
     /// Whether the driver is at any time on more than one node, each with an endpoint of its own.
     pub fn has_several_drivers(&self) -> bool {
-        let later = actions(self).filter(|action| matches!(action, Action::DriverUp(..)));
+        let later = self
+            .actions()
+            .filter(|action| matches!(action, Action::DriverUp(..)));
         self.is_distributed() && self.driver_nodes.len() + later.count() > 1
     }
 
     /// Whether the driver is stopped in the course of it.
     pub fn stops_the_driver(&self) -> bool {
-        actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
+        self.actions()
+            .any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
     /// What a case sets of the driver that an external driver cannot be given, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
         let storage = "what storage there is (`backend`)";
-        let changes = actions(self).any(|action| matches!(action, Action::Pool(..)));
+        let changes = self.actions().any(|action| matches!(action, Action::Pool(..)));
         let has_storage = !self.driver.pools.is_empty() && !plays(self, Role::Driver);
         let first = changes.then_some(storage);
         let last = has_storage.then_some(storage);
@@ -196,7 +199,7 @@ impl Plan {
 
     /// The same without storage, which some drivers can be told.
     pub fn sets_more_than_storage(&self) -> Option<&'static str> {
-        let changes = actions(self).find_map(|action| match action {
+        let changes = self.actions().find_map(|action| match action {
             Action::Script(_) | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
             Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
             _ => None,
@@ -217,18 +220,18 @@ impl Plan {
 
     /// Whether it says at any time what storage there is.
     pub fn has_storage(&self) -> bool {
-        !self.driver.pools.is_empty() || actions(self).any(|action| matches!(action, Action::Pool(..)))
+        !self.driver.pools.is_empty() || self.actions().any(|action| matches!(action, Action::Pool(..)))
     }
 
     /// Whether its publisher asks once for storage that comes later: a driver that hears of storage by a watch may not know it by then.
     pub fn asks_once_for_new_storage(&self) -> bool {
         let comes = |action: &Action| matches!(action, Action::Pool(..) | Action::DriverUp(..));
-        plays(self, Role::Publisher) && !self.publisher.polls && actions(self).any(comes)
+        plays(self, Role::Publisher) && !self.publisher.polls && self.actions().any(comes)
     }
 
     /// All the storage that it speaks of.
     pub fn storage(&self) -> impl Iterator<Item = &Storage> {
-        let later = actions(self).filter_map(|action| match action {
+        let later = self.actions().filter_map(|action| match action {
             Action::Pool(_, storage) => storage.as_ref(),
             _ => None,
         });
@@ -250,7 +253,7 @@ impl Plan {
     pub fn makes_volumes(&self) -> bool {
         let asks = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
         let from_the_start = self.objects.iter().any(is_claim_or_pod);
-        actions(self).any(asks) || plays(self, Role::Publisher) && (from_the_start || has_claims(self))
+        self.actions().any(asks) || plays(self, Role::Publisher) && (from_the_start || has_claims(self))
     }
 
     /// The names of all features that the case needs.
@@ -269,7 +272,7 @@ fn plays(plan: &Plan, role: Role) -> bool {
 
 /// Every way in which the publisher is set, at the start and later.
 fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
-    let later = actions(plan).filter_map(|action| match action {
+    let later = plan.actions().filter_map(|action| match action {
         Action::Republish(spec) => Some(*spec),
         _ => None,
     });
@@ -279,7 +282,7 @@ fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
 
 /// Every way in which the scheduler is set, at the start and later.
 fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
-    let later = actions(plan).filter_map(|action| match action {
+    let later = plan.actions().filter_map(|action| match action {
         Action::Reschedule(spec) => Some(spec),
         _ => None,
     });
@@ -295,15 +298,8 @@ impl Step {
     }
 }
 
-pub(super) fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {
-    plan.steps
-        .iter()
-        .flat_map(|step| &step.actions)
-        .map(|(action, _)| action)
-}
-
 fn has_claims(plan: &Plan) -> bool {
-    actions(plan).any(|action| match action {
+    plan.actions().any(|action| match action {
         Action::Create(object) => is_claim_or_pod(object),
         _ => false,
     })
@@ -325,5 +321,5 @@ pub(super) fn cuts_connection(action: &Action) -> bool {
 fn meets_older(plan: &Plan, minor: u8) -> bool {
     let becomes_older =
         |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
-    plan.release.minor() < minor || actions(plan).any(becomes_older)
+    plan.release.minor() < minor || plan.actions().any(becomes_older)
 }

@@ -144,10 +144,23 @@ impl Plan {
         words.collect()
     }
 
+    /// Everything that the harness does, in order.
+    pub(crate) fn actions(&self) -> impl Iterator<Item = &Action> {
+        let actions = self.steps.iter().flat_map(|step| &step.actions);
+        actions.map(|(action, _)| action)
+    }
+
+    /// What the driver is told to do, in order.
+    pub(crate) fn scripts(&self) -> impl Iterator<Item = &Script> {
+        self.actions().filter_map(|action| match action {
+            Action::Script(script) => Some(script),
+            _ => None,
+        })
+    }
+
     /// How often faults of the API that are over by themselves can be met.
     pub(crate) fn times_of_faults(&self) -> u32 {
-        let actions = self.steps.iter().flat_map(|step| &step.actions);
-        let times = actions.filter_map(|(action, _)| match action {
+        let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
             _ => None,
         });

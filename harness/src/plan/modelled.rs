@@ -51,7 +51,6 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
 
 /// What a case has that the specification does not know; none: nothing.
 fn beyond(plan: &Plan) -> Option<String> {
-    let actions = plan.steps.iter().flat_map(|step| &step.actions);
     let of_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
         plan.extenders.iter().find_map(of_extender),
@@ -65,7 +64,7 @@ fn beyond(plan: &Plan) -> Option<String> {
     let of_case = of_case.into_iter().flatten().next().map(str::to_owned);
     of_case
         .or_else(|| plan.objects.iter().find_map(of_object))
-        .or_else(|| actions.map(|(action, _)| action).find_map(of_action))
+        .or_else(|| plan.actions().find_map(of_action))
 }
 
 fn of_extender(spec: &ExtenderSpec) -> Option<&'static str> {

@@ -59,7 +59,8 @@ pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
 
 /// The sizes that are simpler than this one, the simplest first; none: it is no size.
 pub(super) fn simpler(size: &str) -> &'static [&'static str] {
-    if [&ODD[..], &HUGE, &ROOMY].concat().contains(&size) || size == NONE {
+    let others: [&[&str]; 3] = [&ODD, &HUGE, &ROOMY];
+    if size == NONE || others.iter().any(|list| list.contains(&size)) {
         return &USUAL;
     }
     let place = USUAL.iter().position(|usual| *usual == size);

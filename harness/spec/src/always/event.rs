@@ -30,19 +30,14 @@ pub enum Event {
     Refused(u16),
     /// Everything is there that a case begins with.
     Prepared,
-    /// A program begins to run, by its name for the API server.
+    /// A program begins to run, or ends, by its name for the API server: what it knew only by itself is forgotten.
     Began(Arc<str>),
     /// A program has asked the API server for something.
     Requested(Request),
     /// A request or a watch of a program has failed, through no fault of its own.
     Disturbed,
-    /// A capacity object is written by a replica while another one holds the Lease.
-    WroteUnled {
-        /// The replica's name for the API server.
-        client: Arc<str>,
-        /// The object's key.
-        key: NamespacedName,
-    },
+    /// A replica of a publisher takes or renews the Lease, by its name for the API server.
+    Led(Arc<str>),
     /// A publisher is sent an event of a capacity object.
     Delivered {
         /// The publisher.

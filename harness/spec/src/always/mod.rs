@@ -17,6 +17,7 @@
 //! withdrawn  what publishers have deleted           acknowledged what they know to have created
 //! departures drivers that may be back soon          reads      what programs have listed and watched
 //! failures   to make volumes                        order      what the user asks for
+//! leaders    replicas that hold the Lease
 //! ```
 
 mod acknowledged;
@@ -29,6 +30,7 @@ mod ends;
 mod event;
 mod failures;
 mod former;
+mod leaders;
 mod monitor;
 mod order;
 mod orders;

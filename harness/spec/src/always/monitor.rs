@@ -7,14 +7,14 @@ use super::departures::Departures;
 use super::event::Event;
 use super::failures::Failures;
 use super::former::Former;
+use super::leaders::Leaders;
 use super::order::Orders;
 use super::reads::Reads;
 use super::told::Told;
 use super::views::Lately;
 use super::withdrawn::Withdrawn;
 use crate::objects;
-use crate::rules;
-use crate::violation::{Subject, Violation};
+use crate::violation::Violation;
 use crate::volumes::{self, Backend, Ledger};
 use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Objects, World};
 
@@ -38,6 +38,8 @@ pub struct Monitor {
     pub(super) orders: Orders,
     /// The capacity objects that publishers know to have created.
     pub(super) acknowledged: Acknowledged,
+    /// The replicas that may write.
+    pub(super) leaders: Leaders,
     /// Volumes that could not be made.
     pub(super) failures: Failures,
     /// What programs have read of the capacity objects.
@@ -67,6 +69,7 @@ impl Monitor {
             ledger: Ledger::default(),
             orders: Orders::default(),
             acknowledged: Acknowledged::default(),
+            leaders: Leaders::default(),
             failures: Failures::default(),
             reads: Reads::default(),
             before: world.objects.clone(),
@@ -127,11 +130,10 @@ impl Monitor {
                 Vec::new()
             }
             Event::Wrote { by, key, object } => self.wrote(&by, key, object),
-            Event::WroteUnled { client, key } => vec![Violation {
-                rule: rules::NOT_LEADING,
-                subject: Subject::Object(key),
-                detail: format!("{client} writes it, and does not hold the Lease"),
-            }],
+            Event::Led(client) => {
+                self.leaders.led(client);
+                Vec::new()
+            }
             Event::Delivered { to, key } => self.delivered(&to, &key).into_iter().collect(),
             Event::Asked {
                 by,
@@ -141,10 +143,8 @@ impl Monitor {
                 answer,
                 possible,
             } => {
-                let wrong = Self::wrong_answer(&driver, &segment, answer.as_ref(), &possible);
-                let mut violations = self.asked(&by, &driver, segment, parameters, answer);
-                violations.extend(wrong);
-                violations
+                let question = (driver.as_str(), segment, parameters);
+                self.asked(&by, question, answer, &possible)
             }
             Event::Created(creation) => self.created(creation),
             Event::Deleted { id, by } => {
@@ -163,7 +163,7 @@ impl Monitor {
     pub fn is_news(&self, event: &Event) -> bool {
         match event {
             Event::Delivered { .. }
-            | Event::WroteUnled { .. }
+            | Event::Led(_)
             | Event::Ordered(_)
             | Event::Refused(_)
             | Event::Prepared
@@ -261,6 +261,7 @@ impl Monitor {
         self.departures.settle();
         self.ledger.settle();
         self.acknowledged.settle();
+        self.leaders.settle();
         self.withdrawn = Withdrawn::default();
         violations
     }

@@ -78,21 +78,20 @@ impl Monitor {
         object: Option<&CapacityObject>,
     ) -> Option<Violation> {
         let objects = &self.world.objects;
-        let wrong = match self.orders.taken(key) {
-            Some(order) => match order.fault(objects) {
-                Some(fault) => Some((rules::ILLEGAL_TAKEN, fault.to_owned())),
-                None => self.is_other(&order, key, object),
-            },
-            None => Some(match self.orders.0.first() {
-                Some(order) => match order.fault(objects) {
-                    Some(fault) => (rules::ILLEGAL_TAKEN, fault.to_owned()),
-                    None => (
-                        rules::NOT_AS_WRITTEN,
-                        "another object was to be written".to_owned(),
-                    ),
-                },
-                None => (rules::UNASKED, "nobody has asked for it".to_owned()),
-            }),
+        let illegal = |fault: &str| (rules::ILLEGAL_TAKEN, fault.to_owned());
+        let another = || {
+            (
+                rules::NOT_AS_WRITTEN,
+                "another object was to be written".to_owned(),
+            )
+        };
+        let wrong = match (self.orders.taken(key), self.orders.0.first()) {
+            (Some(order), _) => {
+                let fault = order.fault(objects).map(illegal);
+                fault.or_else(|| self.is_other(&order, key, object))
+            }
+            (None, Some(order)) => Some(order.fault(objects).map_or_else(another, illegal)),
+            (None, None) => Some((rules::UNASKED, "nobody has asked for it".to_owned())),
         };
         wrong.map(|wrong| violation(wrong, key))
     }

@@ -5,7 +5,7 @@ use capacity_types::Segment;
 use super::author::Author;
 use super::monitor::Monitor;
 use crate::objects::Wanted;
-use crate::rules;
+use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
 use crate::world::{Figures, Instance, Parameters, StorageClass, World};
@@ -14,13 +14,13 @@ use crate::world::{Figures, Instance, Parameters, StorageClass, World};
 const ASPECTS: [Aspect; 4] = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Classes, Aspect::Settings];
 
 impl Monitor {
+    /// `possible`: see [`Event::Asked`](super::Event::Asked).
     pub(super) fn asked(
         &mut self,
         by: &Author,
-        driver: &str,
-        segment: Segment,
-        parameters: Parameters,
+        (driver, segment, parameters): (&str, Segment, Parameters),
         answer: Option<Figures>,
+        possible: &[Figures],
     ) -> Vec<Violation> {
         let wrong = match by {
             Author::Publisher(instance) => self.strange(instance, driver, &segment, &parameters),
@@ -29,37 +29,27 @@ impl Monitor {
             }
             Author::Other | Author::User => None,
         };
-        let violation = wrong.map(|wrong| Violation {
-            rule: rules::STRANGE_QUESTION,
+        let violation = |rule: &'static Rule, detail: String| Violation {
+            rule,
             subject: Subject::Call {
                 driver: driver.to_owned(),
                 segment: segment.clone(),
             },
-            detail: format!("{wrong}: {parameters:?}"),
+            detail,
+        };
+        let strange =
+            wrong.map(|wrong| violation(rules::STRANGE_QUESTION, format!("{wrong}: {parameters:?}")));
+        let other = answer.filter(|answer| !possible.is_empty() && !possible.contains(answer));
+        let wrong = other.map(|answer| {
+            let detail = format!("it answers {answer:?}, and has {possible:?}");
+            violation(rules::WRONG_ANSWER, detail)
         });
+        let violations = strange.into_iter().chain(wrong).collect();
         match answer.filter(|figures| figures.is_sound()) {
             Some(figures) => self.told.add(driver, parameters, segment, figures),
             None => self.withdrawn.excused(),
         }
-        violation.into_iter().collect()
-    }
-
-    /// What is wrong about an answer that the driver's storage does not account for.
-    pub(super) fn wrong_answer(
-        driver: &str,
-        segment: &Segment,
-        answer: Option<&Figures>,
-        possible: &[Figures],
-    ) -> Option<Violation> {
-        let answer = answer.filter(|answer| !possible.is_empty() && !possible.contains(answer))?;
-        Some(Violation {
-            rule: rules::WRONG_ANSWER,
-            subject: Subject::Call {
-                driver: driver.to_owned(),
-                segment: segment.clone(),
-            },
-            detail: format!("it answers {answer:?}, and has {possible:?}"),
-        })
+        violations
     }
 
     /// What is strange about a publisher's question.

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::author::Author;
+use capacity_types::capacity_api::RESOURCE;
 
-/// The plural name of the type.
-pub(super) const CAPACITIES: &str = "csistoragecapacities";
+use super::author::Author;
 
 /// The kinds among which a publisher looks for the owner of its objects, and from which level on it needs to read them: the pod leads to
 /// what owns it, and a replica set to the deployment. What owns the objects in the end is named, and not read.
@@ -37,6 +36,6 @@ pub struct Request {
 impl Request {
     /// Whether a rule speaks of requests of a verb about a resource.
     pub fn is_judged(verb: &str, resource: &str) -> bool {
-        resource == CAPACITIES || verb == "get" && OWNERS.iter().any(|(kind, _)| *kind == resource)
+        resource == RESOURCE || verb == "get" && OWNERS.iter().any(|(kind, _)| *kind == resource)
     }
 }

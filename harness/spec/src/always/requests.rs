@@ -1,8 +1,10 @@
 //! Requests to the API server: within the roles that the documents name, and no more lists than watching needs.
 
+use capacity_types::capacity_api::RESOURCE;
+
 use super::author::Author;
 use super::monitor::Monitor;
-use super::request::{CAPACITIES, OWNERS, Request};
+use super::request::{OWNERS, Request};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, NamespacedName, Publisher};
@@ -12,29 +14,41 @@ const OF_PUBLISHERS: [&str; 7] = ["get", "list", "watch", "create", "update", "p
 /// What a cleaner needs of them (KEP-1472, "With central controller" and "Without").
 const OF_CLEANERS: [&str; 4] = ["get", "list", "watch", "delete"];
 
+/// What changes nothing.
+const READS: [&str; 3] = ["get", "list", "watch"];
+
 impl Monitor {
     pub(super) fn requested(&mut self, request: &Request) -> Option<Violation> {
-        if request.is_answered && request.verb == "create" && request.resource == CAPACITIES {
-            return self
-                .acknowledged(request)
-                .or_else(|| self.strange_request(request));
-        }
-        self.strange_request(request)
+        let is_created = request.is_answered && request.verb == "create" && request.resource == RESOURCE;
+        let twice = is_created.then(|| self.acknowledged(request)).flatten();
+        twice.or_else(|| self.strange_request(request))
     }
 
     fn strange_request(&mut self, request: &Request) -> Option<Violation> {
         // A cleaner need not watch them.
-        let is_judged = request.resource == CAPACITIES && request.by != Author::Cleaner;
+        let is_judged = request.resource == RESOURCE && request.by != Author::Cleaner;
         let is_needless = is_judged && self.reads.is_needless(request);
         let wrong = match self.is_granted(request) {
             false => Some(rules::NOT_GRANTED),
+            true if self.is_unled(request) => Some(rules::NOT_LEADING),
             true => is_needless.then_some(rules::NEEDLESS_LIST),
         };
         wrong.map(|rule| violation(rule, request))
     }
 
+    /// Whether a replica writes that does not hold the Lease.
+    fn is_unled(&self, request: &Request) -> bool {
+        let Author::Publisher(instance) = &request.by else {
+            return false;
+        };
+        let is_write = request.is_answered && !READS.contains(&request.verb.as_str());
+        let publisher = self.world.publishers.get(instance);
+        let is_elected = publisher.is_some_and(|publisher| publisher.is_elected);
+        is_elected && is_write && request.resource == RESOURCE && !self.leaders.contains(&request.client)
+    }
+
     /// A publisher is told that it has created an object.
-    pub(super) fn acknowledged(&mut self, request: &Request) -> Option<Violation> {
+    fn acknowledged(&mut self, request: &Request) -> Option<Violation> {
         let Author::Publisher(instance) = &request.by else {
             return None;
         };
@@ -67,7 +81,7 @@ impl Monitor {
                 // It was under way when its publisher ended.
                 None => true,
             },
-            Author::Cleaner if request.resource == CAPACITIES => {
+            Author::Cleaner if request.resource == RESOURCE => {
                 let mut cleaner = self.world.cleaner.iter();
                 let is_near = cleaner.all(|it| request.namespace.as_ref() == Some(&it.namespace));
                 is_near && OF_CLEANERS.contains(&request.verb.as_str())
@@ -78,7 +92,7 @@ impl Monitor {
 }
 
 fn is_granted_to(publisher: &Publisher, request: &Request) -> bool {
-    if request.resource == CAPACITIES {
+    if request.resource == RESOURCE {
         let is_near = request.namespace.as_ref() == Some(&publisher.namespace);
         return is_near && OF_PUBLISHERS.contains(&request.verb.as_str());
     }

@@ -17,5 +17,6 @@ mod wanted;
 
 pub use judge::judge;
 pub(crate) use judge::judge_since;
+pub(crate) use pairs::Pairs;
 pub use settled::settled;
 pub use wanted::{Demand, Demanded, Wanted};

@@ -46,6 +46,8 @@ pub struct Publisher {
     pub owner: Option<Owner>,
     /// How far up from its pod it looks for that owner; none: it does not.
     pub owner_level: Option<u8>,
+    /// Whether it is one of several replicas, of which one writes.
+    pub is_elected: bool,
     /// Whether the owner tells which objects are its own, as in external-provisioner 2.0.0, and not the labels.
     pub by_owner: bool,
     /// Its managed-by label where the documents do not say which ([`Publisher::managed_by`]), as it was seen.
@@ -75,6 +77,7 @@ impl Default for Publisher {
             zero: false,
             owner: None,
             owner_level: None,
+            is_elected: false,
             by_owner: false,
             label: None,
         }

@@ -71,6 +71,13 @@ fn with_object() -> World {
     world
 }
 
+/// The world with a publisher of which there are replicas.
+fn elected() -> World {
+    let mut world = published();
+    world.publishers.get_mut(&central()).unwrap().is_elected = true;
+    world
+}
+
 /// Each rule with something that breaks it.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let twice = [of_scheduler("list"), of_scheduler("list")];
@@ -127,11 +134,8 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
         (
             rules::NOT_LEADING,
             judge(
-                published(),
-                [Event::WroteUnled {
-                    client: "publisher@2".into(),
-                    key: key("mine"),
-                }],
+                elected(),
+                [Event::Led("another".into()), of_publisher("update", CAPACITIES)],
             ),
         ),
         (rules::UNASKED, judge(with_object(), [written("mine", None)])),
@@ -180,6 +184,24 @@ fn a_publisher_reads_what_leads_to_its_owner_if_it_has_one_and_nothing_beyond() 
     assert!(!reads(Some(2), "deployments"));
     let everywhere = request(Author::Publisher(central()), "list", CAPACITIES, None);
     assert_eq!(broken([everywhere]), [rules::NOT_GRANTED]);
+}
+
+#[test]
+fn a_replica_writes_while_it_leads_and_until_it_knows_that_it_does_not() {
+    let led = |client: &str| Event::Led(client.into());
+    let write = || of_publisher("update", CAPACITIES);
+    let is_right = |events: Vec<Event>| judge(elected(), events).is_empty();
+    assert!(!is_right(vec![write()]));
+    assert!(is_right(vec![led("publisher"), Event::Quiet, write()]));
+    assert!(is_right(vec![led("publisher"), led("another"), write()]));
+    assert!(!is_right(vec![
+        led("publisher"),
+        led("another"),
+        Event::Quiet,
+        write()
+    ]));
+    // To read nobody has to lead.
+    assert!(is_right(vec![of_publisher("list", CAPACITIES)]));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Capacity objects that other clients write by name: what is legal, what is not, and what the API server has to make of either.
 
+use harness::plan::{NAMESPACE, WORKLOADS};
 use serde_json::{Value, json};
 
 use super::super::event::{Event, Merge, Replace};
@@ -9,7 +10,7 @@ use super::Draw;
 const RESOURCE: &str = "csistoragecapacities";
 
 /// Namespaces: that of the publisher, and another.
-const NAMESPACES: [&str; 2] = ["csi", "default"];
+const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];
 
 /// What names end with that are like those of other domains.
 const DOMAIN: &str = ".disk.example.com";

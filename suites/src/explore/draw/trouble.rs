@@ -25,7 +25,7 @@ const TRAFFIC: [Traffic; 3] = [
             "get replicasets",
             "get deployments",
         ],
-        // What it has written comes back to it.
+        // Twice, so that it is drawn twice as often: what it has written itself comes back to it by this one.
         watches: &[
             "csistoragecapacities",
             "csistoragecapacities",

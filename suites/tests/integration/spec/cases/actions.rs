@@ -138,6 +138,7 @@ impl Walk<'_> {
             zero: spec.zero,
             owner: owner.clone(),
             owner_level: spec.owner_level,
+            is_elected: spec.replicas.is_some(),
             by_owner: spec.by_owner,
             label: None,
         };
