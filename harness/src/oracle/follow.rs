@@ -3,23 +3,17 @@
 use capacity_spec::always::{Author, Event, Request};
 use capacity_spec::objects::Wanted;
 use capacity_spec::placement::View;
-use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::change::Aspect;
-use capacity_spec::world::{
-    Answer, Api, Change, Driver, Figures, NamespacedName, Parameters, Pod, PodVolume,
-};
+use capacity_spec::world::{Answer, Api, Change, Driver, NamespacedName, Parameters, Pod, PodVolume};
 use capacity_types::Segment;
 use capacity_types::capacity_api::RESOURCE;
 
 use super::Oracle;
+use super::calls::is_same;
 use super::change::change;
 use super::orders;
-use super::storage::{GET_CAPACITY, parsed};
 use crate::client_name::HARNESS;
-use crate::journal::{
-    AnswerFact, CallFact, Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, RequestFact,
-    What,
-};
+use crate::journal::{Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, RequestFact, What};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
@@ -179,7 +173,7 @@ impl<'p> Oracle<'p> {
     }
 
     /// The answers of the driver that are others than before.
-    fn answers(&self) -> Vec<Event> {
+    pub(super) fn answers(&self) -> Vec<Event> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let known = world.drivers.get(driver).cloned().unwrap_or_default();
         let mut events = Vec::new();
@@ -344,50 +338,6 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// The driver has answered a call.
-    fn call(&mut self, call: &CallFact) -> Vec<Event> {
-        if let Author::Publisher(instance) = self.caller(call) {
-            self.told.answered(call, &instance);
-        }
-        if call.method != GET_CAPACITY {
-            let event = self.volume_event(call);
-            self.storage.called(call);
-            return event.into_iter().chain(self.answers()).collect();
-        }
-        let segment = parsed(self.plan, call.segment.as_deref());
-        let answer = call
-            .available
-            .filter(|_| call.code == "OK")
-            .map(|available| Figures {
-                available,
-                maximum: call.maximum,
-            });
-        let driver = self.plan.driver.name.clone();
-        let by = self.caller(call);
-        let told = answer.map_or_else(Answer::error, Answer::Figures);
-        let truth = self.storage.answer(&segment, &call.parameters);
-        let change = |answer| {
-            let (segment, parameters) = (segment.clone(), call.parameters.clone());
-            Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
-        };
-        // An answer that passes is one that publishers may act on all the same.
-        let is_lost = self.storage.loses_answers();
-        let passing = is_lost || !is_same(&told, &truth);
-        let mut events = Vec::new();
-        events.extend(passing.then(|| change(told)));
-        events.extend(is_lost.then(|| change(Answer::error())));
-        events.push(Event::Asked {
-            by,
-            driver: driver.clone(),
-            segment: segment.clone(),
-            parameters: call.parameters.clone(),
-            answer,
-            possible: self.storage.possible(&segment, &call.parameters),
-        });
-        events.extend(passing.then(|| change(truth)));
-        events
-    }
-
     /// A client is sent an event.
     fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
         let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
@@ -396,74 +346,6 @@ impl<'p> Oracle<'p> {
             to: self.programs.instance(&delivery.client),
             key: NamespacedName::new(delivery.namespace.as_deref().unwrap_or_default(), &delivery.name),
         })
-    }
-
-    /// Who has called the driver.
-    fn caller(&self, call: &CallFact) -> Author {
-        match call.code.as_str() {
-            _ if self.is_asking => Author::User,
-            // When it was asked is not told: it may be from before all that was seen since.
-            "CANCELLED" => Author::Other,
-            _ => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
-        }
-    }
-
-    /// The driver has answered somebody: the case itself, or something that has no part in it.
-    fn of_stranger(&self, answer: &AnswerFact) -> Option<Event> {
-        let mut own = self.plan.actions().filter_map(|action| match action {
-            Action::CsiCall(call) => Some(&call.name),
-            _ => None,
-        });
-        let is_strange = answer.call == GET_CAPACITY && !own.any(|name| *name == answer.name);
-        is_strange.then(|| Event::Asked {
-            by: Author::Stranger,
-            driver: self.plan.driver.name.clone(),
-            segment: parsed(self.plan, answer.segment.as_deref()),
-            parameters: Parameters::new(),
-            answer: None,
-            possible: Vec::new(),
-        })
-    }
-
-    /// What a call says of a volume.
-    fn volume_event(&self, call: &CallFact) -> Option<Event> {
-        match (call.method.as_str(), &call.volume_id, &call.volume) {
-            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted {
-                id: id.clone(),
-                by: self.caller(call),
-            }),
-            ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
-                by: self.programs.instance_on(call.node.as_deref()),
-                name: name.clone(),
-                bytes: call.required_bytes,
-                is_copy: call.details.copy_of.is_some(),
-                place: parsed(self.plan, call.segment.as_deref()),
-                ending: self.ending(call),
-                is_overfull: self.storage.is_overfull(call),
-            })),
-            _ => None,
-        }
-    }
-
-    /// How a CreateVolume call ended.
-    fn ending(&self, call: &CallFact) -> Ending {
-        match (call.code.as_str(), &call.volume_id) {
-            ("OK", Some(id)) => Ending::Made {
-                id: id.clone(),
-                segment: parsed(
-                    self.plan,
-                    call.placed.as_ref().and_then(|placed| placed.segment.as_deref()),
-                ),
-                is_told: call.is_answered(),
-            },
-            ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
-            // CSI: after these the driver may still be at work.
-            ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
-            ("INTERNAL", _) => Ending::Broken {
-                is_scripted: self.storage.scripts_volumes(),
-            },
-            _ => Ending::Refused,
-        }
     }
 }
 
@@ -508,13 +390,4 @@ fn gone(commit: &CommitFact) -> Vec<Event> {
     let uid = uid.filter(|_| commit.change == Committed::Deleted);
     let event = uid.map(|uid| Event::Changed(Change::OwnerGone(uid.to_owned())));
     event.into_iter().collect()
-}
-
-/// Whether two answers are the same, whatever was heard before an error.
-fn is_same(one: &Answer, other: &Answer) -> bool {
-    match (one, other) {
-        (Answer::Error { .. }, Answer::Error { .. }) => true,
-        (Answer::Figures(one), Answer::Figures(other)) => one == other,
-        _ => false,
-    }
 }

@@ -2,7 +2,7 @@
 //! says what objects and places there must be once everything is quiet.
 //!
 //! ```text
-//! follow    a fact → what happens in the world of the specification
+//! follow    a fact → what happens in the world of the specification; calls of the driver in `calls`
 //! storage   what the driver has to answer          programs, owners   how publishers, cleaner and scheduler are set
 //! heard     what programs have heard of            told  what they tell of themselves
 //! orders    what the case asks of the API server
@@ -11,6 +11,7 @@
 //!
 //! Deliberately absent: rules, which are those of [`capacity_spec`], and verdicts.
 
+mod calls;
 mod change;
 mod demands;
 mod follow;

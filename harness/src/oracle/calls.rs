@@ -1,0 +1,133 @@
+//! From calls of the driver to what happens in the world of the specification.
+
+use capacity_spec::always::{Author, Event};
+use capacity_spec::volumes::{Creation, Ending};
+use capacity_spec::world::{Answer, Change, Figures, Parameters};
+
+use super::Oracle;
+use super::storage::{GET_CAPACITY, parsed};
+use crate::journal::{AnswerFact, CallFact};
+use crate::plan::Action;
+
+impl Oracle<'_> {
+    /// The driver has answered a call.
+    pub(super) fn call(&mut self, call: &CallFact) -> Vec<Event> {
+        if let Author::Publisher(instance) = self.caller(call) {
+            self.told.answered(call, &instance);
+        }
+        if call.method != GET_CAPACITY {
+            let event = self.volume_event(call);
+            self.storage.called(call);
+            return event.into_iter().chain(self.answers()).collect();
+        }
+        let segment = parsed(self.plan, call.segment.as_deref());
+        let answer = call
+            .available
+            .filter(|_| call.code == "OK")
+            .map(|available| Figures {
+                available,
+                maximum: call.maximum,
+            });
+        let driver = self.plan.driver.name.clone();
+        let by = self.caller(call);
+        let told = answer.map_or_else(Answer::error, Answer::Figures);
+        let truth = self.storage.answer(&segment, &call.parameters);
+        let change = |answer| {
+            let (segment, parameters) = (segment.clone(), call.parameters.clone());
+            Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
+        };
+        // An answer that passes is one that publishers may act on all the same.
+        let is_lost = self.storage.loses_answers();
+        let passing = is_lost || !is_same(&told, &truth);
+        let mut events = Vec::new();
+        events.extend(passing.then(|| change(told)));
+        events.extend(is_lost.then(|| change(Answer::error())));
+        events.push(Event::Asked {
+            by,
+            driver: driver.clone(),
+            segment: segment.clone(),
+            parameters: call.parameters.clone(),
+            answer,
+            possible: self.storage.possible(&segment, &call.parameters),
+        });
+        events.extend(passing.then(|| change(truth)));
+        events
+    }
+
+    /// Who has called the driver.
+    fn caller(&self, call: &CallFact) -> Author {
+        match call.code.as_str() {
+            _ if self.is_asking => Author::User,
+            // When it was asked is not told: it may be from before all that was seen since.
+            "CANCELLED" => Author::Other,
+            _ => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
+        }
+    }
+
+    /// The driver has answered somebody: the case itself, or something that has no part in it.
+    pub(super) fn of_stranger(&self, answer: &AnswerFact) -> Option<Event> {
+        let mut own = self.plan.actions().filter_map(|action| match action {
+            Action::CsiCall(call) => Some(&call.name),
+            _ => None,
+        });
+        let is_strange = answer.call == GET_CAPACITY && !own.any(|name| *name == answer.name);
+        is_strange.then(|| Event::Asked {
+            by: Author::Stranger,
+            driver: self.plan.driver.name.clone(),
+            segment: parsed(self.plan, answer.segment.as_deref()),
+            parameters: Parameters::new(),
+            answer: None,
+            possible: Vec::new(),
+        })
+    }
+
+    /// What a call says of a volume.
+    fn volume_event(&self, call: &CallFact) -> Option<Event> {
+        match (call.method.as_str(), &call.volume_id, &call.volume) {
+            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted {
+                id: id.clone(),
+                by: self.caller(call),
+            }),
+            ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
+                by: self.programs.instance_on(call.node.as_deref()),
+                name: name.clone(),
+                bytes: call.required_bytes,
+                is_copy: call.details.copy_of.is_some(),
+                place: parsed(self.plan, call.segment.as_deref()),
+                ending: self.ending(call),
+                is_overfull: self.storage.is_overfull(call),
+            })),
+            _ => None,
+        }
+    }
+
+    /// How a CreateVolume call ended.
+    fn ending(&self, call: &CallFact) -> Ending {
+        match (call.code.as_str(), &call.volume_id) {
+            ("OK", Some(id)) => Ending::Made {
+                id: id.clone(),
+                segment: parsed(
+                    self.plan,
+                    call.placed.as_ref().and_then(|placed| placed.segment.as_deref()),
+                ),
+                is_told: call.is_answered(),
+            },
+            ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
+            // CSI: after these the driver may still be at work.
+            ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
+            ("INTERNAL", _) => Ending::Broken {
+                is_scripted: self.storage.scripts_volumes(),
+            },
+            _ => Ending::Refused,
+        }
+    }
+}
+
+/// Whether two answers are the same, whatever was heard before an error.
+pub(super) fn is_same(one: &Answer, other: &Answer) -> bool {
+    match (one, other) {
+        (Answer::Error { .. }, Answer::Error { .. }) => true,
+        (Answer::Figures(one), Answer::Figures(other)) => one == other,
+        _ => false,
+    }
+}
