@@ -7,6 +7,7 @@
 //! volumes    world and what drivers have made → the volumes that claims must have, and those that must be gone
 //! metrics    world and what programs have done → what their metrics say
 //! always     world and history → what must hold at every moment
+//! settings   with which a program must not go on
 //! rules      every rule with the requirements that it comes from; a violation names one
 //! ```
 //!
@@ -53,6 +54,7 @@ pub mod metrics;
 pub mod objects;
 pub mod placement;
 pub mod rules;
+pub mod settings;
 pub mod violation;
 pub mod volumes;
 pub mod world;

@@ -90,6 +90,10 @@ rules! {
         ["PUB-26", "CSI-15"],
         "a volume that nobody claims any more is deleted";
 
+    UNREFRESHED: "volumes/unrefreshed",
+        ["PUB-26", "PROV-05"],
+        "where a volume was made or deleted, or found no room, the publisher asks for the figures of its class again";
+
     // Where a pod is.
     NO_CAPACITY: "placement/no-capacity",
         ["SCHED-01", "SCHED-05", "SCHED-06", "SCHED-07", "SCHED-08", "SCHED-10", "SCHED-11", "SCHED-12", "SCHED-21", "API-10", "API-12"],
@@ -177,6 +181,18 @@ rules! {
     NOT_GRANTED: "always/not-granted",
         ["RBAC-02", "RBAC-04", "RBAC-05", "RBAC-08", "RBAC-11"],
         "a program asks the API server for nothing beyond the documented roles: capacity objects in its own namespace, and what leads to their owner";
+    HURRIED_WATCH: "always/hurried-watch",
+        ["SCALE-17"],
+        "a watch that ends at once is begun again after waits that grow";
+    HURRIED_QUESTION: "always/hurried-question",
+        ["PUB-56", "SCALE-12"],
+        "a publisher asks the driver no more often than its limit says";
+    NEEDLESS_QUESTION: "always/needless-question",
+        ["PUB-28", "LIM-07"],
+        "a publisher that does not poll asks for a figure only after something has happened";
+    GOES_ON: "settings/goes-on",
+        ["PUB-41", "SCORE-26", "GATE-30"],
+        "a program that is not told what it needs, or is told what it has no use for, ends";
     NEEDLESS_LIST: "always/needless-list",
         ["SCALE-11", "MET-18", "SCALE-14"],
         "capacity objects are listed once and then watched, and listed again only after a watch has ended";

@@ -40,6 +40,8 @@ pub enum Subject {
     Volume(String),
     /// What a program tells of itself, by its name for the API server.
     Program(String),
+    /// How a program is set.
+    Settings(String),
     /// A request to the API server, by the plural name of its resource.
     Request(String),
     /// A call to a driver.
@@ -66,6 +68,7 @@ impl fmt::Display for Subject {
             Subject::Claim(key) => write!(f, "claim {key}"),
             Subject::Volume(name) => write!(f, "volume {name}"),
             Subject::Program(client) => write!(f, "metrics of {client}"),
+            Subject::Settings(program) => write!(f, "settings of {program}"),
             Subject::Request(resource) => write!(f, "request for {resource}"),
             Subject::Call { driver, segment } => write!(f, "GetCapacity of {driver}, {}", spelled(segment)),
         }

@@ -74,6 +74,10 @@ pub(super) fn row(plan: &Plan, violation: &Violation) -> DiffRow {
             resource: "metrics".to_owned(),
             name: client.clone(),
         },
+        violation::Subject::Settings(program) => Subject::Object {
+            resource: "settings".to_owned(),
+            name: program.clone(),
+        },
         violation::Subject::Request(resource) => Subject::Object {
             resource: resource.clone(),
             name: "*".to_owned(),

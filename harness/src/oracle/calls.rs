@@ -1,5 +1,7 @@
 //! From calls of the driver to what happens in the world of the specification.
 
+use std::time::Duration;
+
 use capacity_spec::always::{Author, Event};
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::{Answer, Change, Figures, Parameters};
@@ -11,7 +13,7 @@ use crate::plan::Action;
 
 impl Oracle<'_> {
     /// The driver has answered a call.
-    pub(super) fn call(&mut self, call: &CallFact) -> Vec<Event> {
+    pub(super) fn call(&mut self, call: &CallFact, at_us: u64) -> Vec<Event> {
         if let Author::Publisher(instance) = self.caller(call) {
             self.told.answered(call, &instance);
         }
@@ -49,6 +51,7 @@ impl Oracle<'_> {
             parameters: call.parameters.clone(),
             answer,
             possible: self.storage.possible(&segment, &call.parameters),
+            at: (!self.plan.has_late_answers()).then(|| Duration::from_micros(at_us)),
         });
         events.extend(passing.then(|| change(truth)));
         events
@@ -78,6 +81,7 @@ impl Oracle<'_> {
             parameters: Parameters::new(),
             answer: None,
             possible: Vec::new(),
+            at: None,
         })
     }
 

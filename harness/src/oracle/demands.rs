@@ -173,6 +173,7 @@ fn repaired(world: &World, stored: &Objects) -> Objects {
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)
             | violation::Subject::Program(_)
+            | violation::Subject::Settings(_)
             | violation::Subject::Request(_)
             | violation::Subject::Call { .. } => {}
         }

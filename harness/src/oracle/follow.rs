@@ -1,5 +1,7 @@
 //! From facts to what happens in the world of the specification.
 
+use std::time::Duration;
+
 use capacity_spec::always::{Author, Event, Request};
 use capacity_spec::objects::Wanted;
 use capacity_spec::placement::View;
@@ -31,7 +33,7 @@ impl<'p> Oracle<'p> {
                 at_first.chain(self.doubts()).collect()
             }
             What::Action(action) => self.action(&action.text),
-            What::Request(request) => self.request(request).into_iter().collect(),
+            What::Request(request) => self.request(request, fact.at_us).into_iter().collect(),
             What::Fault(fault) if !fault.holds_up() => {
                 self.told.disturbed();
                 vec![Event::Disturbed]
@@ -50,7 +52,7 @@ impl<'p> Oracle<'p> {
             }
             What::Commit(commit) => self.commit(commit),
             What::Delivery(delivery) => self.delivery(delivery).into_iter().collect(),
-            What::Call(call) => self.call(call),
+            What::Call(call) => self.call(call, fact.at_us),
             What::Extender(question) => filtered(question).into_iter().collect(),
             What::Answer(answer) => {
                 self.is_asking = false;
@@ -94,7 +96,7 @@ impl<'p> Oracle<'p> {
     }
 
     /// The API server has answered a program, or refused what the case asks for.
-    fn request(&self, request: &RequestFact) -> Option<Event> {
+    fn request(&self, request: &RequestFact, at_us: u64) -> Option<Event> {
         if *request.client == *HARNESS {
             let is_refused = request.resource == RESOURCE && request.code >= 400 && !request.injected;
             return is_refused.then_some(Event::Refused(request.code));
@@ -109,6 +111,7 @@ impl<'p> Oracle<'p> {
                 resource: request.resource.clone(),
                 namespace: request.namespace.clone(),
                 is_answered: request.code < 300 && !request.injected,
+                at: Duration::from_micros(at_us),
             })
         })
     }

@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 use capacity_spec::always::{Event, Monitor};
 use capacity_spec::objects::Wanted;
 use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
-use capacity_spec::{Subject, Violation, World, metrics, placement};
+use capacity_spec::{Subject, Violation, World, metrics, placement, settings};
 use fake_apiserver::Effect as FaultEffect;
 
 use crate::journal::{Fact, What, micros};
@@ -164,7 +164,9 @@ impl<'p> Oracle<'p> {
 
     /// What would be wrong if everything were quiet now.
     pub(crate) fn unsettled(&self) -> Vec<Violation> {
-        let mut violations = self.monitor.unsettled();
+        // What must not run has no other duty.
+        let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
+        violations.extend(self.monitor.unsettled());
         violations.extend(self.monitor.unsettled_volumes(&self.storage));
         if self.programs.runs(Role::Scheduler) && !self.is_uninformed {
             let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
@@ -176,6 +178,18 @@ impl<'p> Oracle<'p> {
         let readings = self.told.told(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
         violations
+    }
+
+    /// Whether the programs of a role must end by themselves, as they are set.
+    pub(crate) fn must_end(&self, role: Role) -> bool {
+        match role {
+            Role::Publisher => {
+                let publisher = self.programs.settings(&self.programs.instance_on(None));
+                settings::refused_publisher(&publisher).is_some()
+            }
+            Role::Scheduler => settings::refused_scheduler(&self.world().scheduler).is_some(),
+            Role::Cleaner | Role::Driver => false,
+        }
     }
 
     /// Whether a publisher that runs has anything to ask the driver.

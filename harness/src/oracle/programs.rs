@@ -141,7 +141,7 @@ impl<'p> Programs<'p> {
     }
 
     /// A publisher as it is set, whether or not it runs.
-    fn settings(&self, instance: &Instance) -> Publisher {
+    pub(super) fn settings(&self, instance: &Instance) -> Publisher {
         let spec = &self.plan.publisher;
         let deployment = match &instance.node {
             None => Deployment::Central,
@@ -152,12 +152,14 @@ impl<'p> Programs<'p> {
             deployment,
             publishes: spec.publish,
             immediate: spec.immediate,
+            is_told_its_namespace: spec.namespace,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
             withdraws: spec.withdraw,
             zero: spec.zero,
             owner: self.owner(),
             owner_level: spec.owner_level,
+            asks_per_second: spec.asks_per_second,
             is_elected: spec.replicas.is_some(),
             by_owner: spec.by_owner,
             label: self.labels.get(instance).cloned(),

@@ -83,11 +83,6 @@ fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
         SchedulerSpec { bug_compatible, .. } if !bug_compatible.is_empty() => {
             Some("a scheduler with `bugCompatible`")
         }
-        SchedulerSpec {
-            shape: Some(_),
-            scoring: Some(false),
-            ..
-        } => Some("a scheduler that does not start (`shape` without `scoring`)"),
         _ => None,
     }
 }
@@ -200,11 +195,6 @@ mod tests {
                 json!({"scheduler": {"bugCompatible": ["flag"]}}),
                 none.clone(),
                 "`bugCompatible`",
-            ),
-            (
-                json!({}),
-                json!([{"scheduler": {"scoring": false, "shape": [{"utilization": 0, "score": 1}]}}]),
-                "does not start",
             ),
             (
                 json!({"classes": [{"name": "fast", "parameters": {"csi.storage.k8s.io/provisioner-secret-name": "s"}}]}),

@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) claims: BTreeSet<String>,
     pub(super) running: BTreeSet<Role>,
     pub(super) stopped: BTreeSet<Role>,
+    /// Programs that have ended by themselves, as they are set.
+    ended: BTreeSet<Role>,
     /// Programs that may have been killed, and were not started again since.
     pub(super) doomed: BTreeSet<Role>,
     /// Faults in force that last, by whom they may kill.
@@ -43,6 +45,9 @@ pub(super) struct State {
     used: BTreeSet<(&'static str, String)>,
     pub(super) minor: u8,
     pub(super) gate: Option<bool>,
+    /// Whether publishers ask the driver from time to time. Of one that does not, little can be said once the driver's answers have changed
+    /// without a volume.
+    polls: bool,
 }
 
 impl State {
@@ -59,7 +64,8 @@ impl State {
             has_driver: world.driver.object,
             pods: BTreeMap::new(),
             claims: BTreeSet::new(),
-            running: running(world),
+            running: &running(world) - &ended(world),
+            ended: ended(world),
             stopped: BTreeSet::new(),
             doomed: BTreeSet::new(),
             faults: BTreeMap::new(),
@@ -67,6 +73,7 @@ impl State {
             used: BTreeSet::new(),
             minor: minor(world.release.as_ref()),
             gate: world.gates.get(GATE).copied(),
+            polls: world.publisher.polls,
         }
     }
 
@@ -89,6 +96,8 @@ impl State {
     /// Whether an event can happen now.
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
+            Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
+            Event::Csi(script) if !self.polls && script.method == "GetCapacity" => false,
             Event::Backend(_) | Event::Release(_) => true,
             Event::Node(event) => self.admits_node(event),
             Event::Class(ClassEvent::Create(class)) => !self.classes.contains(&class.name),
@@ -119,7 +128,9 @@ impl State {
             Event::Stop(role) => self.running.contains(role),
             Event::Start(Role::Publisher) if !self.is_registered_everywhere() => false,
             Event::Start(role) => self.stopped.contains(role),
-            Event::Scheduler(_) => self.running.contains(&Role::Scheduler),
+            Event::Scheduler(_) => {
+                self.running.contains(&Role::Scheduler) || self.ended.contains(&Role::Scheduler)
+            }
             Event::Fault(fault) => {
                 self.is_free("fault", &fault.id) && fault.by.is_none_or(|role| self.plays(role))
             }
@@ -172,11 +183,15 @@ impl State {
     /// Takes in an event that can happen.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Backend(_)
-            | Event::Capacity(_)
-            | Event::Scheduler(_)
-            | Event::Merge(_)
-            | Event::Replace(_) => {}
+            Event::Backend(_) | Event::Capacity(_) | Event::Merge(_) | Event::Replace(_) => {}
+            Event::Scheduler(settings) => {
+                let (from, to) = match settings.ends() {
+                    true => (&mut self.running, &mut self.ended),
+                    false => (&mut self.ended, &mut self.running),
+                };
+                from.remove(&Role::Scheduler);
+                to.insert(Role::Scheduler);
+            }
             Event::Object(object) => {
                 if let Some(name) = object["metadata"]["name"].as_str() {
                     self.written.insert(name.to_owned(), object.clone());
@@ -286,6 +301,18 @@ fn running(world: &World) -> BTreeSet<Role> {
     let has_driver = world.roles.contains(&Role::Publisher);
     let driver = has_driver.then_some(Role::Driver);
     world.roles.iter().copied().chain(driver).collect()
+}
+
+/// What ends as soon as it starts.
+fn ended(world: &World) -> BTreeSet<Role> {
+    let ends = [
+        (Role::Publisher, world.publisher.ends()),
+        (Role::Scheduler, world.scheduler.ends()),
+    ];
+    let ends = ends
+        .into_iter()
+        .filter(|(role, ends)| *ends && world.roles.contains(role));
+    ends.map(|(role, _)| role).collect()
 }
 
 /// The minor number of a release such as `1.20`.

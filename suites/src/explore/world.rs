@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use harness::scenario::{Mode, Role, ShapePoint};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The driver of every drawn cluster: the one that cases have by default.
 pub(super) const DRIVER: &str = "disk.example.com";
@@ -72,6 +73,12 @@ pub(super) struct World {
 pub(super) struct Publisher {
     #[serde(skip_serializing_if = "is_true")]
     pub(super) publish: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub(super) namespace: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub(super) polls: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) asks_per_second: Option<u32>,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) immediate: bool,
     #[serde(skip_serializing_if = "is_default")]
@@ -88,10 +95,28 @@ pub(super) struct Publisher {
     pub(super) replicas: Option<u8>,
 }
 
+impl Publisher {
+    /// Whether it ends at once: it is not told its namespace.
+    pub(super) fn ends(&self) -> bool {
+        self.publish && !self.namespace
+    }
+}
+
+impl Scheduler {
+    /// Whether it ends at once: it is told a shape, and nothing is scored by it.
+    pub(super) fn ends(&self) -> bool {
+        let is_on = self.scoring.unwrap_or(self.release.as_deref() == Some("1.37"));
+        self.shape.is_some() && !is_on && self.priority != Some(true)
+    }
+}
+
 impl Default for Publisher {
     fn default() -> Self {
         Publisher {
             publish: true,
+            namespace: true,
+            polls: true,
+            asks_per_second: None,
             immediate: false,
             zero: false,
             withdraw: false,
@@ -243,7 +268,7 @@ pub(super) struct Capacity {
     pub(super) segment: Option<String>,
     /// A selector, where it is no segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) topology: Option<serde_json::Value>,
+    pub(super) topology: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<Size>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,6 +29,7 @@ impl Monitor {
         });
         let by = creation.by.clone();
         self.failed(&creation);
+        self.refresh_after(&creation);
         self.ledger.created(creation);
         if !self.world.publishers.contains_key(&by) {
             // The call was under way when its program ended, and nobody has heard the answer.

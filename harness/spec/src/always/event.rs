@@ -1,6 +1,7 @@
 //! What happens in a history.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use capacity_types::Segment;
 
@@ -59,6 +60,8 @@ pub enum Event {
         answer: Option<Figures>,
         /// What it may answer by what its storage has been since everything was last quiet; empty: that is not known.
         possible: Vec<Figures>,
+        /// When, since the history began; none: calls may take a while, and when this one began is not known.
+        at: Option<Duration>,
     },
     /// A driver is asked to make a volume.
     Created(Creation),

@@ -10,6 +10,8 @@
 //! decisions  of the scheduler                       deliveries of objects to publishers
 //! creations  of volumes                             ends       of volumes, and of attempts to make them
 //! views      the mixtures that a program may have acted on
+//! paces      how often programs may ask             refreshes  when a publisher has to
+//! unpolled   what a publisher goes by that does not poll
 //!
 //! What is kept for that:
 //!
@@ -17,7 +19,8 @@
 //! withdrawn  what publishers have deleted           acknowledged what they know to have created
 //! departures drivers that may be back soon          reads      what programs have listed and watched
 //! failures   to make volumes                        order      what the user asks for
-//! leaders    replicas that hold the Lease
+//! leaders    replicas that hold the Lease           due        what publishers have to ask for again
+//! pace       how often programs have asked
 //! ```
 
 mod acknowledged;
@@ -26,6 +29,7 @@ mod creations;
 mod decisions;
 mod deliveries;
 mod departures;
+mod due;
 mod ends;
 mod event;
 mod failures;
@@ -34,11 +38,15 @@ mod leaders;
 mod monitor;
 mod order;
 mod orders;
+mod pace;
+mod paces;
 mod questions;
 mod reads;
+mod refreshes;
 mod request;
 mod requests;
 mod told;
+mod unpolled;
 mod views;
 mod withdrawn;
 mod writes;

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use super::acknowledged::Acknowledged;
 use super::departures::Departures;
+use super::due::Due;
 use super::event::Event;
 use super::failures::Failures;
 use super::former::Former;
 use super::leaders::Leaders;
 use super::order::Orders;
+use super::pace::Paces;
 use super::reads::Reads;
 use super::told::Told;
 use super::views::Lately;
@@ -44,6 +46,10 @@ pub struct Monitor {
     pub(super) failures: Failures,
     /// What programs have read of the capacity objects.
     pub(super) reads: Reads,
+    /// What publishers have to ask the driver for.
+    pub(super) due: Due,
+    /// How often programs have asked.
+    pub(super) paces: Paces,
     /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
     before: Objects,
     /// Whether the server was ever of a release that hides the maximum of objects: no event tells a publisher that it is there again.
@@ -72,6 +78,8 @@ impl Monitor {
             leaders: Leaders::default(),
             failures: Failures::default(),
             reads: Reads::default(),
+            due: Due::default(),
+            paces: Paces::default(),
             before: world.objects.clone(),
             has_hidden_maximum: !world.api.release.has_maximum(),
             world,
@@ -85,6 +93,7 @@ impl Monitor {
 
     /// Takes an event in, and says what is wrong about it.
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
+        self.paces.happened(&event);
         match event {
             Event::Changed(change) => {
                 let mut wrong = Vec::new();
@@ -92,7 +101,10 @@ impl Monitor {
                     Change::CsiDriver(name, Some(stored)) => {
                         wrong.extend(self.stored_driver(name, stored));
                     }
-                    Change::Api(_) => self.reads.disturbed(),
+                    Change::Api(_) => {
+                        self.reads.disturbed();
+                        self.due.forget();
+                    }
                     Change::Object(key, object) => {
                         self.accept(key.clone(), object.clone());
                         self.withdrawn.excused();
@@ -100,6 +112,8 @@ impl Monitor {
                     Change::Publisher(instance, _) => {
                         self.accept_all(instance);
                         self.ledger.restarted(instance);
+                        self.due.restarted(instance);
+                        self.paces.restarted(instance);
                     }
                     _ => {}
                 }
@@ -142,13 +156,16 @@ impl Monitor {
                 parameters,
                 answer,
                 possible,
+                at,
             } => {
+                self.refreshed(&by, &parameters, &segment);
                 let question = (driver.as_str(), segment, parameters);
-                self.asked(&by, question, answer, &possible)
+                self.asked(&by, question, (answer, &possible), at)
             }
             Event::Created(creation) => self.created(creation),
             Event::Deleted { id, by } => {
                 let wrong = self.deleted(&id, &by);
+                self.refresh_after_deletion(&id, &by);
                 self.ledger.deleted(&id);
                 wrong.into_iter().collect()
             }
@@ -171,12 +188,17 @@ impl Monitor {
             | Event::Requested(_)
             | Event::Disturbed => false,
             Event::Asked {
+                by,
                 driver,
                 segment,
                 parameters,
                 answer,
                 ..
-            } => answer.is_some_and(|figures| !self.told.has_lately(driver, parameters, segment, &figures)),
+            } => {
+                let mut told = self.told.lately(driver, parameters, segment);
+                self.is_due(by, parameters, segment)
+                    || answer.is_some_and(|answer| !told.any(|figures| *figures == answer))
+            }
             _ => true,
         }
     }
@@ -224,7 +246,9 @@ impl Monitor {
     /// What would be wrong with the capacity objects if everything were quiet now.
     pub fn unsettled(&self) -> Vec<Violation> {
         let mut violations = objects::judge_since(&self.before, &self.heard(), &self.world.objects);
+        violations.retain(|violation| !self.is_told_lately(violation));
         violations.extend(self.untold_failures());
+        violations.extend(self.unrefreshed());
         violations
     }
 

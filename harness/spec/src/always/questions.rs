@@ -1,5 +1,7 @@
 //! GetCapacity calls: who asks, and for what.
 
+use std::time::Duration;
+
 use capacity_types::Segment;
 
 use super::author::Author;
@@ -14,13 +16,13 @@ use crate::world::{Figures, Instance, Parameters, StorageClass, World};
 const ASPECTS: [Aspect; 4] = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Classes, Aspect::Settings];
 
 impl Monitor {
-    /// `possible`: see [`Event::Asked`](super::Event::Asked).
+    /// `possible`, `at`: see [`Event::Asked`](super::Event::Asked).
     pub(super) fn asked(
         &mut self,
         by: &Author,
         (driver, segment, parameters): (&str, Segment, Parameters),
-        answer: Option<Figures>,
-        possible: &[Figures],
+        (answer, possible): (Option<Figures>, &[Figures]),
+        at: Option<Duration>,
     ) -> Vec<Violation> {
         let wrong = match by {
             Author::Publisher(instance) => self.strange(instance, driver, &segment, &parameters),
@@ -44,7 +46,11 @@ impl Monitor {
             let detail = format!("it answers {answer:?}, and has {possible:?}");
             violation(rules::WRONG_ANSWER, detail)
         });
-        let violations = strange.into_iter().chain(wrong).collect();
+        let hurried = match by {
+            Author::Publisher(instance) => self.hurried_question(instance, (&segment, &parameters), at),
+            _ => None,
+        };
+        let violations = strange.into_iter().chain(wrong).chain(hurried).collect();
         match answer.filter(|figures| figures.is_sound()) {
             Some(figures) => self.told.add(driver, parameters, segment, figures),
             None => self.withdrawn.excused(),

@@ -1,6 +1,7 @@
 //! A request to the API server, as far as rules speak of it. Judges nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use capacity_types::capacity_api::RESOURCE;
 
@@ -31,11 +32,15 @@ pub struct Request {
     pub namespace: Option<String>,
     /// Whether it was answered as it was meant.
     pub is_answered: bool,
+    /// When, since the history began.
+    pub at: Duration,
 }
 
 impl Request {
     /// Whether a rule speaks of requests of a verb about a resource.
     pub fn is_judged(verb: &str, resource: &str) -> bool {
-        resource == RESOURCE || verb == "get" && OWNERS.iter().any(|(kind, _)| *kind == resource)
+        resource == RESOURCE
+            || verb == "watch"
+            || verb == "get" && OWNERS.iter().any(|(kind, _)| *kind == resource)
     }
 }

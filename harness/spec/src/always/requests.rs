@@ -20,8 +20,9 @@ const READS: [&str; 3] = ["get", "list", "watch"];
 impl Monitor {
     pub(super) fn requested(&mut self, request: &Request) -> Option<Violation> {
         let is_created = request.is_answered && request.verb == "create" && request.resource == RESOURCE;
+        let hurried = self.hurried_watch(request);
         let twice = is_created.then(|| self.acknowledged(request)).flatten();
-        twice.or_else(|| self.strange_request(request))
+        twice.or(hurried).or_else(|| self.strange_request(request))
     }
 
     fn strange_request(&mut self, request: &Request) -> Option<Violation> {

@@ -47,16 +47,15 @@ impl Told {
         self.0.get(driver)?.get(parameters)?.get(segment)
     }
 
-    /// Whether these figures were answered since everything was last quiet.
-    pub(super) fn has_lately(
+    /// What was answered since everything was last quiet.
+    pub(super) fn lately(
         &self,
         driver: &str,
         parameters: &Parameters,
         segment: &Segment,
-        figures: &Figures,
-    ) -> bool {
+    ) -> impl Iterator<Item = &Figures> {
         let answers = self.answers(driver, parameters, segment);
-        answers.is_some_and(|answers| answers.lately.contains(figures))
+        answers.into_iter().flat_map(|answers| &answers.lately)
     }
 
     /// Puts down what was told of a segment lately where drivers do not tell a figure now. The parameters may have been others, as a

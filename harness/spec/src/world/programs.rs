@@ -34,6 +34,8 @@ pub struct Publisher {
     pub publishes: bool,
     /// Whether it publishes for classes with immediate binding, too.
     pub immediate: bool,
+    /// Whether it is told the name of that namespace.
+    pub is_told_its_namespace: bool,
     /// Whether it asks the driver from time to time. If not, it hears of changes of the backend by chance only.
     pub polls: bool,
     /// Whether volumes that wait for a pod are made in the segment of its node and nowhere else.
@@ -46,6 +48,8 @@ pub struct Publisher {
     pub owner: Option<Owner>,
     /// How far up from its pod it looks for that owner; none: it does not.
     pub owner_level: Option<u8>,
+    /// GetCapacity calls in a second, at most, and as many at once; none: as many as it likes.
+    pub asks_per_second: Option<u32>,
     /// Whether it is one of several replicas, of which one writes.
     pub is_elected: bool,
     /// Whether the owner tells which objects are its own, as in external-provisioner 2.0.0, and not the labels.
@@ -71,12 +75,14 @@ impl Default for Publisher {
             deployment: Deployment::Central,
             publishes: true,
             immediate: false,
+            is_told_its_namespace: true,
             polls: true,
             strict_topology: false,
             withdraws: false,
             zero: false,
             owner: None,
             owner_level: None,
+            asks_per_second: None,
             is_elected: false,
             by_owner: false,
             label: None,

@@ -33,6 +33,7 @@ fn asked(segment: Segment, answer: Option<i64>) -> Event {
         parameters: [].into(),
         answer: answer.map(Figures::available),
         possible: Vec::new(),
+        at: None,
     }
 }
 
@@ -64,6 +65,7 @@ pub(super) fn publishing(world: &World) -> Vec<Event> {
                 },
                 parameters,
                 possible: Vec::new(),
+                at: None,
             });
         }
     }
@@ -545,6 +547,7 @@ fn questions_are_about_the_publishers_own() {
             .collect(),
         answer: None,
         possible: Vec::new(),
+        at: None,
     };
     for (question, is_strange) in [
         (with(DRIVER, at("n1"), &[]), false),

@@ -15,7 +15,7 @@ use super::build::{
     published, publisher,
 };
 use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
-use super::{metrics, server};
+use super::{metrics, paces, server};
 
 /// What a change of the objects of a good world breaks.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
@@ -58,6 +58,7 @@ fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     cases.extend(of_placement());
     cases.extend(of_volumes());
     cases.extend(of_history());
+    cases.extend(paces::cases());
     cases.extend(metrics::cases());
     cases.extend(server::cases());
     cases
@@ -293,7 +294,11 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
             };
             let mut world = at_n1();
             world.objects = published().objects;
-            judged(world, made.chain([Event::Quiet, deleted]), Some(0))
+            judged(
+                world,
+                made.chain([paces::asked("n1", None), Event::Quiet, deleted]),
+                Some(0),
+            )
         }),
         (rules::UNTOLD_FAILURE, {
             let mut world = at_n1();
@@ -311,6 +316,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         parameters: [].into(),
         answer: Some(Figures::available(gib * GI)),
         possible: Vec::new(),
+        at: None,
     };
     let n1 = |world: &World| key_of(&world.objects, "n1").name;
     vec![
@@ -403,6 +409,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
                     parameters: [].into(),
                     answer: None,
                     possible: Vec::new(),
+                    at: None,
                 }]
             }),
         ),

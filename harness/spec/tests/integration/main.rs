@@ -9,6 +9,7 @@ mod draw;
 mod laws;
 mod metrics;
 mod objects;
+mod paces;
 mod placement;
 mod scale;
 mod server;

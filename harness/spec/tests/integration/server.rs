@@ -1,5 +1,7 @@
 //! Requests to the API server, and what it makes of them: what breaks each rule about that, and what is right although it looks odd.
 
+use std::time::Duration;
+
 use capacity_spec::always::{Author, Event, Fields, Figure, Order, Request, judge};
 use capacity_spec::world::{Api, CapacityObject, Change, Cleaner, CsiDriver, NamespacedName, Release};
 use capacity_spec::{Rule, Violation, World, rules};
@@ -21,6 +23,7 @@ fn request(by: Author, verb: &str, resource: &str, namespace: Option<&str>) -> E
         resource: resource.to_owned(),
         namespace: namespace.map(str::to_owned),
         is_answered: true,
+        at: Duration::ZERO,
     })
 }
 
@@ -151,6 +154,7 @@ fn asked() -> Event {
         parameters: [].into(),
         answer: Some(capacity_spec::world::Figures::available(10 * super::build::GI)),
         possible: Vec::new(),
+        at: None,
     }
 }
 

@@ -109,6 +109,7 @@ fn deleted() -> Event {
 pub(crate) fn bound() -> [Event; 2] {
     let volume = Volume {
         driver: DRIVER.to_owned(),
+        class: CLASS.to_owned(),
         handle: "v-1".to_owned(),
         is_reclaimed: true,
         claim: Some(ClaimRef {

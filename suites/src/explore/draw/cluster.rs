@@ -60,6 +60,7 @@ fn publisher(dice: &mut Dice, focus: &Focus, mode: Mode) -> super::super::world:
     if focus.has(Role::Cleaner) {
         // It knows objects by their labels.
         publisher.by_owner = false;
+        publisher.namespace = true;
     }
     publisher
 }

@@ -45,9 +45,14 @@ pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>
 
 /// How the publisher is set.
 pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
+    let polls = !dice.one_in(6);
     let owner_level = dice.one_in(6).then(|| *dice.pick(&[0, 1, 2]));
     Publisher {
         publish: !dice.one_in(20),
+        namespace: !dice.one_in(60),
+        polls,
+        // What waits for its turn is nothing that can be seen, unless there is a next poll.
+        asks_per_second: (polls && dice.one_in(12)).then_some(5),
         immediate: dice.one_in(5),
         zero: dice.one_in(5),
         withdraw: dice.one_in(6),
@@ -79,6 +84,11 @@ pub(super) fn scheduler(dice: &mut Dice) -> Scheduler {
     if known >= 33 {
         settings.scoring = (!dice.one_in(3)).then_some(true);
         settings.shape = (settings.scoring.is_some() && dice.one_in(2)).then(|| shape(dice));
+        if dice.one_in(40) {
+            // It does not start with that.
+            settings.scoring = Some(false);
+            settings.shape = Some(shape(dice));
+        }
     }
     settings
 }

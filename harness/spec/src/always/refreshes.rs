@@ -1,0 +1,127 @@
+//! Figures that a volume has changed: the publisher asks for them again, whenever it would poll next.
+
+use std::collections::BTreeSet;
+
+use capacity_types::{Segment, segment};
+
+use super::author::Author;
+use super::monitor::Monitor;
+use crate::objects::{Demand, Wanted};
+use crate::rules::{self, Question};
+use crate::violation::{Subject, Violation};
+use crate::volumes::{Creation, Ending, is_for};
+use crate::world::{Instance, Parameters};
+
+impl Monitor {
+    /// Takes in that somebody asks for a figure.
+    pub(super) fn refreshed(&mut self, by: &Author, parameters: &Parameters, segment: &Segment) {
+        let Author::Publisher(instance) = by else {
+            return;
+        };
+        for (class, segments) in self.due.0.get_mut(instance).into_iter().flatten() {
+            let class = self.world.classes.get(class);
+            if class.is_none_or(|class| class.driver_parameters() == *parameters) {
+                segments.remove(segment);
+            }
+        }
+    }
+
+    /// Whether the question is one that is due.
+    pub(super) fn is_due(&self, by: &Author, parameters: &Parameters, segment: &Segment) -> bool {
+        let Author::Publisher(instance) = by else {
+            return false;
+        };
+        let mut due = self.due.0.get(instance).into_iter().flatten();
+        due.any(|(class, segments)| {
+            let class = self.world.classes.get(class);
+            segments.contains(segment) && class.is_some_and(|it| it.driver_parameters() == *parameters)
+        })
+    }
+
+    /// Takes in that a volume was asked for, and what is due then.
+    pub(super) fn refresh_after(&mut self, creation: &Creation) {
+        let place = match &creation.ending {
+            Ending::Made {
+                segment,
+                is_told: true,
+                ..
+            } => segment,
+            Ending::Exhausted => &creation.place,
+            _ => return,
+        };
+        let mut claims = self.world.claims.values();
+        let claim = claims.find(|claim| is_for(&creation.name, claim));
+        if let Some(class) = claim.map(|claim| claim.class.clone()) {
+            // Either may have keys that the other has not.
+            let is_meant =
+                |segment: &Segment| segment::contains(segment, place) || segment::contains(place, segment);
+            let segments = self.segments_where(&creation.by, is_meant);
+            self.refresh(&creation.by, class, segments);
+        }
+    }
+
+    /// Takes in that a driver has deleted a volume, and what is due then.
+    pub(super) fn refresh_after_deletion(&mut self, id: &str, by: &Author) {
+        let Author::Publisher(instance) = by else {
+            return;
+        };
+        let mut volumes = self.world.volumes.values();
+        let Some(volume) = volumes.find(|volume| volume.handle == id) else {
+            return;
+        };
+        let class = volume.class.clone();
+        let was_in = |segment: &Segment| volume.is_reachable("", segment);
+        let segments = self.segments_where(instance, was_in);
+        self.refresh(instance, class, segments);
+    }
+
+    /// The segments of a publisher, as far as they are meant.
+    fn segments_where(&self, instance: &Instance, is_meant: impl Fn(&Segment) -> bool) -> BTreeSet<Segment> {
+        let publisher = self.world.publishers.get(instance);
+        let segments = publisher.map(|it| Wanted::of(&self.world, instance, it).segments().clone());
+        segments.into_iter().flatten().filter(is_meant).collect()
+    }
+
+    fn refresh(&mut self, instance: &Instance, class: String, segments: BTreeSet<Segment>) {
+        let due = self.due.0.entry(instance.clone()).or_default();
+        due.entry(class).or_default().extend(segments);
+    }
+
+    /// What was not asked for, if everything is quiet now.
+    pub(super) fn unrefreshed(&self) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        for (instance, due) in &self.due.0 {
+            // One with a limit has much to ask before, where a volume is tried again and again.
+            let publisher = self.world.publishers.get(instance);
+            let Some(publisher) = publisher.filter(|it| it.publishes && it.asks_per_second.is_none()) else {
+                continue;
+            };
+            let is_served = self.world.api.version().is_some();
+            let due = due
+                .iter()
+                .filter(|(_, segments)| is_served && !segments.is_empty());
+            for (class, segments) in due {
+                let wanted = Wanted::of(&self.world, instance, publisher);
+                let is_due =
+                    |segment: &&Segment| wanted.demand_for(class, segment).as_ref().is_some_and(is_told);
+                violations.extend(segments.iter().filter(is_due).map(|segment| Violation {
+                    rule: rules::UNREFRESHED,
+                    subject: Subject::Call {
+                        driver: instance.driver.clone(),
+                        segment: segment.clone(),
+                    },
+                    detail: format!("nobody has asked for class {class} since"),
+                }));
+            }
+        }
+        violations
+    }
+}
+
+/// Whether there is a figure that a publisher has to know: for some classes and segments that is left open, and after an error it waits.
+fn is_told(demand: &Demand) -> bool {
+    matches!(
+        demand.question(),
+        None | Some(Question::WithoutPolling | Question::ZeroOrNothing)
+    )
+}

@@ -1,0 +1,37 @@
+//! Settings with which a program must not go on: it ends, and says why.
+
+use crate::rules;
+use crate::violation::{Subject, Violation};
+use crate::world::{Publisher, Scheduler, Scoring, World};
+
+/// Why a publisher must not go on; none: it may.
+pub fn refused_publisher(publisher: &Publisher) -> Option<&'static str> {
+    let is_lost = publisher.publishes && !publisher.is_told_its_namespace;
+    is_lost.then_some("it is not told its namespace")
+}
+
+/// Why a scheduler must not go on; none: it may.
+pub fn refused_scheduler(scheduler: &Scheduler) -> Option<&'static str> {
+    let is_unused = !scheduler.shape.is_empty() && scheduler.scores() == Scoring::Off;
+    is_unused.then_some("it is told a shape, and nothing is scored by it")
+}
+
+/// What goes on though it must not. `runs_scheduler`: whether a scheduler runs.
+pub fn judge(world: &World, runs_scheduler: bool) -> Vec<Violation> {
+    let violation = |program: String, why: &str| Violation {
+        rule: rules::GOES_ON,
+        subject: Subject::Settings(program),
+        detail: why.to_owned(),
+    };
+    let publishers = world.publishers.iter();
+    let publishers = publishers.filter_map(|(instance, publisher)| {
+        let program = match &instance.node {
+            Some(node) => format!("publisher@{node}"),
+            None => "publisher".to_owned(),
+        };
+        Some(violation(program, refused_publisher(publisher)?))
+    });
+    let scheduler = refused_scheduler(&world.scheduler).filter(|_| runs_scheduler);
+    let scheduler = scheduler.map(|why| violation("scheduler".to_owned(), why));
+    publishers.chain(scheduler).collect()
+}

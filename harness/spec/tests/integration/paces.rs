@@ -1,0 +1,222 @@
+//! How often programs ask, when a publisher has to, and settings with which nothing may run: what breaks each rule about that, and what is
+//! right although it looks odd.
+
+use std::time::Duration;
+
+use capacity_spec::always::{Author, Event, Request, judge};
+use capacity_spec::volumes::Ending;
+use capacity_spec::world::{
+    Answer, Binding, Change, Deployment, Figures, Instance, Publisher, Scheduler, ShapePoint,
+};
+use capacity_spec::{Rule, Violation, World, rules, settings};
+
+use super::build::{
+    CLASS, DRIVER, GI, answer, at, central, class, key_of, object, of_node, published, publisher,
+};
+use super::volumes::{bound, claim, claim_key, creation, made_at};
+
+/// A second, in steps of ten milliseconds.
+fn moments() -> impl Iterator<Item = Duration> {
+    (0..100).map(|step| Duration::from_millis(10 * step))
+}
+
+/// The publisher is answered what it knows already.
+pub(crate) fn asked(at_node: &str, when: Option<Duration>) -> Event {
+    asked_by(central(), at_node, when)
+}
+
+fn asked_by(instance: Instance, at_node: &str, when: Option<Duration>) -> Event {
+    answered(instance, at_node, Some(10), when)
+}
+
+/// A publisher asks; none: it is answered an error.
+fn answered(instance: Instance, at_node: &str, gib: Option<i64>, when: Option<Duration>) -> Event {
+    Event::Asked {
+        by: Author::Publisher(instance),
+        driver: DRIVER.to_owned(),
+        segment: at(at_node),
+        parameters: [].into(),
+        answer: gib.map(|gib| Figures::available(gib * GI)),
+        possible: Vec::new(),
+        at: when,
+    }
+}
+
+fn watched(when: Duration) -> Event {
+    Event::Requested(Request {
+        by: Author::Scheduler,
+        client: "scheduler".into(),
+        verb: "watch".to_owned(),
+        resource: "nodes".to_owned(),
+        namespace: None,
+        is_answered: true,
+        at: when,
+    })
+}
+
+/// The good world with a publisher that does not poll.
+fn unpolled() -> World {
+    let mut world = published();
+    world.publishers.get_mut(&central()).unwrap().polls = false;
+    world
+}
+
+fn limited(per_second: u32) -> World {
+    let mut world = published();
+    world.publishers.get_mut(&central()).unwrap().asks_per_second = Some(per_second);
+    world
+}
+
+/// The good world with a claim at n1.
+fn claimed() -> World {
+    let mut world = published();
+    world.claims.insert(claim_key(), claim(Some("n1")));
+    world
+}
+
+fn shaped(scoring: Option<bool>) -> World {
+    let mut world = published();
+    world.scheduler = Scheduler {
+        scoring,
+        shape: vec![ShapePoint {
+            utilization: 0,
+            score: 0,
+        }],
+        ..Scheduler::default()
+    };
+    world
+}
+
+pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
+    vec![
+        (rules::HURRIED_WATCH, judge(published(), moments().map(watched))),
+        (
+            rules::HURRIED_QUESTION,
+            judge(limited(5), moments().map(|when| asked("n1", Some(when)))),
+        ),
+        (
+            rules::NEEDLESS_QUESTION,
+            judge(unpolled(), (0..4).map(|_| asked("n1", None))),
+        ),
+        (rules::UNREFRESHED, {
+            let made = Event::Created(creation("n1", made_at("n1")));
+            let history = std::iter::once(made).chain(bound()).chain([Event::Quiet]);
+            judge(claimed(), history)
+        }),
+        (rules::GOES_ON, settings::judge(&shaped(None), true)),
+    ]
+}
+
+fn broken(world: World, events: impl IntoIterator<Item = Event>) -> Vec<&'static str> {
+    judge(world, events).iter().map(|it| it.rule.id).collect()
+}
+
+#[test]
+fn who_waits_may_watch_and_ask_for_ever() {
+    let slowly = |step: u64| Duration::from_millis(250 * step);
+    assert_eq!(broken(published(), (0..1000).map(slowly).map(watched)), [""; 0]);
+    let questions = (0..1000).map(|step| asked("n1", Some(slowly(step))));
+    assert_eq!(broken(limited(5), questions), [""; 0]);
+    // When calls began is not known where the driver lets them wait.
+    assert_eq!(broken(limited(5), (0..1000).map(|_| asked("n1", None))), [""; 0]);
+    // Without a limit.
+    let questions = moments().map(|when| asked("n1", Some(when)));
+    assert_eq!(broken(published(), questions), [""; 0]);
+}
+
+#[test]
+fn a_publisher_that_does_not_poll_may_ask_after_anything() {
+    let news = || Event::Changed(Change::Class("other".to_owned(), Some(class())));
+    let history = (0..100).flat_map(|_| [news(), asked("n1", None)]);
+    assert_eq!(broken(unpolled(), history), [""; 0]);
+    // An answer that is none is asked for again.
+    let failed = (0..100).map(|_| answered(central(), "n1", None, None));
+    assert_eq!(broken(unpolled(), failed), [""; 0]);
+    // Where volumes wait for no pod, a publisher on its node asks before it makes one.
+    let mut world = unpolled();
+    world.classes.get_mut(CLASS).unwrap().binding = Binding::Immediate;
+    let instance = of_node("n1");
+    let publisher = Publisher {
+        deployment: Deployment::Distributed(at("n1")),
+        polls: false,
+        ..publisher()
+    };
+    world.publishers = [(instance.clone(), publisher)].into();
+    let history = (0..100).map(|_| asked_by(instance.clone(), "n1", None));
+    assert!(!broken(world, history).contains(&rules::NEEDLESS_QUESTION.id));
+}
+
+#[test]
+fn what_is_due_after_a_volume_is_what_the_volume_has_changed() {
+    let ends = |ending, then: Vec<Event>| {
+        let created = Event::Created(creation("n1", ending));
+        let history = std::iter::once(created).chain(bound()).chain(then);
+        broken(claimed(), history.chain([Event::Quiet]))
+    };
+    let made = || made_at("n1");
+    assert_eq!(ends(made(), vec![asked("n1", None)]), [""; 0]);
+    assert_eq!(ends(made(), vec![asked("n2", None)]), ["volumes/unrefreshed"]);
+    // Whoever was not told of a volume knows of none.
+    let untold = Ending::Made {
+        id: "v-1".to_owned(),
+        segment: at("n1"),
+        is_told: false,
+    };
+    assert_eq!(ends(untold, vec![]), [""; 0]);
+    // One that begins anew asks for everything, and one that has ended for nothing.
+    assert_eq!(
+        ends(made(), vec![Event::Changed(Change::Publisher(central(), None))]),
+        [""; 0]
+    );
+    // A class that is gone is nobody's.
+    let gone = Event::Changed(Change::Class(CLASS.to_owned(), None));
+    assert!(!ends(made(), vec![gone]).contains(&"volumes/unrefreshed"));
+    // What is deleted leaves room.
+    let deleted = Event::Deleted {
+        id: "v-1".to_owned(),
+        by: Author::Publisher(central()),
+    };
+    let mut history = vec![Event::Created(creation("n1", made()))];
+    history.extend(bound());
+    let unclaimed = Event::Changed(Change::Claim(claim_key(), None));
+    history.extend([asked("n1", None), Event::Quiet, unclaimed, deleted, Event::Quiet]);
+    // Every node reached it.
+    assert_eq!(broken(claimed(), history.clone()), ["volumes/unrefreshed"; 2]);
+    let quiet = history.pop();
+    history.extend([asked("n1", None), asked("n2", None)]);
+    history.extend(quiet);
+    assert_eq!(broken(claimed(), history), [""; 0]);
+}
+
+#[test]
+fn a_publisher_that_does_not_poll_goes_by_what_it_was_told_last() {
+    let mut world = unpolled();
+    answer(&mut world, "n1", Answer::available(7 * GI));
+    let n1 = key_of(&world.objects, "n1");
+    let history = |gib: i64, published: &str| {
+        let wrote = Event::Wrote {
+            by: Author::Publisher(central()),
+            key: n1.clone(),
+            object: Some(object("n1", published)),
+        };
+        [answered(central(), "n1", Some(gib), None), wrote, Event::Quiet]
+    };
+    // The figure of before may stay, and so may one that was told since.
+    assert_eq!(broken(world.clone(), [Event::Quiet]), [""; 0]);
+    assert_eq!(broken(world.clone(), history(8, "8Gi")), [""; 0]);
+    assert_eq!(broken(world, history(10, "9Gi")), ["objects/wrong-figures"]);
+}
+
+#[test]
+fn programs_that_are_set_as_they_should_may_run() {
+    assert_eq!(settings::judge(&shaped(Some(true)), true), []);
+    assert_eq!(settings::judge(&shaped(None), false), []);
+    let mut world = published();
+    assert_eq!(settings::judge(&world, true), []);
+    let publisher = world.publishers.get_mut(&central()).unwrap();
+    publisher.is_told_its_namespace = false;
+    assert_eq!(settings::judge(&world, true)[0].rule, rules::GOES_ON);
+    let publisher = world.publishers.get_mut(&central()).unwrap();
+    publisher.publishes = false;
+    assert_eq!(settings::judge(&world, true), []);
+}
