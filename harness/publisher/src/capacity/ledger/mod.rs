@@ -140,8 +140,15 @@ impl Ledger {
         (!known.deleting && self.is_wanted(&known.key)).then_some(known.key)
     }
 
-    /// The watch started over and listed all objects: those that are known only from our own writes may be gone. Their keys.
+    /// The watch started over and listed all objects: those that are known only from our own writes may be gone. Their keys. Of one that we
+    /// have deleted besides, no event will tell that it is gone.
     pub(crate) fn listed(&mut self) -> Vec<Key> {
+        let is_unseen = |known: &Known| known.deleting && !known.confirmed;
+        let unseen = self.objects.iter().filter(|(_, known)| is_unseen(known));
+        let unseen: Vec<String> = unseen.map(|(uid, _)| uid.clone()).collect();
+        for uid in &unseen {
+            self.forget(uid);
+        }
         let unconfirmed = self.objects.values_mut().filter(|known| !known.confirmed);
         unconfirmed
             .map(|known| {

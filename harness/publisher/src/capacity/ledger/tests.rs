@@ -144,6 +144,19 @@ fn what_only_we_know_of_is_doubted_after_a_new_list() {
 }
 
 #[test]
+fn what_was_made_and_deleted_unseen_is_gone_with_the_next_list() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    ledger.begin_create(&a);
+    ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone()));
+    ledger.set_class("fast", None);
+    ledger.begin_delete("1");
+    assert_eq!(ledger.counts().obsolete, 1);
+    assert_eq!(ledger.listed(), []);
+    assert_eq!(ledger.counts().obsolete, 0);
+}
+
+#[test]
 fn a_dying_object_counts_as_gone() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
