@@ -54,8 +54,8 @@ pub(super) struct Pace {
     pub(super) retry_interval_max: Duration,
     /// Multiplies every bound.
     pub(super) patience: f64,
-    /// Whether the driver lets a call wait: the journal has a call only when it ends.
-    pub(super) late_answers: bool,
+    /// Whether calls wait, for the driver's answer or for their turn: the journal has a call only when it ends.
+    pub(super) calls_wait: bool,
     /// How often faults that are over by themselves can be met, each after a wait.
     pub(super) times_of_faults: u32,
 }
@@ -121,8 +121,8 @@ impl Pace {
             waits.push((moved + limit, Wait::Undecided(limit)));
         }
         let trouble = scene.troubles.last_us().map(Duration::from_micros);
-        // A call that is not answered may hold up a program with few threads until it gives the call up.
-        let hung = self.late_answers.then_some(from);
+        // A call that waits may hold up a program with few threads until it gives the call up, or its turn comes.
+        let hung = self.calls_wait.then_some(from);
         if let Some(trouble) = trouble.max(hung) {
             let limit = self.scaled(self.retry_interval_max) + late;
             waits.push((trouble + limit, Wait::Retry(limit)));

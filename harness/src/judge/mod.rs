@@ -77,7 +77,7 @@ impl<'p> Judge<'p> {
                 refresh: Duration::ZERO,
                 retry_interval_max: Duration::ZERO,
                 patience: 1.0,
-                late_answers: plan.has_late_answers(),
+                calls_wait: plan.has_late_answers() || plan.publisher.asks_per_second.is_some(),
                 times_of_faults: plan.times_of_faults(),
             },
             step: 0,

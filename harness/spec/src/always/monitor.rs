@@ -284,6 +284,7 @@ impl Monitor {
         self.lately = Lately::since(&self.world);
         self.departures.settle();
         self.ledger.settle();
+        self.due.settle();
         self.acknowledged.settle();
         self.leaders.settle();
         self.withdrawn = Withdrawn::default();

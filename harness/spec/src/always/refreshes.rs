@@ -18,7 +18,7 @@ impl Monitor {
         let Author::Publisher(instance) = by else {
             return;
         };
-        for (class, segments) in self.due.0.get_mut(instance).into_iter().flatten() {
+        for (class, segments) in self.due.by_class.get_mut(instance).into_iter().flatten() {
             let class = self.world.classes.get(class);
             if class.is_none_or(|class| class.driver_parameters() == *parameters) {
                 segments.remove(segment);
@@ -31,7 +31,7 @@ impl Monitor {
         let Author::Publisher(instance) = by else {
             return false;
         };
-        let mut due = self.due.0.get(instance).into_iter().flatten();
+        let mut due = self.due.by_class.get(instance).into_iter().flatten();
         due.any(|(class, segments)| {
             let class = self.world.classes.get(class);
             segments.contains(segment) && class.is_some_and(|it| it.driver_parameters() == *parameters)
@@ -56,7 +56,11 @@ impl Monitor {
             let is_meant =
                 |segment: &Segment| segment::contains(segment, place) || segment::contains(place, segment);
             let segments = self.segments_where(&creation.by, is_meant);
-            self.refresh(&creation.by, class, segments);
+            let is_first = creation.ending != Ending::Exhausted || self.due.is_first_failure(&creation.name);
+            match is_first {
+                true => self.refresh(&creation.by, class, segments),
+                false => self.needs_no_refresh(&creation.by, &class, &segments),
+            }
         }
     }
 
@@ -82,15 +86,22 @@ impl Monitor {
         segments.into_iter().flatten().filter(is_meant).collect()
     }
 
+    fn needs_no_refresh(&mut self, instance: &Instance, class: &str, segments: &BTreeSet<Segment>) {
+        let due = self.due.by_class.get_mut(instance);
+        if let Some(due) = due.and_then(|due| due.get_mut(class)) {
+            due.retain(|segment| !segments.contains(segment));
+        }
+    }
+
     fn refresh(&mut self, instance: &Instance, class: String, segments: BTreeSet<Segment>) {
-        let due = self.due.0.entry(instance.clone()).or_default();
+        let due = self.due.by_class.entry(instance.clone()).or_default();
         due.entry(class).or_default().extend(segments);
     }
 
     /// What was not asked for, if everything is quiet now.
     pub(super) fn unrefreshed(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
-        for (instance, due) in &self.due.0 {
+        for (instance, due) in &self.due.by_class {
             // One with a limit has much to ask before, where a volume is tried again and again.
             let publisher = self.world.publishers.get(instance);
             let Some(publisher) = publisher.filter(|it| it.publishes && it.asks_per_second.is_none()) else {

@@ -45,11 +45,12 @@ pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>
 
 /// How the publisher is set.
 pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
+    let publish = !dice.one_in(20);
     let polls = !dice.one_in(6);
     let owner_level = dice.one_in(6).then(|| *dice.pick(&[0, 1, 2]));
     Publisher {
-        publish: !dice.one_in(20),
-        namespace: !dice.one_in(60),
+        publish,
+        namespace: !(publish && dice.one_in(60)),
         polls,
         // What waits for its turn is nothing that can be seen, unless there is a next poll.
         asks_per_second: (polls && dice.one_in(12)).then_some(5),
