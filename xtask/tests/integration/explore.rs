@@ -64,7 +64,7 @@ fn a_mistake_is_found_made_small_and_shown_by_its_case() {
     let explored = xtask(&[
         "explore",
         "--role=publisher",
-        "--seed=5",
+        "--seed=6",
         "--worlds=1",
         "--output",
         &output,
@@ -97,10 +97,10 @@ fn a_mistake_is_found_made_small_and_shown_by_its_case() {
     assert_eq!(record["counts"]["fail"], 1, "{record}");
     let junit = std::fs::read_to_string(folder.path().join("junit.xml")).unwrap();
     assert!(
-        junit.contains("explore/publisher/5") && junit.contains("<failure"),
+        junit.contains("explore/publisher/6") && junit.contains("<failure"),
         "{junit}"
     );
-    let repro = |options: &[&str]| xtask(&[&["repro", "--simulate=5", case], options].concat());
+    let repro = |options: &[&str]| xtask(&[&["repro", "--simulate=6", case], options].concat());
     assert_eq!(repro(&[]).status.code(), Some(0));
     assert_eq!(repro(&[defect]).status.code(), Some(1));
 }
