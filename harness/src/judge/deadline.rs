@@ -22,7 +22,8 @@ const RETRIED: Duration = Duration::from_millis(1_200);
 /// The most that a missed expectation waits for systems that go on, where it does not say more itself.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
-/// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more.
+/// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more,
+/// but no more than [`LONGEST`]. A machine that is late for a quarter of the time would put it off for ever.
 const HOPS: u32 = 4;
 
 /// However short the refresh: a publisher without a GetCapacity call for this long, and for [`MISSED`] refreshes, counts as one that
@@ -100,7 +101,7 @@ impl Pace {
         let from = Duration::from_micros(acted.at_us);
         let moved = Duration::from_micros(scene.moved_us.max(scene.troubles.late_us())).max(from);
         let called = Duration::from_micros(scene.asked_us).max(from);
-        let late = scene.late.saturating_sub(acted.late) * HOPS;
+        let late = self.slowness(acted, scene);
         let said = self.said(expect);
         // What a publisher found no room for it tries again, and nothing tells when it did so last.
         let still = match scene.has_provisioned_all(view.cluster) {
@@ -142,8 +143,13 @@ impl Pace {
 
     /// When systems that go on are waited for no longer, in journal time.
     fn longest(self, acted: &Acted, scene: &Scene) -> Duration {
+        Duration::from_micros(acted.at_us) + self.scaled(LONGEST) + self.slowness(acted, scene)
+    }
+
+    /// How much more time a machine gets that was late since the step was acted.
+    fn slowness(self, acted: &Acted, scene: &Scene) -> Duration {
         let late = scene.late.saturating_sub(acted.late) * HOPS;
-        Duration::from_micros(acted.at_us) + self.scaled(LONGEST) + late
+        late.min(self.scaled(LONGEST))
     }
 
     /// When a wait of a monitor that holds is over, in journal time.

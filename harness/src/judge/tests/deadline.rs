@@ -146,6 +146,20 @@ fn a_machine_that_was_late_puts_it_off_by_four_times_that() {
 }
 
 #[test]
+fn a_machine_that_is_late_all_the_time_does_not_put_it_off_for_ever() {
+    let mut slow = settled(&placement(None));
+    let refused = json!({"fact": "fault", "rule": 1, "client": "publisher", "what": "status 500: create csistoragecapacities",
+        "legal": true});
+    slow.tell(refused);
+    let patient = wait(&slow);
+    for _ in 0..100 {
+        slow.lag(1_000);
+    }
+    let late = wait(&slow);
+    assert!(patient < late && late <= patient + 10_000, "{patient} and {late}");
+}
+
+#[test]
 fn lag_that_has_put_a_bound_off_excuses_nothing_until_it_is_half_of_the_time() {
     for (lag, is_undecided) in [
         (100, false),
