@@ -156,6 +156,19 @@ struct Attempt {
 }
 
 impl Attempt {
+    /// What came of a case that was run again so often.
+    fn of(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
+        CaseResult {
+            plan,
+            ended: self.ended,
+            findings: self.findings,
+            elapsed: self.elapsed,
+            repeated,
+            folder: self.folder,
+            unkept: self.unkept,
+        }
+    }
+
     /// An end without a run.
     fn without_run(ended: Ended) -> Self {
         Attempt {
@@ -192,7 +205,15 @@ impl Session {
         }
     }
 
-    /// Runs one case.
+    /// Runs one case, beside others. One that nothing can be said of, as the machine was too slow, stays so.
+    pub async fn run_beside(&self, plan: Plan) -> CaseResult {
+        let plan = self.adapted(plan);
+        let _turn = self.turns.together().await;
+        let attempts = self.all_attempts(&plan).await;
+        attempts.of(plan, 0)
+    }
+
+    /// Runs one case. One that nothing can be said of, as the machine was too slow, is run again, alone: it waits until no other runs.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
         let turn = self.turns.together().await;
@@ -206,15 +227,7 @@ impl Session {
             attempts.elapsed += before;
             repeated += 1;
         }
-        CaseResult {
-            plan,
-            ended: attempts.ended,
-            findings: attempts.findings,
-            elapsed: attempts.elapsed,
-            repeated,
-            folder: attempts.folder,
-            unkept: attempts.unkept,
-        }
+        attempts.of(plan, repeated)
     }
 
     /// Runs one case once and leaves its cluster up; none if it was skipped or could not be run.
@@ -230,16 +243,7 @@ impl Session {
             },
         };
         attempt.ended = self.with_known(&plan, attempt.ended);
-        let result = CaseResult {
-            plan,
-            ended: attempt.ended,
-            findings: attempt.findings,
-            elapsed: attempt.elapsed,
-            repeated: 0,
-            folder: attempt.folder,
-            unkept: attempt.unkept,
-        };
-        (result, standing)
+        (attempt.of(plan, 0), standing)
     }
 
     /// The case with the names of the driver under test. One that can't have them is skipped, and stays as it is.

@@ -84,6 +84,13 @@ struct World {
     ran: Result<CaseResult, String>,
 }
 
+impl World {
+    /// Whether nothing can be said of it.
+    fn is_undecided(&self) -> bool {
+        matches!(&self.ran, Ok(result) if matches!(result.ended, Ended::Inconclusive(_)))
+    }
+}
+
 impl Explorer {
     /// Explores, and tells after each world and each smaller history what has come of it.
     ///
@@ -99,6 +106,7 @@ impl Explorer {
             .shard
             .map_or((0, 1), |shard| (shard.part() as u64 - 1, shard.of() as u64));
         let mut due = next;
+        let mut again = Vec::new();
         loop {
             while running.len() < self.jobs && goes_on(until, next) {
                 let (explorer, number) = (self.clone(), next);
@@ -106,19 +114,32 @@ impl Explorer {
                 next = next.wrapping_add(step);
             }
             match running.join_next().await {
-                None => return,
+                None => break,
                 Some(Ok((number, world))) => drop(ended.insert(number, world)),
                 // Ours, not a system's: those panic inside tasks of their own.
                 Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
             }
             while let Some(world) = ended.remove(&due) {
-                self.take(self.seed_of(due), world, exploration, tell).await;
+                let seed = self.seed_of(due);
                 due = due.wrapping_add(step);
+                if world.is_undecided() {
+                    again.push((seed, world.drawn));
+                    continue;
+                }
+                self.take(seed, world, exploration, tell).await;
                 tell(exploration);
                 if matches!(until, Until::Finding(_)) && !exploration.findings.is_empty() {
                     return;
                 }
             }
+        }
+        // Nothing could be said of these, as the machine was too slow. Now none runs beside them.
+        for (seed, drawn) in again {
+            let session = self.session(seed);
+            let text = case(drawn.focus, seed, &drawn.history);
+            let ran = self.run(&text, |plan| session.run_one(plan)).await;
+            self.take(seed, World { drawn, ran }, exploration, tell).await;
+            tell(exploration);
         }
     }
 
@@ -129,14 +150,25 @@ impl Explorer {
 
     async fn world(&self, seed: u64) -> World {
         let drawn = draw(seed, &self.focuses);
-        let ran = self.run(seed, &case(drawn.focus, seed, &drawn.history)).await;
+        let ran = self
+            .run_beside(seed, &case(drawn.focus, seed, &drawn.history))
+            .await;
         World { drawn, ran }
     }
 
+    /// Runs the case of a world beside others.
+    async fn run_beside(&self, seed: u64, text: &str) -> Result<CaseResult, String> {
+        let session = self.session(seed);
+        self.run(text, |plan| session.run_beside(plan)).await
+    }
+
     /// Runs the case of a world; a text that is no case is a mistake of ours.
-    async fn run(&self, seed: u64, text: &str) -> Result<CaseResult, String> {
-        let (session, plan) = (self.session(seed), plan(text)?);
-        let ran = tokio::time::timeout(LONGEST, session.run_one(plan)).await;
+    async fn run<F: Future<Output = CaseResult>>(
+        &self,
+        text: &str,
+        run: impl FnOnce(Plan) -> F,
+    ) -> Result<CaseResult, String> {
+        let ran = tokio::time::timeout(LONGEST, run(plan(text)?)).await;
         ran.map_err(|_| format!("it has not come to an end in {} s", LONGEST.as_secs()))
     }
 
@@ -207,7 +239,9 @@ impl Explorer {
             // A set ends what is left of it when it is dropped.
             let mut task = JoinSet::new();
             task.spawn(async move {
-                let ran = explorer.run(seed, &case(drawn.focus, seed, &history)).await;
+                let ran = explorer
+                    .run_beside(seed, &case(drawn.focus, seed, &history))
+                    .await;
                 let manifest = explorer.session.manifest.as_ref();
                 ran.is_ok_and(|result| Signature::of(&result, manifest) == Some(signature))
             });
