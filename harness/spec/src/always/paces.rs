@@ -7,7 +7,7 @@ use capacity_types::Segment;
 use super::monitor::Monitor;
 use super::pace::Pace;
 use super::request::Request;
-use crate::rules;
+use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{Binding, Instance, Parameters, StorageClass};
 
@@ -18,9 +18,12 @@ const WATCHES: Pace = Pace {
     per_second: 10,
 };
 
-/// How often a publisher that does not poll may ask for the figure of a class while nothing happens: it may be told of the same change twice, and ask
-/// once more for what was on its way.
+/// How often a publisher that does not poll may ask for the figure of a class while nothing happens: it may be told of the same change
+/// twice, and ask once more for what was on its way.
 const IN_VAIN: u32 = 3;
+
+/// A rule that is broken, and how.
+type Broken = (&'static Rule, String);
 
 impl Monitor {
     /// Whether a watch begins too soon after others.
@@ -51,48 +54,65 @@ impl Monitor {
     pub(super) fn hurried_question(
         &mut self,
         instance: &Instance,
-        (segment, parameters): (&Segment, &Parameters),
+        question: (&Segment, &Parameters),
         at: Option<Duration>,
     ) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
-        // On its node a publisher asks before it makes a volume that waits for no pod: that is no question of what it publishes.
+        let (limit, polls) = (publisher.asks_per_second, publisher.polls);
+        if polls && limit.is_none() {
+            return None;
+        }
+        let (segment, parameters) = question;
         let classes = self.world.classes.values();
         let meant = classes.filter(|class| class.driver_parameters() == *parameters);
         let meant: Vec<&StorageClass> = meant.collect();
+        // On its node a publisher asks before it makes a volume that waits for no pod: that is no question of what it publishes.
         let may_be_for_a_volume = |class: &&StorageClass| class.binding == Binding::Immediate;
         if instance.node.is_some() && meant.iter().any(may_be_for_a_volume) {
             return None;
         }
         let often = IN_VAIN * u32::try_from(meant.len().max(1)).unwrap_or(u32::MAX);
-        let violation = |rule, detail: String| Violation {
+        let beyond = limit
+            .zip(at)
+            .and_then(|(limit, at)| self.beyond_limit(instance, limit, at));
+        let broken = beyond.or_else(|| {
+            (!polls)
+                .then(|| self.in_vain(instance, question, often))
+                .flatten()
+        });
+        broken.map(|(rule, detail)| Violation {
             rule,
             subject: Subject::Call {
                 driver: instance.driver.clone(),
                 segment: segment.clone(),
             },
             detail,
+        })
+    }
+
+    /// A question too many for a limit.
+    fn beyond_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Broken> {
+        // What waits for its turn on the way may arrive together with the next one.
+        let pace = Pace {
+            burst: limit + 1,
+            per_second: limit,
         };
-        if let (Some(limit), Some(at)) = (publisher.asks_per_second, at) {
-            // What waits for its turn on the way may arrive together with the next one.
-            let pace = Pace {
-                burst: limit + 1,
-                per_second: limit,
-            };
-            let credit = self.paces.questions.entry(instance.clone()).or_default();
-            if !pace.admits(credit, at) {
-                let detail = format!("the limit is {limit} in a second");
-                return Some(violation(rules::HURRIED_QUESTION, detail));
-            }
-        }
-        if publisher.polls {
-            return None;
-        }
+        let credit = self.paces.questions.entry(instance.clone()).or_default();
+        let detail = || format!("the limit is {limit} in a second");
+        (!pace.admits(credit, at)).then(|| (rules::HURRIED_QUESTION, detail()))
+    }
+
+    /// A question that was asked often enough, as nothing has happened since.
+    fn in_vain(
+        &mut self,
+        instance: &Instance,
+        (segment, parameters): (&Segment, &Parameters),
+        often: u32,
+    ) -> Option<Broken> {
         let asked = self.paces.in_vain.entry(instance.clone()).or_default();
         let asked = asked.entry((parameters.clone(), segment.clone())).or_default();
         *asked += 1;
-        (*asked > often).then(|| {
-            let detail = format!("{asked} times with {parameters:?} since anything has happened");
-            violation(rules::NEEDLESS_QUESTION, detail)
-        })
+        let detail = || format!("{asked} times with {parameters:?} since anything has happened");
+        (*asked > often).then(|| (rules::NEEDLESS_QUESTION, detail()))
     }
 }
