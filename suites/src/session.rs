@@ -208,17 +208,19 @@ impl Session {
     /// Runs one case, beside others. One that nothing can be said of, as the machine was too slow, stays so.
     pub async fn run_beside(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
-        let _turn = self.turns.together().await;
-        let attempts = self.all_attempts(&plan).await;
+        let attempts = self.beside(&plan).await;
         attempts.of(plan, 0)
+    }
+
+    async fn beside(&self, plan: &Arc<Plan>) -> Attempt {
+        let _turn = self.turns.together().await;
+        self.all_attempts(plan).await
     }
 
     /// Runs one case. One that nothing can be said of, as the machine was too slow, is run again, alone: it waits until no other runs.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
-        let turn = self.turns.together().await;
-        let mut attempts = self.all_attempts(&plan).await;
-        drop(turn);
+        let mut attempts = self.beside(&plan).await;
         let mut repeated = 0;
         while matches!(attempts.ended, Ended::Inconclusive(_)) && repeated < REPEATED {
             let _turn = self.turns.alone().await;

@@ -126,14 +126,7 @@ impl Check<'_> {
         if world.api.version().is_none() || wanted.is_mute() {
             return;
         }
-        let mut there: Pairs<'_, bool> = Pairs::new();
-        for (key, object) in &world.objects {
-            if publisher.owns(instance, key, object)
-                && let Some(segment) = object.segment()
-            {
-                *there.entry(&object.class, segment) = true;
-            }
-        }
+        let there = Pairs::of(world, instance, publisher);
         let (mut goal, mut current) = (Bounds::default(), Bounds::default());
         for Demanded {
             class,

@@ -14,11 +14,12 @@ use crate::plan::Action;
 impl Oracle<'_> {
     /// The driver has answered a call.
     pub(super) fn call(&mut self, call: &CallFact, at_us: u64) -> Vec<Event> {
-        if let Author::Publisher(instance) = self.caller(call) {
-            self.told.answered(call, &instance);
+        let by = self.caller(call);
+        if let Author::Publisher(instance) = &by {
+            self.told.answered(call, instance);
         }
         if call.method != GET_CAPACITY {
-            let event = self.volume_event(call);
+            let event = self.volume_event(call, by);
             self.storage.called(call);
             return event.into_iter().chain(self.answers()).collect();
         }
@@ -31,7 +32,6 @@ impl Oracle<'_> {
                 maximum: call.maximum,
             });
         let driver = self.plan.driver.name.clone();
-        let by = self.caller(call);
         let told = answer.map_or_else(Answer::error, Answer::Figures);
         let truth = self.storage.answer(&segment, &call.parameters);
         let change = |answer| {
@@ -51,7 +51,7 @@ impl Oracle<'_> {
             parameters: call.parameters.clone(),
             answer,
             possible: self.storage.possible(&segment, &call.parameters),
-            at: (!self.plan.has_late_answers()).then(|| Duration::from_micros(at_us)),
+            at: (!self.has_late_answers).then(|| Duration::from_micros(at_us)),
         });
         events.extend(passing.then(|| change(truth)));
         events
@@ -85,13 +85,10 @@ impl Oracle<'_> {
         })
     }
 
-    /// What a call says of a volume.
-    fn volume_event(&self, call: &CallFact) -> Option<Event> {
+    /// What a call by somebody says of a volume.
+    fn volume_event(&self, call: &CallFact, by: Author) -> Option<Event> {
         match (call.method.as_str(), &call.volume_id, &call.volume) {
-            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted {
-                id: id.clone(),
-                by: self.caller(call),
-            }),
+            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted { id: id.clone(), by }),
             ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
                 by: self.programs.instance_on(call.node.as_deref()),
                 name: name.clone(),

@@ -70,6 +70,8 @@ pub(crate) struct Oracle<'p> {
     has_stale_reads: bool,
     /// How long a call of the driver may be on its way, in journal time; the journal has it only when it ends.
     longest_delay_us: u64,
+    /// Whether calls of the driver may wait, so that it is not known when one began.
+    has_late_answers: bool,
     /// Journal time of the last fact, and of the last one after which programs may act otherwise.
     now_us: u64,
     changed_us: u64,
@@ -106,6 +108,7 @@ impl<'p> Oracle<'p> {
             given_back: BTreeSet::new(),
             has_stale_reads: plan.actions().any(is_stale),
             longest_delay_us: micros(plan.longest_delay()),
+            has_late_answers: plan.has_late_answers(),
             now_us: 0,
             changed_us: 0,
             is_settled: OnceLock::new(),

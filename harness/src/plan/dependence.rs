@@ -7,24 +7,19 @@ use std::time::Duration;
 use fake_apiserver::Release;
 
 use super::features::cuts_connection;
-use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate, Script};
+use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate};
 
 impl Plan {
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
     pub(crate) fn has_late_answers(&self) -> bool {
-        self.actions().any(|action| match action {
-            Action::Script(script) => matches!(script.effect, Effect::Hang | Effect::Delay(_)),
-            _ => false,
-        })
+        self.scripts()
+            .any(|script| matches!(script.effect, Effect::Hang | Effect::Delay(_)))
     }
 
     /// How long the driver lets a call wait that it answers.
     pub(crate) fn longest_delay(&self) -> Duration {
-        let delays = self.actions().filter_map(|action| match action {
-            Action::Script(Script {
-                effect: Effect::Delay(delay),
-                ..
-            }) => Some(*delay),
+        let delays = self.scripts().filter_map(|script| match script.effect {
+            Effect::Delay(delay) => Some(delay),
             _ => None,
         });
         delays.max().unwrap_or_default()

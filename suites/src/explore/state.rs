@@ -55,6 +55,7 @@ impl State {
     pub(super) fn of(world: &World) -> Self {
         let nodes = world.nodes.iter().map(|node| (node.name.clone(), node.clone()));
         let with_driver = world.nodes.iter().filter(|node| node.registered);
+        let ended = ended(world);
         State {
             nodes: nodes.collect(),
             registered: with_driver.map(|node| node.name.clone()).collect(),
@@ -64,8 +65,8 @@ impl State {
             has_driver: world.driver.object,
             pods: BTreeMap::new(),
             claims: BTreeSet::new(),
-            running: &running(world) - &ended(world),
-            ended: ended(world),
+            running: &running(world) - &ended,
+            ended,
             stopped: BTreeSet::new(),
             doomed: BTreeSet::new(),
             faults: BTreeMap::new(),

@@ -246,7 +246,7 @@ impl Monitor {
     /// What would be wrong with the capacity objects if everything were quiet now.
     pub fn unsettled(&self) -> Vec<Violation> {
         let mut violations = objects::judge_since(&self.before, &self.heard(), &self.world.objects);
-        violations.retain(|violation| !self.is_told_lately(violation));
+        self.excuse_what_was_told(&mut violations);
         violations.extend(self.untold_failures());
         violations.extend(self.unrefreshed());
         violations

@@ -82,8 +82,9 @@ impl Monitor {
     /// The segments of a publisher, as far as they are meant.
     fn segments_where(&self, instance: &Instance, is_meant: impl Fn(&Segment) -> bool) -> BTreeSet<Segment> {
         let publisher = self.world.publishers.get(instance);
-        let segments = publisher.map(|it| Wanted::of(&self.world, instance, it).segments().clone());
-        segments.into_iter().flatten().filter(is_meant).collect()
+        let wanted = publisher.map(|it| Wanted::of(&self.world, instance, it));
+        let segments = wanted.iter().flat_map(Wanted::segments);
+        segments.filter(|segment| is_meant(segment)).cloned().collect()
     }
 
     fn needs_no_refresh(&mut self, instance: &Instance, class: &str, segments: &BTreeSet<Segment>) {
@@ -101,18 +102,20 @@ impl Monitor {
     /// What was not asked for, if everything is quiet now.
     pub(super) fn unrefreshed(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
+        if self.world.api.version().is_none() {
+            return violations;
+        }
         for (instance, due) in &self.due.by_class {
+            if due.values().all(BTreeSet::is_empty) {
+                continue;
+            }
             // One with a limit has much to ask before, where a volume is tried again and again.
             let publisher = self.world.publishers.get(instance);
             let Some(publisher) = publisher.filter(|it| it.publishes && it.asks_per_second.is_none()) else {
                 continue;
             };
-            let is_served = self.world.api.version().is_some();
-            let due = due
-                .iter()
-                .filter(|(_, segments)| is_served && !segments.is_empty());
+            let wanted = Wanted::of(&self.world, instance, publisher);
             for (class, segments) in due {
-                let wanted = Wanted::of(&self.world, instance, publisher);
                 let is_due =
                     |segment: &&Segment| wanted.demand_for(class, segment).as_ref().is_some_and(is_told);
                 violations.extend(segments.iter().filter(is_due).map(|segment| Violation {

@@ -1,45 +1,51 @@
 //! What a publisher that does not poll may go by: the last answer that it was given, whatever the driver would answer now.
 
 use super::monitor::Monitor;
-use crate::rules;
+use crate::objects::Pairs;
+use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::world::{CapacityObject, NamespacedName};
+use crate::world::{CapacityObject, Instance};
+
+/// The rules about figures that the driver would answer now.
+const ABOUT_FIGURES: [&Rule; 3] = [
+    rules::MISSING,
+    rules::WRONG_FIGURES,
+    rules::OFFER_WITHOUT_CAPACITY,
+];
 
 impl Monitor {
-    /// Whether a violation is what a publisher was told since everything was last quiet, and has had no reason to ask for again.
-    pub(super) fn is_told_lately(&self, violation: &Violation) -> bool {
-        let is_about_figures = [
-            rules::MISSING,
-            rules::WRONG_FIGURES,
-            rules::OFFER_WITHOUT_CAPACITY,
-        ]
-        .contains(&violation.rule);
+    /// Leaves out what such publishers were told since everything was last quiet, and have had no reason to ask for again.
+    pub(super) fn excuse_what_was_told(&self, violations: &mut Vec<Violation>) {
+        for (instance, publisher) in self.world.publishers.iter().filter(|(_, it)| !it.polls) {
+            let own = Pairs::of(&self.world, instance, publisher);
+            violations.retain(|violation| !self.is_told_lately(violation, instance, &own));
+        }
+    }
+
+    /// Whether a violation is about a figure that a publisher with these objects was told lately.
+    fn is_told_lately(
+        &self,
+        violation: &Violation,
+        publisher: &Instance,
+        own: &Pairs<'_, Option<&CapacityObject>>,
+    ) -> bool {
         let Subject::Pair {
             instance,
-            class,
+            class: name,
             segment,
         } = &violation.subject
         else {
             return false;
         };
-        let publisher = self.world.publishers.get(instance);
-        let Some(publisher) = publisher.filter(|publisher| is_about_figures && !publisher.polls) else {
+        let is_meant = instance == publisher && ABOUT_FIGURES.contains(&violation.rule);
+        let Some(class) = self.world.classes.get(name).filter(|_| is_meant) else {
             return false;
         };
-        let Some(class_object) = self.world.classes.get(class) else {
-            return false;
-        };
-        let parameters = class_object.driver_parameters();
+        let parameters = class.driver_parameters();
         let mut told = self.told.lately(&instance.driver, &parameters, segment);
-        let is_own = |key: &NamespacedName, object: &CapacityObject| {
-            publisher.owns(instance, key, object)
-                && object.class == *class
-                && object.segment().as_ref() == Some(segment)
-        };
-        let mut own = self.world.objects.iter();
         let has_maximum = self.world.api.release.has_maximum();
-        match own.find(|(key, object)| is_own(key, object)) {
-            Some((_, object)) => told.any(|figures| object.says(&figures.kept(has_maximum))),
+        match own.get(name, segment).copied().flatten() {
+            Some(object) => told.any(|figures| object.says(&figures.kept(has_maximum))),
             None => told.any(|figures| figures.available == 0),
         }
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use capacity_types::Segment;
 
+use crate::world::{CapacityObject, Instance, Publisher, World};
+
 /// Values by class and segment.
 pub(crate) struct Pairs<'c, T>(BTreeMap<&'c str, BTreeMap<Segment, T>>);
 
@@ -19,5 +21,20 @@ impl<'c, T: Default> Pairs<'c, T> {
 
     pub(crate) fn get(&self, class: &str, segment: &Segment) -> Option<&T> {
         self.0.get(class)?.get(segment)
+    }
+}
+
+impl<'w> Pairs<'w, Option<&'w CapacityObject>> {
+    /// The objects of a publisher that are for a segment: the first, where there are several for a class and a segment.
+    pub(crate) fn of(world: &'w World, instance: &Instance, publisher: &Publisher) -> Self {
+        let mut pairs = Self::new();
+        for (key, object) in &world.objects {
+            if publisher.owns(instance, key, object)
+                && let Some(segment) = object.segment()
+            {
+                pairs.entry(&object.class, segment).get_or_insert(object);
+            }
+        }
+        pairs
     }
 }
