@@ -12,7 +12,7 @@ pub fn refused_publisher(publisher: &Publisher) -> Option<&'static str> {
 
 /// Why a scheduler must not go on; none: it may.
 pub fn refused_scheduler(scheduler: &Scheduler) -> Option<&'static str> {
-    let is_unused = !scheduler.shape.is_empty() && scheduler.scores() == Scoring::Off;
+    let is_unused = scheduler.shape.is_some() && scheduler.scores() == Scoring::Off;
     is_unused.then_some("it is told a shape, and nothing is scored by it")
 }
 

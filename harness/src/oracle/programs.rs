@@ -13,7 +13,7 @@ use capacity_types::Segment;
 use super::owners::Owners;
 use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
 use crate::plan::{Action, NAMESPACE, Plan, api};
-use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
+use crate::scenario::{self, ExtenderSpec, Role, SchedulerSpec};
 
 /// The programs of a case, at one point of its journal.
 pub(super) struct Programs<'p> {
@@ -173,17 +173,18 @@ impl<'p> Programs<'p> {
 
 /// How a scheduler is set.
 fn scheduler(spec: &SchedulerSpec) -> Scheduler {
-    let shape = spec.shape.iter().flatten().map(|point| ShapePoint {
+    let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),
         score: point.score.into(),
-    });
+    };
+    let shape = spec.shape.as_ref();
     let release = spec.release.map(|release| Release::new(release.minor()));
     Scheduler {
         release: release.unwrap_or(Release::USUAL),
         capacity: spec.capacity,
         scoring: spec.scoring,
         priority: spec.priority,
-        shape: shape.collect(),
+        shape: shape.map(|points| points.iter().map(point).collect()),
         kep_text: spec.kep_text,
     }
 }

@@ -17,12 +17,14 @@ impl Shape {
             let point = |utilization, score| ShapePoint { utilization, score };
             vec![point(0, first), point(100, last)]
         };
-        let points = match scheduler.scores() {
-            _ if !scheduler.shape.is_empty() => scheduler.shape.clone(),
+        let own = scheduler.shape.as_ref().filter(|points| !points.is_empty());
+        let by_default = || match scheduler.scores() {
             Scoring::Volumes => line(0, 10),
             Scoring::Capacity | Scoring::Off => line(10, 0),
         };
-        Shape { points }
+        Shape {
+            points: own.cloned().unwrap_or_else(by_default),
+        }
     }
 
     /// The score, 0 to 100, of so many percent. Between two points whole numbers are divided, and the rest is dropped.

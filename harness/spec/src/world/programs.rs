@@ -167,8 +167,8 @@ pub struct Scheduler {
     pub scoring: Option<bool>,
     /// Its gate VolumeCapacityPriority (KEP-1845), of 1.21 to 1.32; none: off.
     pub priority: Option<bool>,
-    /// `VolumeBindingArgs.shape`; empty: the default of its gate.
-    pub shape: Vec<ShapePoint>,
+    /// `VolumeBindingArgs.shape`; none: it is not told one. Without points it is the default of its gate.
+    pub shape: Option<Vec<ShapePoint>>,
     /// Whether the capacity of a class is added up for each of its claims, as the text of KEP-4049 has it, instead of counted once.
     pub kep_text: bool,
 }

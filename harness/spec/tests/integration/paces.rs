@@ -74,14 +74,19 @@ fn claimed() -> World {
     world
 }
 
-fn shaped(scoring: Option<bool>) -> World {
+fn point() -> Vec<ShapePoint> {
+    let point = ShapePoint {
+        utilization: 0,
+        score: 0,
+    };
+    vec![point]
+}
+
+fn shaped(scoring: Option<bool>, points: Vec<ShapePoint>) -> World {
     let mut world = published();
     world.scheduler = Scheduler {
         scoring,
-        shape: vec![ShapePoint {
-            utilization: 0,
-            score: 0,
-        }],
+        shape: Some(points),
         ..Scheduler::default()
     };
     world
@@ -103,7 +108,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             let history = std::iter::once(made).chain(bound()).chain([Event::Quiet]);
             judge(claimed(), history)
         }),
-        (rules::GOES_ON, settings::judge(&shaped(None), true)),
+        (rules::GOES_ON, settings::judge(&shaped(None, point()), true)),
     ]
 }
 
@@ -209,8 +214,13 @@ fn a_publisher_that_does_not_poll_goes_by_what_it_was_told_last() {
 
 #[test]
 fn programs_that_are_set_as_they_should_may_run() {
-    assert_eq!(settings::judge(&shaped(Some(true)), true), []);
-    assert_eq!(settings::judge(&shaped(None), false), []);
+    assert_eq!(settings::judge(&shaped(Some(true), point()), true), []);
+    assert_eq!(settings::judge(&shaped(None, point()), false), []);
+    // One without points is one all the same.
+    assert_eq!(
+        settings::judge(&shaped(None, Vec::new()), true)[0].rule,
+        rules::GOES_ON
+    );
     let mut world = published();
     assert_eq!(settings::judge(&world, true), []);
     let publisher = world.publishers.get_mut(&central()).unwrap();

@@ -359,7 +359,7 @@ fn old_gate_and_new_have_shapes_of_their_own_and_a_shape_can_be_set() {
     assert_eq!(scores(&world, &pod, "n2"), [0]);
     world.scheduler.scoring = Some(true);
     let point = |utilization, score| ShapePoint { utilization, score };
-    world.scheduler.shape = vec![point(0, 0), point(50, 10)];
+    world.scheduler.shape = Some(vec![point(0, 0), point(50, 10)]);
     assert_eq!(scores(&world, &pod, "n2"), [50]);
     // Of what is to be made the old gate knows nothing.
     world.scheduler.release = Release::new(32);

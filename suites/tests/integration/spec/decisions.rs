@@ -141,13 +141,11 @@ fn world_of_scores(file: &Value, case: &Value) -> World {
     world.scheduler.scoring = Some(true);
     let shape = &file["shapes"][case["shape"].as_str().unwrap()];
     let number = |value: &Value| value.as_i64().unwrap();
-    world.scheduler.shape = array(shape)
-        .iter()
-        .map(|point| ShapePoint {
-            utilization: number(&point["utilization"]),
-            score: number(&point["score"]),
-        })
-        .collect();
+    let points = array(shape).iter().map(|point| ShapePoint {
+        utilization: number(&point["utilization"]),
+        score: number(&point["score"]),
+    });
+    world.scheduler.shape = Some(points.collect());
     world
 }
 

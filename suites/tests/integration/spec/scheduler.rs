@@ -244,7 +244,7 @@ proptest! {
             let point = |(utilization, score)| Point { utilization, score };
             rules.shape = Some(Shape::new(&points.map(point)).unwrap());
             let point = |(utilization, score)| ShapePoint { utilization, score };
-            world.scheduler.shape = points.map(point).to_vec();
+            world.scheduler.shape = Some(points.map(point).to_vec());
         }
         let decision: Decision = View::new(&world).decide(&NamespacedName::new("default", "pod"));
         let found = by_reference(&objects, &rules);

@@ -10,7 +10,7 @@ use capacity_spec::world::{
 use capacity_types::Segment;
 use serde_json::{Value, json};
 use suites::harness::plan::{Action, CsiCallKind, NAMESPACE};
-use suites::harness::scenario::{Role, SchedulerSpec};
+use suites::harness::scenario::{self, Role, SchedulerSpec};
 
 use super::left_out::LeftOut;
 use super::volumes::CLAIMS;
@@ -204,10 +204,11 @@ impl Walk<'_> {
 
 /// How the scheduler of a case is set.
 pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
-    let shape = spec.shape.iter().flatten().map(|point| ShapePoint {
+    let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),
         score: point.score.into(),
-    });
+    };
+    let shape = spec.shape.as_ref();
     Scheduler {
         release: spec
             .release
@@ -215,7 +216,7 @@ pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
         capacity: spec.capacity,
         scoring: spec.scoring,
         priority: spec.priority,
-        shape: shape.collect(),
+        shape: shape.map(|points| points.iter().map(point).collect()),
         kep_text: spec.kep_text,
     }
 }
