@@ -147,12 +147,17 @@ impl Publisher {
 
     async fn sync(&self, key: &Key) -> Result<(), Unfinished> {
         let view = self.view(key);
-        let (Some(parameters), Place::Segment(segment)) = (view.wanted, &key.place) else {
+        let (Some(_), Place::Segment(segment)) = (view.wanted, &key.place) else {
             return self.delete_all(&view.objects).await;
         };
         if let Some((_, duplicates)) = view.objects.split_first() {
             self.delete_all(duplicates).await?;
         }
+        self.calls.acquire().await;
+        // The turn may have come late: look again before asking.
+        let Some(parameters) = self.view(key).wanted else {
+            return Ok(());
+        };
         let values = match self.get_capacity(segment, &parameters).await {
             Ok(values) => values,
             Err(error) => {
@@ -205,7 +210,6 @@ impl Publisher {
         segment: &Segment,
         parameters: &BTreeMap<String, String>,
     ) -> Result<Values, Unfinished> {
-        self.calls.acquire().await;
         let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
         let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
         let maximum = match answer.maximum_volume_size {
