@@ -24,6 +24,8 @@ pub struct ServerOptions {
     /// There are no kubelets: pods that are bound to a node are deleted at once instead of waiting for a grace
     /// period to be confirmed, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
     pub kubelet_less: bool,
+    /// Pods may have privileged containers.
+    pub allow_privileged: bool,
     /// The admission plugins that are on. Where there are no kubelets, nodes are not tainted and service accounts are not
     /// looked for whatever is set.
     pub admission: Admission,
@@ -124,6 +126,7 @@ impl Default for ServerOptions {
             parsed_bytes: 64 << 20,
             watch_queue: 16_384,
             kubelet_less: true,
+            allow_privileged: true,
             admission: Admission::default(),
             event_ttl: Duration::from_secs(60 * 60),
             compaction: Duration::from_secs(5 * 60),

@@ -13,6 +13,9 @@ pub(crate) struct Hooks {
     pub(crate) default: fn(&mut Value),
     /// What the real server's own type of the kind leaves in an object of which nothing was set.
     pub(crate) blank: fn(&mut Value),
+    /// What an object lends itself before anybody is recorded as an owner, and gets again when it is prepared: those who sent what is
+    /// lent own it in both places.
+    pub(crate) lend: Option<fn(&mut Value)>,
     /// Prepares a new object: what the strategy and admission set.
     pub(crate) create: fn(&mut Value, &Setting<'_>),
     /// Prepares a changed object; the second is the old one.
@@ -83,6 +86,7 @@ pub(crate) struct Requester<'a> {
 pub(crate) const NO_HOOKS: Hooks = Hooks {
     default: |_| {},
     blank: |_| {},
+    lend: None,
     create: |_, _| {},
     update: |_, _, _| {},
     validate_name: |_, _| {},

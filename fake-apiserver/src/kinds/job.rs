@@ -75,6 +75,7 @@ fn cron_job_default(object: &mut Value) {
     ] {
         json::default_member(&mut object["spec"], name, value);
     }
+    condition_default(object, "/spec/jobTemplate/spec");
     if let Some(template) = object.pointer_mut("/spec/jobTemplate/spec/template") {
         pod::template_default(template);
     }
@@ -91,7 +92,9 @@ pub(super) static JOB: Row = Row {
     )),
     hooks: Hooks {
         default: job_default,
+        lend: Some(bear_labels),
         create: job_create,
+        update: |job, _, _| bear_labels(job),
         validate: |object, faults| {
             job_rules::generated(object, faults);
             template_rules::JOB.validate(object, faults);
@@ -149,15 +152,20 @@ fn job_default(object: &mut Value) {
     ] {
         json::default_member(&mut object["spec"], name, value);
     }
-    for rule in json::entries(object, "/spec/podFailurePolicy/rules") {
+    condition_default(object, "/spec");
+    if let Some(template) = object.pointer_mut("/spec/template") {
+        pod::template_default(template);
+    }
+}
+
+/// A condition that a rule about failures asks for is true unless the rule says otherwise.
+fn condition_default(object: &mut Value, spec: &str) {
+    for rule in json::entries(object, &format!("{spec}/podFailurePolicy/rules")) {
         for condition in json::entries(rule, "/onPodConditions") {
             if json::string(condition, "status").is_empty() {
                 json::assign(condition, "status", "True".into());
             }
         }
-    }
-    if let Some(template) = object.pointer_mut("/spec/template") {
-        pod::template_default(template);
     }
 }
 
@@ -166,11 +174,15 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] != true {
         select_own(object);
     }
-    // A job without labels of its own bears those of its pods.
-    let labels = &object["spec"]["template"]["metadata"]["labels"];
-    if json::pairs(&object["metadata"]["labels"]).next().is_none() && labels.is_object() {
+    bear_labels(object);
+}
+
+/// A job without labels of its own bears those of its pods.
+fn bear_labels(job: &mut Value) {
+    let labels = &job["spec"]["template"]["metadata"]["labels"];
+    if json::pairs(&job["metadata"]["labels"]).next().is_none() && labels.is_object() {
         let labels = labels.clone();
-        metadata::set(object, "labels", Some(labels));
+        metadata::set(job, "labels", Some(labels));
     }
 }
 

@@ -233,7 +233,7 @@ fn exit_codes(spec: &Value, codes: &Value, at: &str, faults: &mut Faults) {
     let at = format!("{at}.values");
     let values = json::list(&codes["values"]);
     if values.is_empty() {
-        faults.invalid(&at, json!(values), "at least one value is required");
+        faults.invalid(&at, codes["values"].clone(), "at least one value is required");
     } else if values.len() > EXIT_CODES_MAX {
         faults.too_many(&at, values.len(), EXIT_CODES_MAX);
     }

@@ -93,6 +93,7 @@ pub(crate) use level_rules::mandatory as mandatory_levels;
 pub(crate) use part::{Part, Subresource};
 pub(crate) use pod::annotations::{APP_ARMOR, SECCOMP, SECCOMP_POD};
 pub(crate) use pod::containers::LISTS as CONTAINER_LISTS;
+pub(crate) use pod::{drop_disabled, forbid_privileged};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
 pub(crate) use row::{Generation, Grants, Looks, MetadataChecks, Review, StatusMetadata, Unstored};

@@ -296,7 +296,11 @@ fn replication_controller_default(object: &mut Value) {
 }
 
 fn stateful_set_default(object: &mut Value) {
-    rolling_default(object, &json!({"partition": 0}));
+    let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
+    // Who says the strategy and nothing of it keeps it as it is.
+    if strategy.get("type").is_none_or(|kind| *kind == "") || strategy.contains_key("rollingUpdate") {
+        rolling_default(object, &json!({"partition": 0}));
+    }
     for claim in json::entries(object, "/spec/volumeClaimTemplates") {
         claim["apiVersion"] = "v1".into();
         claim["kind"] = "PersistentVolumeClaim".into();

@@ -34,6 +34,11 @@ const fn taken(name: &'static str) -> Flag {
 
 /// What has an effect.
 pub(super) const FLAGS: &[Flag] = &[
+    Flag {
+        name: "allow-privileged",
+        takes: Takes::Switch,
+        about: "Pods may have privileged containers.",
+    },
     value(
         "advertise-address",
         "The address that the endpoints of default/kubernetes name.",
@@ -110,7 +115,6 @@ pub(super) const FLAGS: &[Flag] = &[
 
 /// What is taken and has no effect.
 pub(super) const IDLE: &[Flag] = &[
-    switch("allow-privileged"),
     switch("anonymous-auth"),
     taken("audit-log-format"),
     taken("audit-log-maxage"),
@@ -199,6 +203,7 @@ pub(super) fn server(
     };
     Ok(ServerOptions {
         kubelet_less: false,
+        allow_privileged: typed.parsed("allow-privileged")?.unwrap_or(false),
         admission: admission(typed)?,
         authorization: authorization(typed)?,
         event_ttl: duration(typed, "event-ttl")?.unwrap_or(defaults.event_ttl),

@@ -4,6 +4,7 @@
 //! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
 //! values beyond their form.
 
+use super::empties::is_without_entries;
 use super::field_path::{FieldPath, PathStep};
 use super::form_error::{Class, FormError, Wanted};
 use super::scalar::{Layout, MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
@@ -162,6 +163,9 @@ fn walk_struct(
         let here = at.below(PathStep::Field(of, name));
         match of.field(name) {
             // An object within another says what it is, too.
+            None if TYPE_META.contains(&name.as_str()) && member.is_null() && of.is_kind() => {
+                dropped.push(name.clone());
+            }
             None if TYPE_META.contains(&name.as_str()) && member.is_string() && of.is_kind() => {}
             None => {
                 if found.unknown.len() < UNKNOWN_MAX {
@@ -177,9 +181,6 @@ fn walk_struct(
                 }
                 if is_left_out(field, member) {
                     dropped.push(name.clone());
-                } else if is_list_or_map(&field.form) && is_zero(&field.form, member) {
-                    // What was stored once comes back without a difference between empty and absent.
-                    *member = Value::Null;
                 }
             }
         }
@@ -328,20 +329,14 @@ fn is_left_out(field: &Field, value: &Value) -> bool {
     }
 }
 
-fn is_list_or_map(form: &ValueType) -> bool {
-    matches!(form, ValueType::List(_) | ValueType::Map(_))
-}
-
 /// Whether Go would leave the value out of a field with `omitempty`.
 fn is_zero(form: &ValueType, value: &Value) -> bool {
     match (form, value) {
         (ValueType::Text(_) | ValueType::Bytes, Value::String(text)) => text.is_empty(),
-        (ValueType::List(_), Value::Array(items)) => items.is_empty(),
-        (ValueType::Map(_), Value::Object(members)) => members.is_empty(),
         (ValueType::Bool, Value::Bool(set)) => !set,
         (ValueType::Int32 | ValueType::Int64 | ValueType::Double, Value::Number(n)) => {
             n.as_f64() == Some(0.0)
         }
-        _ => false,
+        _ => is_without_entries(form, value),
     }
 }

@@ -4,6 +4,7 @@
 //! and the OpenAPI documents. Does not know which types are served: `kinds` does.
 
 mod conform;
+mod empties;
 mod field_path;
 mod form_error;
 mod scalar;
@@ -11,6 +12,7 @@ mod table;
 mod types;
 
 pub(crate) use conform::{conform, conform_part, zero};
+pub(crate) use empties::forget_empties;
 pub(crate) use form_error::FormError;
 pub(crate) use scalar::check_time;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};

@@ -1,8 +1,9 @@
-//! Types from the table of messages, and from what the table of types says of how they merge: that column's words are read
-//! here.
+//! Types from the table of messages, and from what the table of types says of how they merge and what they are when they are
+//! not there: the words about merging are read here.
 //!
 //! The table is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
 
+use super::empties;
 use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
 use crate::types;
@@ -12,8 +13,28 @@ use std::sync::{LazyLock, OnceLock};
 /// All types, by the numbers that they have in the table of messages.
 static TYPES: LazyLock<Vec<Type>> = LazyLock::new(read);
 
-/// Notes by type and field; those on a type itself are under no field.
-type Notes = HashMap<(&'static str, &'static str), &'static str>;
+/// A column by type and field; what it says of a type itself is under no field.
+type Column = HashMap<(&'static str, &'static str), &'static str>;
+
+/// What the table of types says of types and fields.
+struct Notes {
+    merging: Column,
+    documents: Column,
+}
+
+impl Notes {
+    /// How a field merges, or a type.
+    fn merging(&self, owner: &'static str, field: &'static str) -> &'static str {
+        self.merging.get(&(owner, field)).copied().unwrap_or_default()
+    }
+
+    /// What a field is when it is not there.
+    fn default(&self, owner: &'static str, field: &'static str) -> Option<&'static str> {
+        let told = self.documents.get(&(owner, field))?;
+        let default = told.split(' ').find_map(|word| word.strip_prefix("default="))?;
+        Some(default.trim_matches('"'))
+    }
+}
 
 impl TypeId {
     pub(crate) fn get(self) -> &'static Type {
@@ -40,23 +61,24 @@ impl Type {
 
 /// All types, in the order of the messages.
 fn read() -> Vec<Type> {
-    let notes = types::column(|notes| notes.merging);
+    let notes = Notes {
+        merging: types::column(|notes| notes.merging),
+        documents: types::column(|notes| notes.documents),
+    };
     let mut types: Vec<Type> = Vec::with_capacity(TABLE.messages.len());
     for message in &TABLE.messages {
         let mut fields = Vec::new();
         collect(message, message.name, &notes, &mut fields);
         fields.sort_by_key(|field| field.name);
-        let atomic = notes
-            .get(&(message.name, ""))
-            .is_some_and(|notes| *notes == "atomic");
         types.push(Type {
             name: message.name,
             fields,
-            atomic,
+            atomic: notes.merging(message.name, "") == "atomic",
             either: message.either,
             nothing: OnceLock::new(),
         });
     }
+    empties::mark(&mut types);
     types
 }
 
@@ -65,7 +87,10 @@ fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields
     for field in &message.fields {
         match (field.member, field.of) {
             (Some(name), _) => {
-                fields.push(self::field(field, name, notes.get(&(owner, name)).unwrap_or(&"")));
+                fields.push(Field {
+                    default: notes.default(owner, name),
+                    ..self::field(field, name, notes.merging(owner, name))
+                });
             }
             (None, wire::WireType::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
             (None, _) => panic!("{}: only messages can be inlined", message.name),
@@ -86,6 +111,8 @@ fn field(field: &wire::WireField, name: &'static str, notes: &'static str) -> Fi
         },
         strategy: Strategy::default(),
         ownership: Ownership::Natural,
+        default: None,
+        holds_empties: false,
     };
     for note in notes.split_whitespace() {
         let (what, value) = note.split_once('=').unwrap_or((note, ""));

@@ -30,6 +30,10 @@ pub(crate) struct Field {
     pub(crate) strategy: Strategy,
     /// How server-side apply divides it among owners.
     pub(crate) ownership: Ownership,
+    /// What documents say that it is when it is not there. Nothing sets it; keys of lists know it.
+    pub(crate) default: Option<&'static str>,
+    /// It is written without entries, or something in it may be.
+    pub(super) holds_empties: bool,
 }
 
 /// The form of a value.

@@ -53,6 +53,7 @@ impl Alike {
             account_tokens: _,
             watch_queue: _,
             kubelet_less: _,
+            allow_privileged: _,
             admission: _,
             event_ttl: _,
             compaction: _,

@@ -7,12 +7,12 @@ use super::call::{Answer, Call, Payload, Target};
 use super::consult::Write;
 use super::convert::{shown, stored};
 use super::custom;
-use super::decode::decode;
+use super::decode::{decode, forget_empties};
 use super::generate::generate_name;
 use super::options::WriteOptions;
-use super::write::setting;
+use super::write::{record, setting};
 use super::{addresses, admission, escalation};
-use crate::kinds::{Generation, Kind};
+use crate::kinds::{Generation, Kind, Setting, drop_disabled, forbid_privileged};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
@@ -46,7 +46,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         metadata::set(&mut object, field, None);
     }
-    call.field_manager().track(&txn.now, None, &mut object);
+    record(call.field_manager(), &txn.now, None, &mut object);
     insert(txn, &call.target, object)
 }
 
@@ -63,12 +63,13 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     prepare(txn, kind, &mut object)?;
     addresses::assign(txn, target, &mut object, None)?;
     escalation::check(txn, kind, None, &object)?;
-    let warnings = validate(kind, &object)?;
+    let warnings = validate(kind, &object, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::confirm(txn, target, &object, None)?;
     write.approve(txn, &object)?;
     admission::count(txn, target, &object, None)?;
+    forget_empties(kind, &mut object);
     let object = stored(txn, kind, object)?;
     // A revision that is no number is none.
     let asked = metadata::text(&object, "resourceVersion").parse::<u64>();
@@ -129,11 +130,12 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
     generate_name(txn, kind, object);
     txn.warnings.extend((judged.hooks.warn_of_sent)(object));
     (judged.hooks.create)(object, &setting(txn));
+    drop_disabled(kind, object);
     Ok(())
 }
 
 /// The rules for a new object; returns warnings.
-fn validate(kind: &Kind, object: &Value) -> Result<Vec<String>, Status> {
+fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
     let mut faults = Faults::default();
     let warnings = match kind.defined() {
         Some(defined) => custom::validate(kind, defined, object, &mut faults),
@@ -149,6 +151,9 @@ fn validate(kind: &Kind, object: &Value) -> Result<Vec<String>, Status> {
         }
     };
     (kind.hooks.validate)(object, &mut faults);
+    if !setting.options.allow_privileged {
+        forbid_privileged(kind, object, &mut faults);
+    }
     (kind.hooks.validate_create)(object, &mut faults);
     if faults.is_empty() {
         Ok(warnings)

@@ -9,7 +9,7 @@ use crate::machinery::document::{Document, misfit};
 use crate::machinery::member_order::{self, Meeting};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
-use crate::schema::conform;
+use crate::schema::{self, conform};
 use serde_json::{Value, json};
 
 /// How large a body may be whose order is looked at.
@@ -54,6 +54,14 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
         object,
         flaws: flaws(&unknown, &duplicates, source.as_deref()),
     })
+}
+
+/// Makes no difference any more between lists and maps that were sent without entries and those that were not sent: who owns them is
+/// recorded.
+pub(super) fn forget_empties(kind: &Kind, object: &mut Value) {
+    if let Some(of) = kind.stored().object_type() {
+        schema::forget_empties(of, object);
+    }
 }
 
 /// What is told of fields that are unknown or come twice: as the body comes to them, where that is known. What is unknown is looked at

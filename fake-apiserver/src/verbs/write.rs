@@ -8,10 +8,12 @@ use super::call::Target;
 use super::consult::Write;
 use super::convert::{judged, stored};
 use super::custom;
+use super::decode::forget_empties;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
-use crate::config::release::Profile;
-use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata};
+use crate::kinds::{
+    Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, drop_disabled, forbid_privileged,
+};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
@@ -78,12 +80,23 @@ pub(super) fn replace(
     let kind = &target.kind;
     let before = judged(txn, kind, old)?;
     if let Some(by) = by {
-        by.track(&txn.now, Some(&before), &mut new);
+        record(by, &txn.now, Some(&before), &mut new);
     }
     Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
     // A webhook may have moved it.
     place(kind, target.namespace.as_deref(), &mut new)?;
     replace_reviewed(txn, target, old, new, true)
+}
+
+/// Records who owns what of a written object. What it lends itself is owned as if it had been sent.
+pub(super) fn record(by: FieldManager<'_>, now: &str, old: Option<&Object>, new: &mut Value) {
+    let Some(lend) = by.kind.judged().hooks.lend else {
+        return by.track(now, old, new);
+    };
+    let mut lent = new.clone();
+    lend(&mut lent);
+    by.track(now, old, &mut lent);
+    metadata::set(new, "managedFields", metadata::take(&mut lent, "managedFields"));
 }
 
 /// The same for what webhooks have seen already, those that only look excepted: they are asked `last`, or were before.
@@ -106,6 +119,7 @@ pub(super) fn replace_reviewed(
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
     }
+    forget_empties(kind, &mut new);
     let judged = judged(txn, kind, old)?;
     let before = judged.value();
     carry_over(&mut new, before);
@@ -114,9 +128,10 @@ pub(super) fn replace_reviewed(
         addresses::assign(txn, target, &mut new, Some(before))?;
     }
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
+    drop_disabled(kind, &mut new);
     count_generation(target, &mut new, before);
     escalation::check(txn, kind, Some(before), &new)?;
-    let warnings = validate(target, &new, before, txn.profile())?;
+    let warnings = validate(target, &new, before, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&new, before));
     admission::confirm(txn, target, &new, Some(before))?;
@@ -275,7 +290,7 @@ fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
 }
 
 /// The rules for a change; returns warnings.
-fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Result<Vec<String>, Status> {
+fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
     let kind = &target.kind;
     let mut faults = Faults::default();
     metadata::validate_common(new, |_| Vec::new(), &mut faults);
@@ -306,11 +321,14 @@ fn validate(target: &Target, new: &Value, old: &Value, profile: Profile) -> Resu
     }
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
+        if !setting.options.allow_privileged {
+            forbid_privileged(kind, new, &mut faults);
+        }
         for time in 2..=times {
             check(time, &mut faults);
         }
         (kind.hooks.validate_update)(new, old, &mut faults);
-        (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
+        (kind.hooks.validate_update_then)(new, old, setting.profile, &mut faults);
     } else if let Part::Sub(sub) = target.part {
         if let Some(part) = kind.hooks.part(sub) {
             (part.validate)(new, old, &mut faults);

@@ -1,7 +1,7 @@
 //! The program with kube-apiserver's command line, as envtest and scripts call it.
 
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
-use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
@@ -155,6 +155,27 @@ async fn text(client: &Client, path: &str) -> Result<String, u16> {
         kube::Error::Api(status) => status.code,
         other => panic!("{other}"),
     })
+}
+
+#[tokio::test]
+async fn privileged_containers_need_the_flag() {
+    let authority = Authority::new();
+    let folder = folder_with(&authority);
+    let folder = folder.path();
+    let pod = serde_json::from_value(json!({
+        "metadata": {"name": "a"},
+        "spec": {"containers": [{"name": "c", "image": "i", "securityContext": {"privileged": true}}]},
+    }));
+    let pod: Pod = pod.expect("it is a pod");
+    for (flag, refused) in [("--allow-privileged", false), ("--allow-privileged=false", true)] {
+        let running = Running::start(folder, &[flag, "--disable-admission-plugins=ServiceAccount"]);
+        let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
+        let pods = Api::<Pod>::default_namespaced(admin);
+        let made = pods.create(&PostParams::default(), &pod).await;
+        let told = made.err().map(|why| why.to_string()).unwrap_or_default();
+        let text = "spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy";
+        assert_eq!(told.contains(text), refused, "{flag}: {told}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Owns their rules, and what becomes of a profile of AppArmor that is in an annotation alone. That others are out of date is in `warn`.
 
 use super::containers::{LISTS, all};
-use super::volumes::descending_path;
+use super::files::descending_path;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! The rules for a pod's containers (`validateContainers` of core/v1).
 
-use super::volumes::{Mountable, descending_path};
+use super::files::descending_path;
+use super::volumes::Mountable;
 use super::{environment, probes, resources, security, settings};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
@@ -76,6 +77,28 @@ fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
             let socket = format!("{}/{}/{number}", string(port, "protocol"), string(port, "hostIP"));
             if !seen.insert(socket.clone()) {
                 faults.duplicate(format!("{at}[{i}].ports[{j}].hostPort"), socket);
+            }
+        }
+    }
+}
+
+/// The files that variables come from are in volumes of the pod that begin empty.
+pub(super) fn validate_files(spec: &Value, at: &str, faults: &mut Faults) {
+    for (container, here) in all(spec, at) {
+        for (i, variable) in list(&container["env"]).iter().enumerate() {
+            let source = &variable["valueFrom"]["fileKeyRef"];
+            if source.is_null() {
+                continue;
+            }
+            let name = string(source, "volumeName");
+            let mut volumes = list(&spec["volumes"]).iter();
+            let field = format!("{here}.env[{i}].valueFrom.fileKeyRef.volumeName");
+            match volumes.rfind(|volume| string(volume, "name") == name) {
+                None => faults.not_found(field, name),
+                Some(volume) if volume["emptyDir"].is_null() => {
+                    faults.invalid(field, name, "referenced volume must be of type emptyDir");
+                }
+                Some(_) => {}
             }
         }
     }

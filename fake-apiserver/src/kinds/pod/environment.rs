@@ -95,6 +95,9 @@ fn source(variable: &Value, at: &str, faults: &mut Faults) {
             key(&from[kind], &format!("{at}.{kind}"), faults);
         }
     }
+    if !from["fileKeyRef"].is_null() {
+        file_key(&from["fileKeyRef"], &format!("{at}.fileKeyRef"), faults);
+    }
     let count = SOURCES.iter().filter(|name| !from[**name].is_null()).count();
     if count == 0 {
         let text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or \
@@ -104,6 +107,25 @@ fn source(variable: &Value, at: &str, faults: &mut Faults) {
         faults.invalid(at, "", "may not be specified when `value` is not empty");
     } else if count > 1 {
         faults.invalid(at, "", "may not have more than one field specified at a time");
+    }
+}
+
+/// The rules for a variable that a file of a volume tells.
+fn file_key(source: &Value, at: &str, faults: &mut Faults) {
+    faults.needed(&format!("{at}.key"), string(source, "key"), names::variable);
+    faults.needed(
+        &format!("{at}.volumeName"),
+        string(source, "volumeName"),
+        names::label,
+    );
+    let path = string(source, "path");
+    let field = format!("{at}.path");
+    match path {
+        "" => faults.required(field, ""),
+        path if path.split('/').any(|part| part == "..") => {
+            faults.invalid(field, path, "must not contain '..'");
+        }
+        _ => {}
     }
 }
 

@@ -4,22 +4,30 @@ pub(super) mod annotations;
 mod cells;
 pub(super) mod containers;
 mod defaults;
+mod disabled;
 mod environment;
 mod ephemeral;
+mod files;
+mod label_keys;
 mod overlaps;
 mod parts;
 mod placement;
+mod privileged;
 mod probes;
+mod projected;
 mod quality;
 pub(super) mod resources;
 mod security;
 mod settings;
 mod spec;
+mod system;
 mod update;
 mod volumes;
 pub(super) mod warn;
 
+pub(crate) use disabled::drop_disabled;
 pub(super) use placement::tolerations;
+pub(crate) use privileged::forbid_privileged;
 pub(super) use spec::spec as spec_rules;
 
 use super::row::not_supported;
@@ -76,7 +84,6 @@ pub(super) static POD: Row = Row {
         update: |new, old, setting| {
             tolerate(new, setting);
             keep_priority(new, old, setting);
-            drop_alpha(new, Some(old));
         },
         validate: spec::validate,
         validate_create: spec::validate_create,
@@ -253,25 +260,7 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
         object["spec"]["terminationGracePeriodSeconds"] = 1.into();
     }
     tolerate(object, setting);
-    drop_alpha(object, None);
-}
-
-/// Fields of features that are off: what was not there before does not come.
-fn drop_alpha(object: &mut Value, old: Option<&Value>) {
-    let spec = &mut object["spec"];
-    if old.is_none_or(|old| old["spec"]["schedulingGroup"].is_null()) {
-        json::assign(spec, "schedulingGroup", Value::Null);
-    }
-    for list in ["/containers", "/initContainers", "/ephemeralContainers"] {
-        for container in json::entries(spec, list) {
-            let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else {
-                continue;
-            };
-            if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
-                json::assign(container, "lifecycle", Value::Null);
-            }
-        }
-    }
+    label_keys::complete(object);
 }
 
 /// DefaultTolerationSeconds: a pod that has no such toleration of its own tolerates a node that is gone for a while.

@@ -2,7 +2,7 @@
 //!
 //! Owns numbers of users and groups, profiles and system controls. Does not know Windows, which no node here runs.
 
-use super::volumes::descending_path;
+use super::files::descending_path;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::list;
 use serde_json::Value;

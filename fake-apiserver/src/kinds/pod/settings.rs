@@ -100,16 +100,6 @@ pub(super) fn claims(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for `os`.
-pub(super) fn system(spec: &Value, at: &str, faults: &mut Faults) {
-    let at = format!("{at}.os");
-    match (spec["os"].is_null(), string(&spec["os"], "name")) {
-        (true, _) => {}
-        (false, "") => faults.required(format!("{at}.name"), ""),
-        (false, name) => faults.one_of(&at, name, &["linux", "windows"]),
-    }
-}
-
 /// The rules for `resizePolicy` of a container.
 pub(super) fn resizes(container: &Value, never: bool, at: &str, faults: &mut Faults) {
     let at = format!("{at}.resizePolicy");

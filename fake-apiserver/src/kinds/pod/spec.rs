@@ -1,6 +1,6 @@
 //! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
 
-use super::{annotations, containers, ephemeral, placement, resources, security, settings, volumes};
+use super::{annotations, containers, ephemeral, placement, resources, security, settings, system, volumes};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
 use crate::machinery::{metadata, names};
@@ -57,9 +57,9 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
     let field = format!("{at}.topologySpreadConstraints");
     placement::spread(&spec["topologySpreadConstraints"], &field, faults);
-    if let Some(name) = spec["hostnameOverride"].as_str() {
-        faults.complain(&format!("{at}.hostnameOverride"), name, names::subdomain(name));
-    }
+    system::validate_host_processes(spec, at, faults);
+    system::validate_users(spec, at, faults);
+    host_name(spec, &format!("{at}.hostnameOverride"), faults);
     let rules: [(&str, names::NameRule); 2] = [
         ("serviceAccountName", names::subdomain),
         ("nodeName", names::subdomain),
@@ -92,7 +92,8 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     for (name, amount) in json::pairs(&spec["overhead"]) {
         resources::quantity(name, amount, &format!("{at}.overhead.limits[{name}]"), faults);
     }
-    settings::system(spec, at, faults);
+    system::validate(spec, at, faults);
+    containers::validate_files(spec, at, faults);
 }
 
 /// Claims of containers are among those of the pod.
@@ -126,6 +127,25 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
     );
     let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     faults.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
+}
+
+/// How long a host name may be.
+const HOST_NAME_BYTES_MAX: usize = 64;
+
+/// The rules for a name that a pod has instead of its own.
+fn host_name(spec: &Value, field: &str, faults: &mut Faults) {
+    let Some(name) = spec["hostnameOverride"].as_str() else {
+        return;
+    };
+    for other in ["setHostnameAsFQDN", "hostNetwork"] {
+        if spec[other] == true {
+            faults.forbidden(field, &format!("may not be specified when {other} is true"));
+        }
+    }
+    if name.len() > HOST_NAME_BYTES_MAX {
+        faults.too_long(field, HOST_NAME_BYTES_MAX);
+    }
+    faults.complain(field, name, names::subdomain(name));
 }
 
 /// Names, where there are any.

@@ -2,11 +2,10 @@
 //!
 //! Sources that have left Kubernetes are recognized, but not looked into.
 
-use super::super::volume::{claim_validate, driver_name, host_path, nfs};
-use super::environment;
-use crate::kinds::token_lifetime;
+use super::super::volume::{claim_validate, driver_name, host_path, nfs, told};
+use super::{files, projected};
 use crate::machinery::faults::Faults;
-use crate::machinery::json::{self, string};
+use crate::machinery::json::{list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -41,19 +40,18 @@ const SOURCES: [(&str, VolumeRule); 29] = [
     ("portworxVolume", any),
     ("azureDisk", any),
     ("storageos", any),
-    ("projected", projected),
+    ("projected", projected::validate),
     ("scaleIO", any),
     ("csi", csi),
     ("ephemeral", ephemeral),
 ];
 
-const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 /// Volumes that can be mounted, by their names.
 pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
 /// Judges volumes, and returns those that are as they should be: others cannot be mounted.
 pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Mountable<'a> {
-    let volumes = json::list(volumes);
+    let volumes = list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
     let made: HashSet<String> = volumes
         .iter()
@@ -83,11 +81,12 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
 }
 
 fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
+    let image = &volume["image"];
     let mut present = SOURCES.iter().filter(|(name, _)| !volume[*name].is_null());
     let Some((first, rule)) = present.next() else {
-        match volume["image"].is_null() {
+        match image.is_null() {
             true => faults.required(at, "must specify a volume type"),
-            false => image(&volume["image"], pod, &format!("{at}.image"), faults),
+            false => self::image(image, pod, &format!("{at}.image"), faults),
         }
         return;
     };
@@ -103,7 +102,9 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
             );
         }
     }
-    for (name, _) in present {
+    let image = Some("image").filter(|_| !image.is_null());
+    for name in present.map(|(name, _)| *name).chain(image) {
+        let name = told(name);
         faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
     }
 }
@@ -127,73 +128,23 @@ fn secret(source: &Value, at: &str, faults: &mut Faults) {
     if string(source, "secretName").is_empty() {
         faults.required(format!("{at}.secretName"), "");
     }
-    files(source, at, faults);
+    files::keys(source, at, faults);
 }
 
 fn config_map(source: &Value, at: &str, faults: &mut Faults) {
     if string(source, "name").is_empty() {
         faults.required(format!("{at}.name"), "");
     }
-    files(source, at, faults);
-}
-
-/// The rules for the files that a source consists of.
-fn files(source: &Value, at: &str, faults: &mut Faults) {
-    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
-    items(source, at, faults);
-}
-
-fn items(source: &Value, at: &str, faults: &mut Faults) {
-    for (i, item) in source["items"].as_array().into_iter().flatten().enumerate() {
-        let at = format!("{at}.items[{i}]");
-        for part in ["key", "path"] {
-            if string(item, part).is_empty() {
-                faults.required(format!("{at}.{part}"), "");
-            }
-        }
-        inner_path(string(item, "path"), &format!("{at}.path"), faults);
-        mode(&item["mode"], &format!("{at}.mode"), faults);
-    }
+    files::keys(source, at, faults);
 }
 
 /// Fields of the pod as files.
 fn downward(source: &Value, at: &str, faults: &mut Faults) {
-    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
-    shown(source, at, faults);
-}
-
-/// What of a pod is shown in files.
-fn shown(source: &Value, at: &str, faults: &mut Faults) {
-    for item in source["items"].as_array().into_iter().flatten() {
-        let path = string(item, "path");
-        if path.is_empty() {
-            faults.required(format!("{at}.path"), "");
-        }
-        inner_path(path, &format!("{at}.path"), faults);
-        let (field, resource) = (&item["fieldRef"], &item["resourceFieldRef"]);
-        if !field.is_null() {
-            environment::field_reference(field, &SHOWN_IN_FILES, &format!("{at}.fieldRef"), faults);
-            if !resource.is_null() {
-                let text = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                faults.invalid(at, "resource", text);
-            }
-        } else if !resource.is_null() {
-            environment::resource_reference(resource, true, &format!("{at}.resourceFieldRef"), faults);
-        } else {
-            faults.required(at, "one of fieldRef and resourceFieldRef is required");
-        }
-        mode(&item["mode"], &format!("{at}.mode"), faults);
+    files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+    for item in list(&source["items"]) {
+        files::shown(item, at, faults);
     }
 }
-
-/// Fields of a pod that a file may show.
-const SHOWN_IN_FILES: [&str; 5] = [
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-];
 
 /// What an image holds. Templates may leave out which.
 fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
@@ -204,58 +155,6 @@ fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
         let known = ["Always", "IfNotPresent", "Never"];
         faults.one_of(&format!("{at}.pullPolicy"), policy, &known);
     }
-}
-
-fn mode(mode: &Value, field: &str, faults: &mut Faults) {
-    if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
-        faults.invalid(field, mode, MODE);
-    }
-}
-
-/// A path that stays inside of the volume, and away from what the kubelet keeps there.
-fn inner_path(path: &str, field: &str, faults: &mut Faults) {
-    descending_path(path, field, faults);
-    if path.starts_with("..") && !path.starts_with("../") {
-        faults.invalid(field, path, "must not start with '..'");
-    }
-}
-
-/// A path that stays inside of what it is relative to.
-pub(super) fn descending_path(path: &str, field: &str, faults: &mut Faults) {
-    if path.starts_with('/') {
-        faults.invalid(field, path, "must be a relative path");
-    }
-    if path.split('/').any(|part| part == "..") {
-        faults.invalid(field, path, "must not contain '..'");
-    }
-}
-
-fn projected(source: &Value, at: &str, faults: &mut Faults) {
-    for (i, part) in source["sources"].as_array().into_iter().flatten().enumerate() {
-        let inner = format!("{at}.sources[{i}]");
-        for kind in ["secret", "configMap"] {
-            if !part[kind].is_null() {
-                let inner = format!("{inner}.{kind}");
-                if string(&part[kind], "name").is_empty() {
-                    faults.required(format!("{inner}.name"), "");
-                }
-                items(&part[kind], &inner, faults);
-            }
-        }
-        shown(&part["downwardAPI"], &format!("{inner}.downwardAPI"), faults);
-        let token = &part["serviceAccountToken"];
-        if token.is_null() {
-            continue;
-        }
-        let seconds = token["expirationSeconds"].as_i64().unwrap_or_default();
-        let field = format!("{inner}.serviceAccountToken.expirationSeconds");
-        token_lifetime::check(&field, seconds, faults);
-        match string(token, "path") {
-            "" => faults.required(format!("{at}.path"), ""),
-            path => inner_path(path, &format!("{at}.path"), faults),
-        }
-    }
-    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
 }
 
 fn csi(source: &Value, at: &str, faults: &mut Faults) {

@@ -12,4 +12,4 @@ pub(super) use persistent_volume_claim::{
     PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate, spec_warn as claim_warn,
 };
 pub(super) use rules::protect;
-pub(super) use source::{driver_name, host_path, nfs};
+pub(super) use source::{driver_name, host_path, nfs, told};

@@ -68,7 +68,7 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     } else if let Some(plugin) = PLUGINS.iter().find(|plugin| plugin.field == first) {
         plugin.validate(&spec[first], at, faults);
     }
-    for name in present {
+    for name in present.map(told) {
         faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
     }
     if !spec["local"].is_null() && spec["nodeAffinity"].is_null() {
@@ -76,6 +76,15 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
             format!("{at}.nodeAffinity"),
             "Local volume requires node affinity",
         );
+    }
+}
+
+/// How the real server spells a source where there is another one: two of them are misspelt there.
+pub(in crate::kinds) fn told(source: &str) -> &str {
+    match source {
+        "cephfs" => "cephFS",
+        "downwardAPI" => "downwarAPI",
+        other => other,
     }
 }
 

@@ -187,16 +187,14 @@ impl<'t> SchemaPlace<'t> {
     }
 }
 
-/// What a key is that is not there. Ports are those of TCP unless they say otherwise, and what is always written is
-/// there; other members that are not there are no part of the key.
+/// What a key is that is not there: its default. What is always written is there; other members that are not there are no part of
+/// the key.
 fn default(name: &str, form: &ValueType) -> Option<Value> {
-    match form {
-        _ if name == "protocol" => Some(Value::from("TCP")),
-        ValueType::Struct(id) => {
-            let field = id.get().field(name)?;
-            (field.presence == Presence::Always).then(|| zero(&field.form))
-        }
-        _ => None,
+    let ValueType::Struct(id) = form else { return None };
+    let field = id.get().field(name)?;
+    match field.default {
+        Some(default) => Some(default.into()),
+        None => (field.presence == Presence::Always).then(|| zero(&field.form)),
     }
 }
 

@@ -1,0 +1,86 @@
+//! The rules for files that a volume shows: keys of secrets and config maps, and what pods tell of themselves.
+
+use super::environment;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string};
+use serde_json::Value;
+
+const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+/// The rules for the files that a source consists of.
+pub(super) fn keys(source: &Value, at: &str, faults: &mut Faults) {
+    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+    items(source, at, faults);
+}
+
+fn items(source: &Value, at: &str, faults: &mut Faults) {
+    for (i, one) in list(&source["items"]).iter().enumerate() {
+        item(one, &format!("{at}.items[{i}]"), faults);
+    }
+}
+
+/// The rules for a key as a file.
+pub(super) fn item(item: &Value, at: &str, faults: &mut Faults) {
+    for part in ["key", "path"] {
+        if string(item, part).is_empty() {
+            faults.required(format!("{at}.{part}"), "");
+        }
+    }
+    inner_path(string(item, "path"), &format!("{at}.path"), faults);
+    mode(&item["mode"], &format!("{at}.mode"), faults);
+}
+
+/// The rules for a field or an amount of the pod as a file.
+pub(super) fn shown(item: &Value, at: &str, faults: &mut Faults) {
+    let path = string(item, "path");
+    if path.is_empty() {
+        faults.required(format!("{at}.path"), "");
+    }
+    inner_path(path, &format!("{at}.path"), faults);
+    let (field, resource) = (&item["fieldRef"], &item["resourceFieldRef"]);
+    if !field.is_null() {
+        environment::field_reference(field, &SHOWN_IN_FILES, &format!("{at}.fieldRef"), faults);
+        if !resource.is_null() {
+            let text = "fieldRef and resourceFieldRef can not be specified simultaneously";
+            faults.invalid(at, "resource", text);
+        }
+    } else if !resource.is_null() {
+        environment::resource_reference(resource, true, &format!("{at}.resourceFieldRef"), faults);
+    } else {
+        faults.required(at, "one of fieldRef and resourceFieldRef is required");
+    }
+    mode(&item["mode"], &format!("{at}.mode"), faults);
+}
+
+/// Fields of a pod that a file may show.
+const SHOWN_IN_FILES: [&str; 5] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+];
+
+pub(super) fn mode(mode: &Value, field: &str, faults: &mut Faults) {
+    if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
+        faults.invalid(field, mode, MODE);
+    }
+}
+
+/// A path that stays inside of the volume, and away from what the kubelet keeps there.
+pub(super) fn inner_path(path: &str, field: &str, faults: &mut Faults) {
+    descending_path(path, field, faults);
+    if path.starts_with("..") && !path.starts_with("../") {
+        faults.invalid(field, path, "must not start with '..'");
+    }
+}
+
+/// A path that stays inside of what it is relative to.
+pub(super) fn descending_path(path: &str, field: &str, faults: &mut Faults) {
+    if path.starts_with('/') {
+        faults.invalid(field, path, "must be a relative path");
+    }
+    if path.split('/').any(|part| part == "..") {
+        faults.invalid(field, path, "must not contain '..'");
+    }
+}

@@ -1,0 +1,46 @@
+//! What `matchLabelKeys` and `mismatchLabelKeys` mean: a new pod's own labels complete the selectors beside them, so that schedulers
+//! need not know these fields (KEP-3633, KEP-3243).
+
+use crate::machinery::json;
+use serde_json::{Map, Value, json};
+
+/// Both lists of keys, with what they ask of a label.
+const KEYS: [(&str, &str); 2] = [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")];
+
+/// Completes the selectors of a new pod. A term without a selector matches nothing, and stays as it is.
+pub(super) fn complete(pod: &mut Value) {
+    let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else {
+        return;
+    };
+    let spec = &mut pod["spec"];
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let at = format!("/affinity/{kind}/preferredDuringSchedulingIgnoredDuringExecution");
+        for preference in json::entries(spec, &at) {
+            complete_term(&mut preference["podAffinityTerm"], &labels);
+        }
+        let at = format!("/affinity/{kind}/requiredDuringSchedulingIgnoredDuringExecution");
+        json::entries(spec, &at).for_each(|term| complete_term(term, &labels));
+    }
+    json::entries(spec, "/topologySpreadConstraints").for_each(|term| complete_term(term, &labels));
+}
+
+fn complete_term(term: &mut Value, labels: &Map<String, Value>) {
+    let asked = KEYS.into_iter().flat_map(|(list, operator)| {
+        let keys = json::texts(&term[list]).into_iter();
+        keys.filter_map(move |key| {
+            let value = labels.get(key)?;
+            Some(json!({"key": key, "operator": operator, "values": [value]}))
+        })
+    });
+    let asked: Vec<Value> = asked.collect();
+    if asked.is_empty() {
+        return;
+    }
+    let Some(selector) = term["labelSelector"].as_object_mut() else {
+        return;
+    };
+    let expressions = selector.entry("matchExpressions").or_insert_with(|| json!([]));
+    if let Value::Array(expressions) = expressions {
+        expressions.extend(asked);
+    }
+}
