@@ -22,6 +22,7 @@ mod csi_node;
 mod csi_storage_capacity;
 mod defined;
 pub(crate) mod definition;
+mod device;
 mod endpoint_slice;
 mod endpoints;
 mod event;
@@ -55,7 +56,6 @@ mod quota;
 mod quota_rules;
 mod rbac;
 mod registration;
-mod resource;
 mod resource_names;
 mod review;
 mod row;
@@ -173,10 +173,10 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&lease::LEASE),
     Kind::table(&runtime_class::RUNTIME_CLASS),
     Kind::table(&endpoint_slice::ENDPOINT_SLICE),
-    Kind::table(&resource::DEVICE_CLASS),
-    Kind::table(&resource::RESOURCE_CLAIM),
-    Kind::table(&resource::RESOURCE_CLAIM_TEMPLATE),
-    Kind::table(&resource::RESOURCE_SLICE),
+    Kind::table(&device::DEVICE_CLASS),
+    Kind::table(&device::RESOURCE_CLAIM),
+    Kind::table(&device::RESOURCE_CLAIM_TEMPLATE),
+    Kind::table(&device::RESOURCE_SLICE),
     Kind::table(&flow::FLOW_SCHEMA),
     Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
 ];

@@ -89,12 +89,12 @@ pub(super) fn is_overcommitted(name: &str) -> bool {
 }
 
 /// Whether a resource is Kubernetes' own.
-fn is_native(name: &str) -> bool {
+pub(super) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
 /// Whether a resource is somebody else's, and there can be a quota of requests for it.
-fn is_extended(name: &str) -> bool {
+pub(super) fn is_extended(name: &str) -> bool {
     let is_request = name.starts_with("requests.");
     !is_native(name) && !is_request && names::qualified(&format!("requests.{name}")).is_empty()
 }

@@ -77,7 +77,7 @@ pub(crate) fn known_finalizers(object: &Value, faults: &mut Faults) {
 /// The rules for labels, annotations and owners.
 pub(crate) fn described(object: &Value, faults: &mut Faults) {
     labels(&object["metadata"]["labels"], "metadata.labels", faults);
-    annotations(&object["metadata"]["annotations"], faults);
+    annotations(&object["metadata"]["annotations"], "metadata.annotations", faults);
     owners(&object["metadata"]["ownerReferences"], faults);
 }
 
@@ -168,14 +168,14 @@ pub(crate) fn labels(map: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-fn annotations(map: &Value, faults: &mut Faults) {
+pub(crate) fn annotations(map: &Value, field: &str, faults: &mut Faults) {
     let mut bytes = 0;
     for (key, value) in json::pairs(map) {
-        faults.complain("metadata.annotations", key, names::qualified(&key.to_lowercase()));
+        faults.complain(field, key, names::qualified(&key.to_lowercase()));
         bytes += key.len() + value.len();
     }
     if bytes > ANNOTATIONS_BYTES_MAX {
-        faults.too_long("metadata.annotations", ANNOTATIONS_BYTES_MAX);
+        faults.too_long(field, ANNOTATIONS_BYTES_MAX);
     }
 }
 

@@ -25,7 +25,13 @@ impl Program {
             .enable_ident_escape_syntax(true);
         let (expression, source) = parser
             .parse_with_source_info(text)
-            .map_err(|why| format!("compilation failed: {}", why.to_string().replace("\n| ", "\n | ")))?;
+            .map_err(|why| why.to_string().replace("\n| ", "\n | "))
+            // An empty text has no first column.
+            .map_err(|why| match text {
+                "" => why.replacen(":1:1:", ":1:0:", 1),
+                _ => why,
+            })
+            .map_err(|why| format!("compilation failed: {why}"))?;
         let mut places = HashMap::new();
         note(&expression, &source, &mut places);
         Ok(Self {

@@ -1,7 +1,7 @@
-//! The records that expressions of admission see beside objects: the request and the namespace.
+//! The records that expressions see beside objects: the request and the namespace of admission, and devices.
 
 use super::types::{Member, Record};
-use Member::{Bool, Dyn, Int, Lists, Many, Map, One, Text, Texts, Time};
+use Member::{Amounts, Attributes, Bool, Dyn, Int, Lists, Many, Map, One, Text, Texts, Time};
 
 /// `request`.
 pub(super) static REQUEST: Record = Record {
@@ -88,5 +88,16 @@ static NAMESPACE_CONDITION: Record = Record {
         ("lastTransitionTime", Time),
         ("message", Text),
         ("reason", Text),
+    ],
+};
+
+/// `device`, in selectors of claims.
+pub(super) static DEVICE: Record = Record {
+    name: "kubernetes.DRADevice",
+    members: &[
+        ("driver", Text),
+        ("attributes", Attributes),
+        ("capacity", Amounts),
+        ("allowMultipleAllocations", Bool),
     ],
 };

@@ -2,11 +2,11 @@
 //!
 //! Sources that have left Kubernetes are recognized, but not looked into.
 
-use super::super::volume::{claim_validate, driver_name, host_path, nfs, told};
+use super::super::volume::{claim_validate, driver_name, host_path, nfs, template_metadata, told};
 use super::{files, projected};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
-use crate::machinery::{metadata, names};
+use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -175,15 +175,6 @@ fn ephemeral(source: &Value, at: &str, faults: &mut Faults) {
         faults.required(at, "");
         return;
     }
-    for (name, value) in template["metadata"].as_object().into_iter().flatten() {
-        if !["annotations", "labels", "creationTimestamp"].contains(&name.as_str()) && !value.is_null() {
-            faults.forbidden(format!("{at}.metadata.{name}"), "cannot be set");
-        }
-    }
-    metadata::labels(
-        &template["metadata"]["labels"],
-        &format!("{at}.metadata.labels"),
-        faults,
-    );
+    template_metadata(&template["metadata"], &format!("{at}.metadata"), faults);
     claim_validate(&template["spec"], &format!("{at}.spec"), faults);
 }

@@ -99,3 +99,14 @@ pub(super) fn modes(list: &Value) -> Value {
         .map(|(_, short)| *short);
     short.collect::<Vec<_>>().join(",").into()
 }
+
+/// The rules for metadata of what is made from a template: the rest comes from elsewhere (`ValidateTemplateObjectMeta`).
+pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &mut Faults) {
+    metadata::annotations(&template["annotations"], &format!("{at}.annotations"), faults);
+    metadata::labels(&template["labels"], &format!("{at}.labels"), faults);
+    for (name, value) in template.as_object().into_iter().flatten() {
+        if !["annotations", "labels", "creationTimestamp"].contains(&name.as_str()) && !value.is_null() {
+            faults.forbidden(format!("{at}.{name}"), "cannot be set");
+        }
+    }
+}

@@ -1,4 +1,11 @@
-//! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
+//! resource.k8s.io: dynamic resource allocation, judged, stored and shown; nothing allocates.
+
+mod claim;
+mod lists;
+mod names;
+mod policy;
+mod selection;
+mod slice;
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
 use crate::config::release::Life;
@@ -22,6 +29,10 @@ pub(super) static DEVICE_CLASS: Row = Row {
     singular: "deviceclass",
     namespaced: false,
     generation: Generation::FromCreation,
+    hooks: Hooks {
+        validate: claim::validate_class,
+        ..NO_HOOKS
+    },
     ..RESOURCE
 };
 
@@ -34,6 +45,8 @@ pub(super) static RESOURCE_CLAIM: Row = Row {
     status: true,
     hooks: Hooks {
         default: claim_default,
+        validate_create: claim::validate,
+        validate_update: claim::validate_update,
         ..NO_HOOKS
     },
     columns: &[NAME, text("State", Of(claim_state)), AGE],
@@ -47,6 +60,8 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     singular: "resourceclaimtemplate",
     hooks: Hooks {
         default: |template| requests_default(template, "/spec/spec/devices/requests"),
+        validate_create: claim::validate_template,
+        validate_update: claim::validate_template_update,
         ..NO_HOOKS
     },
     ..RESOURCE
@@ -61,6 +76,8 @@ pub(super) static RESOURCE_SLICE: Row = Row {
     hooks: Hooks {
         create: |slice, setting| taints_default(slice, setting.now),
         update: |slice, _, setting| taints_default(slice, setting.now),
+        validate_create: slice::validate,
+        validate_update: slice::validate_update,
         ..NO_HOOKS
     },
     selectable: &[
