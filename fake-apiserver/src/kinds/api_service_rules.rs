@@ -50,7 +50,10 @@ pub(super) fn validate(api: &Value, faults: &mut Faults) {
 fn called(api: &Value, wanted: &str, faults: &mut Faults) {
     for field in ["generateName", "name"] {
         let name = metadata::text(api, field);
-        if !name.is_empty() && name != wanted {
+        let complaints = names::path_segment(name);
+        if !complaints.is_empty() {
+            faults.complain(&format!("metadata.{field}"), name, complaints);
+        } else if !name.is_empty() && name != wanted {
             let text = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
             faults.invalid(format!("metadata.{field}"), name, &text);
         }

@@ -74,10 +74,8 @@ fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
 
 fn namespace_validate(object: &Value, faults: &mut Faults) {
     for finalizer in json::texts(&object["spec"]["finalizers"]) {
-        let complaints = names::qualified(finalizer);
-        let is_wrong = !complaints.is_empty();
-        faults.complain("spec.finalizers", finalizer, complaints);
-        if !is_wrong && !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
+        faults.complain("spec.finalizers", finalizer, names::qualified(finalizer));
+        if !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
             let text = "name is neither a standard finalizer name nor is it fully qualified";
             faults.invalid("spec.finalizers", finalizer, text);
         }

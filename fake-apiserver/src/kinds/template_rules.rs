@@ -8,6 +8,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// A workload, as its texts name it, and where its parts are.
 pub(super) struct Workload {
@@ -187,7 +188,9 @@ impl Workload {
             return template;
         }
         // Containers may mount the claims that every pod gets.
-        let names: Vec<&str> = claims.iter().map(|claim| metadata::text(claim, "name")).collect();
+        let mut seen = HashSet::new();
+        let names = claims.iter().map(|claim| metadata::text(claim, "name"));
+        let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
         let mut volumes: Vec<Value> = names
             .iter()
             .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}))

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
 use std::fmt;
 
-/// A member at a path (`spec.ports[0].name`), at the time at which a body comes to it: the first, or the second.
+/// A member or an entry at a path (`spec.ports[0].name`), at the time at which a body comes to it: the first, or the second.
 pub(crate) type Meeting<'p> = (&'p str, u8);
 
 /// Where a body of JSON comes to members: the one with the lowest number is the first one. What it does not come to is last.
@@ -119,10 +119,12 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         for i in 0.. {
-            if items
-                .next_element_seed(self.below(format!("{}[{i}]", self.path)))?
-                .is_none()
-            {
+            let path = format!("{}[{i}]", self.path);
+            let item = match self.meet(&path) {
+                true => items.next_element_seed(self.below(path))?,
+                false => items.next_element::<IgnoredAny>()?.map(drop),
+            };
+            if item.is_none() {
                 break;
             }
         }
@@ -158,10 +160,11 @@ mod tests {
             ("z.a", 1),
             ("z.b[1].x", 1),
             ("z.b[1].y", 1),
+            ("z.b[0]", 1),
         ];
         let places = places(body, &wanted);
         let mut order: Vec<usize> = (0..wanted.len()).collect();
         order.sort_by_key(|i| places[*i]);
-        assert_eq!(order, [5, 4, 3, 2, 0, 1]);
+        assert_eq!(order, [6, 5, 4, 3, 2, 0, 1]);
     }
 }

@@ -9,6 +9,10 @@ pub(crate) type Complaints = Vec<String>;
 /// A rule for names.
 pub(crate) type NameRule = fn(&str) -> Complaints;
 
+const UNDERSCORED_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', \
+    and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -41,6 +45,22 @@ pub(crate) fn subdomain(value: &str) -> Complaints {
 
 fn not_subdomain(value: &str) -> Option<String> {
     (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
+}
+
+/// A subdomain whose parts may have underscores, as where names are looked for.
+pub(crate) fn underscored_subdomain(value: &str) -> Complaints {
+    let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_part = |part: &str| {
+        let part = part.strip_prefix('_').unwrap_or(part);
+        part.starts_with(is_alphanumeric)
+            && part.ends_with(is_alphanumeric)
+            && part.chars().all(|c| is_alphanumeric(c) || c == '-' || c == '_')
+    };
+    let mut out = too_long(value, 253, "characters");
+    if !value.split('.').all(is_part) {
+        out.push(UNDERSCORED_SUBDOMAIN.to_owned());
+    }
+    out
 }
 
 /// A lower case DNS subdomain after a star.

@@ -105,6 +105,14 @@ fn versions(spec: &Value, faults: &mut Faults) {
     for (index, version) in versions.iter().enumerate() {
         self::version(spec, version, index, faults);
     }
+    // Inside the real server the first version is one of the definition, too.
+    if let Some(first) = versions.first() {
+        let name = string(first, "name");
+        let complaints = names::label_1035(name);
+        if !name.is_empty() && !complaints.is_empty() {
+            faults.invalid("spec.version", name, &complaints.join(","));
+        }
+    }
     let names: Vec<&str> = versions.iter().map(|version| string(version, "name")).collect();
     let comes_twice = (0..names.len()).any(|at| names[..at].contains(&names[at]));
     if comes_twice {
@@ -234,6 +242,10 @@ fn column(column: &Value, at: &str, faults: &mut Faults) {
 
 fn selectable(version: &Value, at: &str, faults: &mut Faults) {
     let fields = list(&version["selectableFields"]);
+    if !fields.is_empty() && version["schema"]["openAPIV3Schema"].is_null() {
+        faults.invalid(at, "", "may only be set when validations.schema is included");
+        return;
+    }
     let mut seen: Vec<&str> = Vec::new();
     for (number, field) in fields.iter().enumerate() {
         let (path, place) = (string(field, "jsonPath"), format!("{at}[{number}].jsonPath"));

@@ -31,7 +31,7 @@ pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     internal_form::unchanged("ResourceClaimSpec", "spec", &new["spec"], &old["spec"], faults);
 }
 
-/// The rules for a new template of claims.
+/// The rules for a template of claims.
 pub(super) fn validate_template(template: &Value, faults: &mut Faults) {
     volume::template_metadata(&template["spec"]["metadata"], "spec.metadata", faults);
     spec(&template["spec"]["spec"], "spec.spec", faults);

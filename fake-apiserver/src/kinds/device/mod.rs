@@ -60,7 +60,7 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     singular: "resourceclaimtemplate",
     hooks: Hooks {
         default: |template| requests_default(template, "/spec/spec/devices/requests"),
-        validate_create: claim::validate_template,
+        validate: claim::validate_template,
         validate_update: claim::validate_template_update,
         ..NO_HOOKS
     },
@@ -78,6 +78,7 @@ pub(super) static RESOURCE_SLICE: Row = Row {
         update: |slice, _, setting| taints_default(slice, setting.now),
         validate_create: slice::validate,
         validate_update: slice::validate_update,
+        warn: |slice, _| slice::warn(slice),
         ..NO_HOOKS
     },
     selectable: &[

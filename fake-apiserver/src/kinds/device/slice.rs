@@ -47,6 +47,15 @@ pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     spec(&new["spec"], &old["spec"], faults);
 }
 
+/// Warnings about a slice.
+pub(super) fn warn(slice: &Value) -> Vec<String> {
+    let driver = string(&slice["spec"], "driver");
+    let is_mixed = driver != driver.to_lowercase();
+    let text =
+        || format!("spec.driver: driver names should be lowercase; {driver:?} contains uppercase characters");
+    is_mixed.then(text).into_iter().collect()
+}
+
 fn spec(spec: &Value, old: &Value, faults: &mut Faults) {
     driver_name(string(spec, "driver"), "spec.driver", faults);
     pool(&spec["pool"], faults);

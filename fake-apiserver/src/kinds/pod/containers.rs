@@ -25,6 +25,7 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
 
 /// The rules for containers and init containers. The volumes are those that can be mounted.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+    let grace = &spec["terminationGracePeriodSeconds"];
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
         faults.required(format!("{at}.containers"), "");
@@ -37,7 +38,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
-        probes::validate(container, &at, faults);
+        probes::validate(container, grace, &at, faults);
         settings::restarts(container, &at, faults);
     }
     host_ports(containers, &format!("{at}.containers"), faults);
@@ -53,7 +54,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         // They run one after the other, and the real server calls each the first.
         host_ports(std::slice::from_ref(container), &list_at, faults);
         if container["restartPolicy"] == "Always" {
-            probes::validate(container, &at, faults);
+            probes::validate(container, grace, &at, faults);
             settings::restarts(container, &at, faults);
             continue;
         }

@@ -76,7 +76,7 @@ pub(super) fn volume(volume: &mut Value) {
             .get_mut("serviceAccountToken")
             .filter(|token| token.is_object())
         {
-            default_number(token, "expirationSeconds", token_lifetime::USUAL_SECONDS);
+            json::default_member(token, "expirationSeconds", token_lifetime::USUAL_SECONDS);
         }
         for item in json::entries(source, "/downwardAPI/items") {
             item.pointer_mut("/fieldRef")

@@ -24,12 +24,13 @@ const HANDLERS: [(&str, HandlerRule); 5] = [
     ("sleep", |_, _, _| {}),
 ];
 
-/// The rules for the probes and hooks of a container.
-pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
+/// The rules for the probes and hooks of a container, in a pod that has so many seconds to end.
+pub(super) fn validate(container: &Value, grace: &Value, at: &str, faults: &mut Faults) {
     for hook in ["postStart", "preStop"] {
-        let handlers = &container["lifecycle"][hook];
+        let (handlers, at) = (&container["lifecycle"][hook], format!("{at}.lifecycle.{hook}"));
         if !handlers.is_null() {
-            handler(handlers, &format!("{at}.lifecycle.{hook}"), faults);
+            handler(handlers, &at, faults);
+            sleep(&handlers["sleep"], grace, &format!("{at}.sleep"), faults);
         }
     }
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
@@ -64,6 +65,18 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
         if name != "readinessProbe" && *successes != 1 {
             faults.invalid(format!("{at}.successThreshold"), successes.clone(), "must be 1");
         }
+    }
+}
+
+/// A hook does not sleep longer than the pod has.
+fn sleep(sleep: &Value, grace: &Value, at: &str, faults: &mut Faults) {
+    let Some(grace) = grace.as_i64().filter(|_| !sleep.is_null()) else {
+        return;
+    };
+    let seconds = sleep["seconds"].as_i64().unwrap_or_default();
+    if seconds < 0 || seconds > grace {
+        let text = format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
+        faults.invalid(at, seconds, &text);
     }
 }
 

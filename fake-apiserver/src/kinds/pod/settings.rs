@@ -51,6 +51,11 @@ pub(super) fn dns(spec: &Value, at: &str, faults: &mut Faults) {
         );
         faults.invalid(format!("{at}.searches"), config["searches"].clone(), &text);
     }
+    for (i, search) in searches.iter().enumerate().filter(|(_, search)| **search != ".") {
+        let search = search.strip_suffix('.').unwrap_or(search);
+        let field = format!("{at}.searches[{i}]");
+        faults.complain(&field, search, names::underscored_subdomain(search));
+    }
     for (i, option) in list(&config["options"]).iter().enumerate() {
         if string(option, "name").is_empty() {
             faults.required(format!("{at}.options[{i}]"), "must not be empty");

@@ -35,7 +35,7 @@ pub(super) fn constraints(of: &Value, at: &str, faults: &mut Faults) {
 pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &mut Faults) {
     let field = format!("{at}.{name}");
     match of[name].as_str() {
-        None | Some("") => faults.required(field, ""),
+        None => faults.required(field, ""),
         Some(chosen) => faults.one_of(&field, chosen, known),
     }
 }
