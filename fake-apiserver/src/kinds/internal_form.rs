@@ -80,6 +80,16 @@ fn member(word: &'static str) -> Member {
     }
 }
 
+/// Whether Go leaves a value out of a member with `omitempty`.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(entries) => entries.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
 /// Writes as Go does: with one space for each level, or without any.
 #[derive(Default)]
 struct Writer {
@@ -130,7 +140,7 @@ impl Writer {
             .iter()
             .map(|member| (member, found(&member.place, value, parent)));
         let members: Vec<_> = members
-            .filter(|(member, found)| !member.is_optional || !found.is_null())
+            .filter(|(member, found)| !member.is_optional || !is_nothing(found))
             .collect();
         self.all(["{", "}"], &members, |writer, (member, found)| {
             writer.name(&format!("{:?}", member.name));

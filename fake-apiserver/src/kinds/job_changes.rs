@@ -28,11 +28,11 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     kept_as("selector", "*LabelSelector", faults);
     template_update(new, old, faults);
     kept("completionMode", faults);
-    kept_as("podFailurePolicy", "PodFailurePolicy", faults);
+    kept_as("podFailurePolicy", "*PodFailurePolicy", faults);
     for name in ["backoffLimitPerIndex", "managedBy"] {
         kept_as(name, "-", faults);
     }
-    kept_as("successPolicy", "SuccessPolicy", faults);
+    kept_as("successPolicy", "*SuccessPolicy", faults);
 }
 
 /// Whether a job is suspended and has no pods.

@@ -55,7 +55,8 @@ impl ResourceRef {
         let Some(of) = kind.and_then(Kind::object_type) else {
             return Ok(Vec::new());
         };
-        conform(of, &mut part.clone(), None).map_err(|error| error.to_string())
+        let conformed = conform(of, &mut part.clone(), None).map_err(|error| error.to_string())?;
+        Ok(conformed.unknown)
     }
 
     /// Where an object is, by its `apiVersion`, `kind` and `metadata`. None: no such kind is known, in any release.

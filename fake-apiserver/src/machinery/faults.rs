@@ -56,6 +56,17 @@ impl Faults {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
+    /// Says the same faults in the words of others, where those tell of the same fields for the same reasons.
+    pub(crate) fn reword(&mut self, others: Self) {
+        let mut others = others.0;
+        for cause in &mut self.0 {
+            let is_same = |other: &Cause| other.field == cause.field && other.reason == cause.reason;
+            if let Some(at) = others.iter().position(is_same) {
+                cause.message = others.remove(at).message;
+            }
+        }
+    }
+
     /// Adds what was found elsewhere.
     pub(crate) fn append(&mut self, found: Self) {
         self.0.extend(found.0);

@@ -4,7 +4,7 @@
 //! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
 //! values beyond their form.
 
-use super::empties::is_without_entries;
+use super::empties::{Empty, is_without_entries};
 use super::field_path::{FieldPath, PathStep};
 use super::form_error::{Class, FormError, Wanted};
 use super::scalar::{Layout, MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
@@ -21,11 +21,22 @@ const WRONG_MAX: usize = 100;
 /// Members of every top level object that its type does not list.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
+/// How many lists and maps without entries are remembered.
+const EMPTIES_MAX: usize = 100;
+
+/// What became of a document beside its form.
+#[derive(Debug, Default)]
+pub(crate) struct Conformed {
+    /// The paths of the unknown fields that were dropped.
+    pub(crate) unknown: Vec<String>,
+    /// Lists and maps without entries.
+    pub(crate) empties: Vec<Empty>,
+}
+
 /// What was found in a document.
 #[derive(Default)]
 struct Found {
-    /// The paths of the unknown fields that were dropped.
-    unknown: Vec<String>,
+    conformed: Conformed,
     /// Members of a wrong type, with their paths.
     wrong: Vec<(String, FormError)>,
 }
@@ -40,8 +51,19 @@ impl Found {
         false
     }
 
-    /// The unknown fields, or the first error: by the body, where there is one, and by name otherwise.
-    fn outcome(mut self, body: Option<&[u8]>) -> Result<Vec<String>, FormError> {
+    /// Takes down a list or map without entries.
+    fn note_empty(&mut self, at: &FieldPath<'_>, value: &Value) {
+        let empties = &mut self.conformed.empties;
+        if empties.len() < EMPTIES_MAX {
+            empties.push(Empty {
+                pointer: at.pointer(),
+                is_list: value.is_array(),
+            });
+        }
+    }
+
+    /// What was found, or the first error: by the body, where there is one, and by name otherwise.
+    fn outcome(mut self, body: Option<&[u8]>) -> Result<Conformed, FormError> {
         let first = match body {
             Some(body) if self.wrong.len() > 1 => {
                 let wanted: Vec<Meeting<'_>> =
@@ -52,19 +74,18 @@ impl Found {
             _ => 0,
         };
         match self.wrong.is_empty() {
-            true => Ok(self.unknown),
+            true => Ok(self.conformed),
             false => Err(self.wrong.swap_remove(first).1),
         }
     }
 }
 
-/// Brings a whole object into the form of its type and returns the paths of the unknown fields that were dropped. What a body, if it is
-/// known, has of a wrong type first is told of.
+/// Brings a whole object into the form of its type. What a body, if it is known, has of a wrong type first is told of.
 pub(crate) fn conform(
     of: &'static Type,
     object: &mut Value,
     body: Option<&[u8]>,
-) -> Result<Vec<String>, FormError> {
+) -> Result<Conformed, FormError> {
     let mut found = Found::default();
     let root = FieldPath {
         parent: None,
@@ -84,7 +105,8 @@ pub(crate) fn conform(
     found.outcome(body)
 }
 
-/// The same for a part of an object, which has no members beside those of its type.
+/// The same for a part of an object, which has no members beside those of its type. Returns the paths of the unknown fields that were
+/// dropped.
 pub(crate) fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
     let mut found = Found::default();
     let root = FieldPath {
@@ -92,7 +114,7 @@ pub(crate) fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<St
         step: PathStep::Root,
     };
     walk_struct(of, part, root, &mut found)?;
-    found.outcome(None)
+    found.outcome(None).map(|conformed| conformed.unknown)
 }
 
 impl Type {
@@ -168,8 +190,8 @@ fn walk_struct(
             }
             None if TYPE_META.contains(&name.as_str()) && member.is_string() && of.is_kind() => {}
             None => {
-                if found.unknown.len() < UNKNOWN_MAX {
-                    found.unknown.push(here.strict_path());
+                if found.conformed.unknown.len() < UNKNOWN_MAX {
+                    found.conformed.unknown.push(here.strict_path());
                 }
                 dropped.push(name.clone());
             }
@@ -178,6 +200,9 @@ fn walk_struct(
                 let outcome = walk(&field.form, member, here, found);
                 if !found.has_form(&here, outcome) {
                     continue;
+                }
+                if is_without_entries(&field.form, member) {
+                    found.note_empty(&here, member);
                 }
                 if is_left_out(field, member) {
                     dropped.push(name.clone());

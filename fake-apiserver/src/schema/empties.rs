@@ -1,9 +1,37 @@
 //! What is told apart only until it is stored: a list or map that was sent without entries, and one that was not sent.
 //!
-//! Field managers see the difference: who sends an empty list owns the field. What was stored comes back without it.
+//! Field managers see the difference where such a field is always written: who sends an empty list owns it. Others are left out of an
+//! object at once, and rules that tell them apart get them back. What was stored comes back without a difference.
 
 use super::types::{Presence, Type, TypeId, ValueType};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// A list or map that was sent without entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Empty {
+    /// Where it was, as a JSON pointer.
+    pub(super) pointer: String,
+    pub(super) is_list: bool,
+}
+
+/// Puts back what was left out, where nothing else is now.
+pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
+    for Empty { pointer, is_list } in empties {
+        let Some((parent, name)) = pointer.rsplit_once('/') else {
+            continue;
+        };
+        if let Some(Value::Object(members)) = object.pointer_mut(parent) {
+            let name = name.replace("~1", "/").replace("~0", "~");
+            let now = members.entry(name).or_insert(Value::Null);
+            if now.is_null() {
+                *now = match is_list {
+                    true => Value::Array(Vec::new()),
+                    false => Value::Object(Map::new()),
+                };
+            }
+        }
+    }
+}
 
 /// Turns lists and maps without entries into `null`, where they are written at all.
 pub(crate) fn forget_empties(of: &Type, object: &mut Value) {

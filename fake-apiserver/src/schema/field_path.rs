@@ -141,6 +141,20 @@ impl FieldPath<'_> {
         FormError::mismatch(value, wanted, place)
     }
 
+    /// The path as a JSON pointer.
+    pub(super) fn pointer(&self) -> String {
+        let mut path = self.parent.map(FieldPath::pointer).unwrap_or_default();
+        match self.step {
+            PathStep::Root => {}
+            PathStep::Index(i) => path.push_str(&format!("/{i}")),
+            PathStep::Field(_, name) | PathStep::Key(name) => {
+                path.push('/');
+                path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+        }
+        path
+    }
+
     /// The path as strict decoding reports it, with keys and indices.
     pub(super) fn strict_path(&self) -> String {
         let mut path = self.parent.map(FieldPath::strict_path).unwrap_or_default();

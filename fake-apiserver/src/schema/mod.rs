@@ -11,8 +11,8 @@ mod scalar;
 mod table;
 mod types;
 
-pub(crate) use conform::{conform, conform_part, zero};
-pub(crate) use empties::forget_empties;
+pub(crate) use conform::{Conformed, conform, conform_part, zero};
+pub(crate) use empties::{Empty, forget_empties, put_back};
 pub(crate) use form_error::FormError;
 pub(crate) use scalar::check_time;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};

@@ -19,6 +19,7 @@ use crate::machinery::status::Status;
 use crate::object::{Object, namespace_range};
 use crate::observe::{Change, Event};
 use crate::patch::managed;
+use crate::schema::Empty;
 use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -43,6 +44,8 @@ pub(crate) struct Txn<'a> {
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
+    /// What the object of the request was sent without entries in, until it is judged.
+    pub(crate) empties: Vec<Empty>,
     /// What webhooks are asked about the request; none where nobody is asked.
     pub(crate) consultation: Option<Box<Consultation>>,
     /// Chance of the request's own, where it may be carried out several times.
@@ -78,6 +81,7 @@ impl<'a> Txn<'a> {
             now,
             dry_run: false,
             warnings: Vec::new(),
+            empties: Vec::new(),
             consultation: None,
             chance: None,
             owed: VecDeque::new(),

@@ -47,6 +47,7 @@ pub(super) fn apply(
     })?;
     txn.warnings
         .extend_from_slice(judge(validation, &document.duplicates)?);
+    txn.empties = decoded.empties;
     let mut object = decoded.object;
     managed::mark(&mut object, owners);
     if live.is_none() {

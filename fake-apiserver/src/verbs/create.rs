@@ -17,9 +17,10 @@ use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::schema::zero;
+use crate::schema::{self, Empty, zero};
 use crate::store::{FollowUp, Txn};
 use serde_json::Value;
+use std::borrow::Cow;
 
 pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
@@ -31,6 +32,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
     txn.warnings
         .extend(options.validation.of_body(kind, decoded.flaws)?);
+    txn.empties = decoded.empties;
     let mut object = decoded.object;
     if call
         .target
@@ -63,7 +65,8 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     prepare(txn, kind, &mut object)?;
     addresses::assign(txn, target, &mut object, None)?;
     escalation::check(txn, kind, None, &object)?;
-    let warnings = validate(kind, &object, &setting(txn))?;
+    let sent = as_sent(&object, &std::mem::take(&mut txn.empties));
+    let warnings = validate(kind, &sent, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::confirm(txn, target, &object, None)?;
@@ -132,6 +135,15 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
     (judged.hooks.create)(object, &setting(txn));
     drop_disabled(kind, object);
     Ok(())
+}
+
+/// An object with what it was sent without entries in, as rules see it: some tell that apart from what was not sent.
+fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
+    let mut object = Cow::Borrowed(object);
+    if !empties.is_empty() {
+        schema::put_back(object.to_mut(), empties);
+    }
+    object
 }
 
 /// The rules for a new object; returns warnings.

@@ -49,7 +49,11 @@ pub(super) fn decode(
     let flaws = said(&duplicates, "duplicate")
         .chain(said(&fit, "unknown"))
         .collect();
-    Ok(Decoded { object, flaws })
+    Ok(Decoded {
+        object,
+        flaws,
+        empties: Vec::new(),
+    })
 }
 
 /// Brings an object into the form that its schema wants; returns the paths of what was dropped.

@@ -9,7 +9,7 @@ use crate::machinery::document::{Document, misfit};
 use crate::machinery::member_order::{self, Meeting};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
-use crate::schema::{self, conform};
+use crate::schema::{self, Conformed, conform};
 use serde_json::{Value, json};
 
 /// How large a body may be whose order is looked at.
@@ -41,10 +41,12 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
         // No entries at all say the same as an empty one, but would be lost with all that is empty.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
-    let unknown = conform_to(kind, &mut object, source.as_deref())?;
+    let Conformed { unknown, mut empties } = conform_to(kind, &mut object, source.as_deref())?;
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
+        // They were elsewhere.
+        empties.clear();
         conform_to(&stored, &mut object, None)?;
     }
     // Links went away in 1.20.
@@ -53,6 +55,7 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
     Ok(Decoded {
         object,
         flaws: flaws(&unknown, &duplicates, source.as_deref()),
+        empties,
     })
 }
 
@@ -85,11 +88,11 @@ fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<
     placed.into_iter().map(|(_, flaw)| flaw).collect()
 }
 
-/// Brings an object into the form of its kind; returns the paths of what was dropped.
-fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Vec<String>, Undecodable> {
+/// Brings an object into the form of its kind.
+fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Conformed, Undecodable> {
     match kind.object_type() {
         Some(of) => conform(of, object, body).map_err(Undecodable::Form),
-        None => Ok(Vec::new()),
+        None => Ok(Conformed::default()),
     }
 }
 

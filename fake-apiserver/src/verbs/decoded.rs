@@ -6,6 +6,7 @@ use super::call::Patch;
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
 use crate::machinery::status::{GroupResource, Status};
+use crate::schema::Empty;
 use crate::schema::FormError;
 use crate::structural::Unfit;
 use serde_json::Value;
@@ -15,6 +16,8 @@ pub(crate) struct Decoded {
     pub(crate) object: Value,
     /// What strict decoding objects to, with its texts.
     pub(crate) flaws: Vec<String>,
+    /// Lists and maps that were sent without entries.
+    pub(crate) empties: Vec<Empty>,
 }
 
 /// Why a document is no object of its kind.

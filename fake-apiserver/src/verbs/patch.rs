@@ -46,8 +46,10 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let Decoded {
         mut object,
         flaws: more,
+        empties,
     } = decoded.map_err(|why| why.of_patch(&result(), *style))?;
     flaws.extend(more);
+    txn.empties = empties;
     txn.warnings.extend(options.validation.of_patch(result, flaws)?);
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;

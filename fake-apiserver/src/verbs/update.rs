@@ -24,6 +24,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     let decoded = decode(kind, body.clone()).map_err(|why| why.of_body(kind))?;
     txn.warnings
         .extend(options.validation.of_body(kind, decoded.flaws)?);
+    txn.empties = decoded.empties;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;

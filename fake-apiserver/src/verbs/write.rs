@@ -19,6 +19,7 @@ use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
 use crate::object::Object;
 use crate::patch::managed::{self, FieldManager};
+use crate::schema::{self, Empty};
 use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 use std::sync::Arc;
@@ -131,7 +132,8 @@ pub(super) fn replace_reviewed(
     drop_disabled(kind, &mut new);
     count_generation(target, &mut new, before);
     escalation::check(txn, kind, Some(before), &new)?;
-    let warnings = validate(target, &new, before, &setting(txn))?;
+    let empties = std::mem::take(&mut txn.empties);
+    let warnings = judge(target, &new, before, &setting(txn), &empties)?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&new, before));
     admission::confirm(txn, target, &new, Some(before))?;
@@ -289,8 +291,35 @@ fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
     count(new) == count(old) && rest.all(|(name, value)| old.get(name) == Some(value))
 }
 
+/// The rules for a changed object; returns warnings. Faults show what was sent without entries as it was sent.
+fn judge(
+    target: &Target,
+    new: &Value,
+    old: &Value,
+    setting: &Setting<'_>,
+    empties: &[Empty],
+) -> Result<Vec<String>, Status> {
+    let judged = validate(target, new, old, setting);
+    let mut faults = match judged {
+        Ok(warnings) => return Ok(warnings),
+        Err(faults) => faults,
+    };
+    if target.part == Part::Main && !empties.is_empty() {
+        let mut sent = new.clone();
+        schema::put_back(&mut sent, empties);
+        if let Err(told) = validate(target, &sent, old, setting) {
+            faults.reword(told);
+        }
+    }
+    Err(Status::invalid(
+        target.kind.stored().subject(),
+        target.name(),
+        faults,
+    ))
+}
+
 /// The rules for a change; returns warnings.
-fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
+fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Faults> {
     let kind = &target.kind;
     let mut faults = Faults::default();
     metadata::validate_common(new, |_| Vec::new(), &mut faults);
@@ -339,7 +368,7 @@ fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) ->
     if faults.is_empty() {
         Ok(warnings)
     } else {
-        Err(Status::invalid(kind.stored().subject(), target.name(), faults))
+        Err(faults)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
 use serde_json::Value;
+use std::borrow::Cow;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] = [
@@ -280,31 +281,25 @@ fn selectable(version: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
-    let mut check = |field: String, name: &str, shown: &str| {
-        let complaints = names::label_1035(name);
+    let mut check = |field: String, name: &str, mixed: &str| {
+        let complaints = names::label_1035(&match mixed {
+            "" => Cow::Borrowed(name),
+            _ => name.to_lowercase().into(),
+        });
         if !name.is_empty() && !complaints.is_empty() {
-            let mixed = if name == shown {
-                ""
-            } else {
-                "may have mixed case, but should otherwise match: "
-            };
-            faults.invalid(field, shown, &format!("{mixed}{}", complaints.join(",")));
+            faults.invalid(field, name, &format!("{mixed}{}", complaints.join(",")));
         }
     };
     for field in ["plural", "singular"] {
-        check(
-            format!("{at}.{field}"),
-            string(wanted, field),
-            string(wanted, field),
-        );
+        check(format!("{at}.{field}"), string(wanted, field), "");
     }
     for field in ["kind", "listKind"] {
-        let name = string(wanted, field);
-        check(format!("{at}.{field}"), &name.to_lowercase(), name);
+        let mixed = "may have mixed case, but should otherwise match: ";
+        check(format!("{at}.{field}"), string(wanted, field), mixed);
     }
     for field in ["shortNames", "categories"] {
         for (index, name) in json::texts(&wanted[field]).into_iter().enumerate() {
-            check(format!("{at}.{field}[{index}]"), name, name);
+            check(format!("{at}.{field}[{index}]"), name, "");
         }
     }
     let (kind, of_list) = (string(wanted, "kind"), string(wanted, "listKind"));

@@ -4,7 +4,9 @@ mod claim;
 mod lists;
 mod names;
 mod policy;
+mod reach;
 mod selection;
+mod single;
 mod slice;
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};

@@ -2,40 +2,21 @@
 //!
 //! Owns how many there may be of what. Does not know claims.
 
-use super::claim::taint;
-use super::lists::{each, set};
-use super::names::qualified;
-use super::policy;
+use super::lists::set;
+use super::reach::{braced, flag, nodes};
+use super::single::{self, counters_of};
 use crate::kinds::internal_form;
-use crate::kinds::resource_names::is_native;
-use crate::kinds::selectors::{self, Values};
 use crate::kinds::volume::driver_name;
 use crate::machinery::faults::Faults;
-use crate::machinery::json::{self, list, string};
+use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
-use std::collections::HashSet;
 
 const POOL_BYTES_MAX: usize = 253;
 const DEVICES_MAX: usize = 128;
 /// Devices with taints or counters.
 const ELABORATE_DEVICES_MAX: usize = 64;
 const COUNTER_SETS_MAX: usize = 8;
-const COUNTERS_MAX: usize = 32;
-const CONSUMPTIONS_MAX: usize = 2;
-const ATTRIBUTES_AND_CAPACITIES_MAX: usize = 32;
-const TEXT_BYTES_MAX: usize = 64;
-const TAINTS_MAX: usize = 16;
-const CONDITIONS_MAX: usize = 4;
-/// What the value of an attribute may be.
-const VALUES: [&str; 8] = [
-    "bool", "int", "string", "version", "bools", "ints", "strings", "versions",
-];
-
-/// The members of a map; none where there is no map.
-fn members(map: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    map.as_object().into_iter().flatten()
-}
 
 /// The rules for a new slice.
 pub(super) fn validate(slice: &Value, faults: &mut Faults) {
@@ -77,7 +58,7 @@ fn spec(spec: &Value, old: &Value, faults: &mut Faults) {
         let text = "must have exactly one node selector term";
         faults.invalid_as("spec.nodeSelector.nodeSelectorTerms", &shown, text);
     }
-    chosen.extend(all_nodes(spec, "spec", faults));
+    chosen.extend(flag(spec, "allNodes", "spec", faults));
     chosen.extend(flag(spec, "perDeviceNodeSelection", "spec", faults));
     let text = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
     match chosen.len() {
@@ -105,7 +86,7 @@ fn spec(spec: &Value, old: &Value, faults: &mut Faults) {
     let is_per_device = spec["perDeviceNodeSelection"] == true;
     let name = |one| string(one, "name");
     set(devices, most, name, "spec.devices", faults, |one, at, faults| {
-        device(one, is_per_device, at, faults);
+        single::validate(one, is_per_device, at, faults);
     });
     let field = "spec.sharedCounters";
     set(
@@ -141,271 +122,5 @@ fn pool(pool: &Value, faults: &mut Faults) {
     if generation < 0 {
         let text = "must be greater than or equal to zero";
         faults.invalid("spec.pool.generation", generation, text);
-    }
-}
-
-/// Judges `nodeName` and `nodeSelector`, and returns which is set.
-fn nodes(of: &Value, at: &str, empty: &str, faults: &mut Faults) -> Vec<&'static str> {
-    let mut chosen = Vec::new();
-    match of["nodeName"].as_str() {
-        None => {}
-        Some("") => faults.invalid(format!("{at}.nodeName"), "", empty),
-        Some(name) => {
-            chosen.push("nodeName");
-            faults.complain(&format!("{at}.nodeName"), name, names::subdomain(name));
-        }
-    }
-    if !of["nodeSelector"].is_null() {
-        chosen.push("nodeSelector");
-        let field = format!("{at}.nodeSelector");
-        selectors::nodes(&of["nodeSelector"], &field, Values::Labels, faults);
-    }
-    chosen
-}
-
-fn all_nodes(of: &Value, at: &str, faults: &mut Faults) -> Option<&'static str> {
-    flag(of, "allNodes", at, faults)
-}
-
-/// A flag that is set or not there: which, if it is set.
-fn flag(of: &Value, name: &'static str, at: &str, faults: &mut Faults) -> Option<&'static str> {
-    match of[name].as_bool()? {
-        true => Some(name),
-        false => {
-            faults.invalid(
-                format!("{at}.{name}"),
-                false,
-                "must be either unset or set to true",
-            );
-            None
-        }
-    }
-}
-
-fn braced(names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("{{{}}}", names.join(", "))
-}
-
-fn device(device: &Value, is_per_device: bool, at: &str, faults: &mut Faults) {
-    let name = string(device, "name");
-    faults.complain(&format!("{at}.name"), name, names::label(name));
-    let (attributes, capacities) = (&device["attributes"], &device["capacity"]);
-    let count = members(attributes).count() + members(capacities).count();
-    if count > ATTRIBUTES_AND_CAPACITIES_MAX {
-        let text = format!(
-            "the total number of attributes and capacities must not exceed {ATTRIBUTES_AND_CAPACITIES_MAX}"
-        );
-        faults.invalid(at, count, &text);
-    }
-    let field = format!("{at}.attributes");
-    for (name, value) in members(attributes) {
-        qualified(name, &field, faults);
-        attribute(value, &format!("{field}[{name}]"), faults);
-    }
-    let field = format!("{at}.capacity");
-    let is_shared = device["allowMultipleAllocations"] == true;
-    for (name, capacity) in members(capacities) {
-        qualified(name, &field, faults);
-        let at = format!("{field}[{name}].requestPolicy");
-        match &capacity["requestPolicy"] {
-            Value::Null => {}
-            _ if !is_shared => faults.forbidden(at, "allowMultipleAllocations must be true"),
-            policy => policy::validate(policy, string(capacity, "value"), &at, faults),
-        }
-    }
-    each(
-        &device["taints"],
-        TAINTS_MAX,
-        &format!("{at}.taints"),
-        faults,
-        taint,
-    );
-    let (field, set_of) = (format!("{at}.consumesCounters"), |one| string(one, "counterSet"));
-    let consumed = &device["consumesCounters"];
-    set(
-        consumed,
-        CONSUMPTIONS_MAX,
-        set_of,
-        &field,
-        faults,
-        |one, at, faults| {
-            counters_of(one, "counterSet", at, faults);
-        },
-    );
-    nodes_of(device, is_per_device, at, faults);
-    binding(device, at, faults);
-    mappings(device, at, faults);
-}
-
-/// Devices say which nodes reach them where the slice leaves that to them, and nowhere else.
-fn nodes_of(device: &Value, is_per_device: bool, at: &str, faults: &mut Faults) {
-    if !is_per_device {
-        let own = ["nodeName", "nodeSelector", "allNodes"];
-        if own.iter().any(|name| !device[*name].is_null()) {
-            let text = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the \
-                ResourceSlice spec";
-            faults.invalid(at, Value::Null, text);
-        }
-        return;
-    }
-    let mut chosen = nodes(device, at, "must not be empty", faults);
-    chosen.extend(all_nodes(device, at, faults));
-    let text = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the \
-        ResourceSlice spec";
-    match chosen.len() {
-        0 => faults.required(at, text),
-        1 => {}
-        _ => faults.invalid(at, braced(&chosen), text),
-    }
-}
-
-fn attribute(attribute: &Value, at: &str, faults: &mut Faults) {
-    if string(attribute, "string").len() > TEXT_BYTES_MAX {
-        faults.too_long(format!("{at}.string"), TEXT_BYTES_MAX);
-    }
-    if let Some(version) = attribute["version"].as_str() {
-        let field = format!("{at}.version");
-        if !is_version(version) {
-            faults.invalid(
-                field.as_str(),
-                version,
-                "must be a string compatible with semver.org spec 2.0.0",
-            );
-        }
-        if version.len() > TEXT_BYTES_MAX {
-            faults.too_long(field, TEXT_BYTES_MAX);
-        }
-    }
-    let text = "exactly one value must be specified";
-    match VALUES.iter().filter(|name| !attribute[**name].is_null()).count() {
-        0 => faults.invalid(at, "", text),
-        1 => {}
-        _ => faults.invalid_as(at, &internal_form::shown("DeviceAttribute", attribute), text),
-    }
-}
-
-/// Whether a text is a version of three numbers, with what may follow them (semver.org, 2.0.0).
-fn is_version(text: &str) -> bool {
-    let (text, build) = text
-        .split_once('+')
-        .map_or((text, None), |(text, build)| (text, Some(build)));
-    let (core, pre) = text
-        .split_once('-')
-        .map_or((text, None), |(core, pre)| (core, Some(pre)));
-    let is_word = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    let is_number = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_digit())
-            && (part == "0" || !part.starts_with('0'))
-    };
-    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    core.split('.').count() == 3
-        && core.split('.').all(is_number)
-        && pre.is_none_or(|pre| {
-            pre.split('.')
-                .all(|part| is_word(part) && (!is_digits(part) || is_number(part)))
-        })
-        && build.is_none_or(|build| build.split('.').all(is_word))
-}
-
-/// The rules for counters that a slice has, or that a device takes from.
-fn counters_of(of: &Value, name: &str, at: &str, faults: &mut Faults) {
-    faults.needed(&format!("{at}.{name}"), string(of, name), names::label);
-    let field = format!("{at}.counters");
-    let counters = members(&of["counters"]).count();
-    if counters == 0 {
-        faults.required(field, "");
-    } else if counters > COUNTERS_MAX {
-        faults.too_many(field, counters, COUNTERS_MAX);
-    } else {
-        for (name, _) in members(&of["counters"]) {
-            faults.complain(&field, name, names::label(name));
-        }
-    }
-}
-
-/// The rules for conditions that binding a pod waits for.
-fn binding(device: &Value, at: &str, faults: &mut Faults) {
-    let lists = ["bindingConditions", "bindingFailureConditions"];
-    for name in lists {
-        let field = format!("{at}.{name}");
-        each(
-            &device[name],
-            CONDITIONS_MAX,
-            &field,
-            faults,
-            |one, at, faults| {
-                let text = one.as_str().unwrap_or_default();
-                faults.complain(at, text, names::qualified(text));
-            },
-        );
-    }
-    let [awaited, failing] = lists.map(|name| json::texts(&device[name]));
-    let mut seen = HashSet::new();
-    for (i, one) in awaited.iter().enumerate() {
-        if !seen.insert(*one) {
-            faults.duplicate(format!("{at}.bindingConditions[{i}]"), *one);
-        }
-    }
-    let mut seen = HashSet::new();
-    for (i, one) in failing.iter().enumerate() {
-        let field = format!("{at}.bindingFailureConditions[{i}]");
-        if !seen.insert(*one) {
-            faults.duplicate(field.as_str(), *one);
-        }
-        if awaited.contains(one) {
-            let text = "bindingFailureConditions must not overlap with bindingConditions";
-            faults.invalid(field, *one, text);
-        }
-    }
-    if awaited.is_empty() != failing.is_empty() {
-        let (missing, given) = match awaited.is_empty() {
-            true => (lists[0], lists[1]),
-            false => (lists[1], lists[0]),
-        };
-        let text = format!("{missing} are required to use {given}");
-        faults.invalid(format!("{at}.{missing}"), device[missing].clone(), &text);
-    }
-}
-
-/// The rules for what a device takes of the resources of its node.
-fn mappings(device: &Value, at: &str, faults: &mut Faults) {
-    for (name, mapping) in members(&device["nodeAllocatableResourceMappings"]) {
-        let at = format!("{at}.nodeAllocatableResourceMappings[{name}]");
-        if !is_native(name) {
-            faults.invalid(
-                at.as_str(),
-                name.as_str(),
-                "must be a node allocatable resource name",
-            );
-        }
-        let (multiplier, key) = (&mapping["allocationMultiplier"], &mapping["capacityKey"]);
-        if multiplier.is_null() && key.is_null() {
-            let text = "at least one of allocationMultiplier or capacityKey must be set";
-            faults.invalid(at.as_str(), "", text);
-        }
-        if let Some(text) = multiplier
-            .as_str()
-            .filter(|text| text.starts_with('-') || *text == "0")
-        {
-            faults.invalid(format!("{at}.allocationMultiplier"), text, "must be positive");
-        }
-        match key.as_str() {
-            None => {}
-            Some("") => {
-                let text = "capacityKey must not be an empty string";
-                faults.invalid(format!("{at}.capacityKey"), "", text);
-            }
-            Some(key) if device["capacity"][key].is_null() => {
-                faults.not_found(format!("{at}.capacityKey"), key);
-            }
-            Some(_) => {}
-        }
     }
 }

@@ -100,13 +100,27 @@ pub(super) fn modes(list: &Value) -> Value {
     short.collect::<Vec<_>>().join(",").into()
 }
 
+/// Metadata that what is made from a template has from elsewhere, in the order of its Go type.
+const NOT_IN_TEMPLATES: [&str; 12] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+
 /// The rules for metadata of what is made from a template: the rest comes from elsewhere (`ValidateTemplateObjectMeta`).
 pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &mut Faults) {
     metadata::annotations(&template["annotations"], &format!("{at}.annotations"), faults);
     metadata::labels(&template["labels"], &format!("{at}.labels"), faults);
-    for (name, value) in template.as_object().into_iter().flatten() {
-        if !["annotations", "labels", "creationTimestamp"].contains(&name.as_str()) && !value.is_null() {
-            faults.forbidden(format!("{at}.{name}"), "cannot be set");
-        }
+    for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {
+        faults.forbidden(format!("{at}.{name}"), "cannot be set");
     }
 }
