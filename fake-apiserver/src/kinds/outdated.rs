@@ -2,6 +2,7 @@
 //!
 //! Owns the lists and the texts. Where such labels and annotations stand is known to the kinds.
 
+use crate::machinery::json::list;
 use serde_json::Value;
 
 /// Labels of nodes that should not be used any more, and what to do instead.
@@ -108,18 +109,17 @@ pub(super) fn node_selector(terms: &Value, at: &str) -> Vec<String> {
 }
 
 /// The warnings for the requirements of one term.
-pub(super) fn expressions(term: &Value, at: &str) -> Vec<String> {
-    let all = term["matchExpressions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate();
-    let told = all.filter_map(|(i, requirement)| {
-        let key = requirement["key"].as_str()?;
-        let text = node_label(key)?;
-        Some(format!("{at}.matchExpressions[{i}].key: {key} is {text}"))
-    });
-    told.collect()
+fn expressions(term: &Value, at: &str) -> Vec<String> {
+    let all = list(&term["matchExpressions"]).iter().enumerate();
+    all.filter_map(|(i, requirement)| expression(requirement, &format!("{at}.matchExpressions[{i}]")))
+        .collect()
+}
+
+/// The warning for one requirement.
+pub(super) fn expression(requirement: &Value, at: &str) -> Option<String> {
+    let key = requirement["key"].as_str()?;
+    let text = node_label(key)?;
+    Some(format!("{at}.key: {key} is {text}"))
 }
 
 /// The warnings for the annotations of a volume, or of a claim, for which only the first counts.

@@ -146,7 +146,11 @@ fn placement(spec: &Value, at: &str) -> Vec<String> {
     ));
     for (i, term) in list(&nodes[PREFERRED]).iter().enumerate() {
         let at = format!("{here}.nodeAffinity.{PREFERRED}[{i}].preference");
-        warnings.extend(outdated::expressions(&term["preference"], &at));
+        for (i, requirement) in list(&term["preference"]["matchExpressions"]).iter().enumerate() {
+            let at = format!("{at}.matchExpressions[{i}]");
+            warnings.extend(outdated::expression(requirement, &at));
+            warnings.extend(unlike_labels(requirement, &at));
+        }
     }
     for (i, spread) in list(&spec["topologySpreadConstraints"]).iter().enumerate() {
         let at = format!("{at}.topologySpreadConstraints[{i}]");
@@ -157,6 +161,16 @@ fn placement(spec: &Value, at: &str) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Values that no label has, which a preference may name.
+fn unlike_labels(requirement: &Value, at: &str) -> Vec<String> {
+    let values = json::texts(&requirement["values"]).into_iter().enumerate();
+    let told = values.flat_map(|(i, value)| {
+        let complaints = names::label_value(value).into_iter();
+        complaints.map(move |why| format!("{at}.values[{i}]: {value} is invalid, {why}"))
+    });
+    told.collect()
 }
 
 /// Selectors of other pods that select none, and addresses in forms that pass no more.
