@@ -61,8 +61,7 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
         _ => return,
     };
     for path in pod {
-        let value = path.split('.').fold(spec, |value, name| &value[name]);
-        if is_set(value) && (*value != false || !OFF_WHEN_FALSE.contains(path)) {
+        if is_set(path, path.split('.').fold(spec, |value, name| &value[name])) {
             faults.forbidden(format!("{at}.{path}"), text);
         }
     }
@@ -130,10 +129,11 @@ pub(super) fn validate_users(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// Settings of a pod that are off when they are false, rather than when they are not set.
-const OFF_WHEN_FALSE: [&str; 2] = ["hostPID", "hostIPC"];
-
-/// Whether a setting of a pod says anything: an empty list does not.
-fn is_set(value: &Value) -> bool {
-    !value.is_null() && (!value.is_array() || !list(value).is_empty())
+/// Whether a setting of a pod says anything: some are always there for the real server, and are off or empty.
+fn is_set(path: &str, value: &Value) -> bool {
+    match path {
+        "hostPID" | "hostIPC" => *value == true,
+        "securityContext.sysctls" => !list(value).is_empty(),
+        _ => !value.is_null(),
+    }
 }
