@@ -37,11 +37,8 @@ impl Series {
 
     /// Reads a series from the beginning of a text; returns what comes after it.
     fn read(text: &str) -> Option<(Self, &str)> {
-        let end = text.find(|c: char| !is_in_name(c)).unwrap_or(text.len());
-        let (name, mut rest) = text.split_at(end);
-        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return None;
-        }
+        let name = name(text)?;
+        let mut rest = &text[name.len()..];
         let mut labels = BTreeMap::new();
         if let Some(list) = rest.strip_prefix('{') {
             rest = list.trim_start();
@@ -57,6 +54,13 @@ impl Series {
         let name = name.to_owned();
         Some((Series { name, labels }, rest))
     }
+}
+
+/// The name at the beginning of a text.
+fn name(text: &str) -> Option<&str> {
+    let end = text.find(|c: char| !is_in_name(c)).unwrap_or(text.len());
+    let name = &text[..end];
+    (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
 }
 
 fn is_in_name(c: char) -> bool {
@@ -125,6 +129,18 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
     text.lines().filter_map(sample)
 }
 
+/// The samples of a text whose names are meant, and how many lines there are that name a series. Programs tell hundreds of them, most of
+/// which nobody asks for.
+pub(crate) fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
+    let named = text
+        .lines()
+        .filter_map(|line| Some((name(line.trim_start())?, line)));
+    let mut told = 0;
+    let meant = named.inspect(|_| told += 1).filter(|(name, _)| is_meant(name));
+    let read = meant.filter_map(|(_, line)| sample(line)).collect();
+    (read, told)
+}
+
 /// One line: a sample, or nothing where it is a comment, or has no finite value.
 pub(crate) fn sample(line: &str) -> Option<Sample> {
     let (series, rest) = Series::read(line.trim_start())?;
@@ -139,6 +155,17 @@ mod tests {
 
     fn series(text: &str) -> Series {
         text.to_owned().try_into().expect("it names a series")
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_counted_and_not_read() {
+        let text = "# HELP up Whether.\nup 1\n\n  down{x=\"1\"} 2\nup{x=\"2\"} NaN\n9 1\n";
+        let (read, told) = samples_of(text, |name| name == "up");
+        let read: Vec<(String, f64)> = read
+            .into_iter()
+            .map(|sample| (sample.series.into(), sample.value))
+            .collect();
+        assert_eq!((read, told), (vec![("up".to_owned(), 1.0)], 3));
     }
 
     #[test]

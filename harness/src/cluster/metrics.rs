@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Cluster;
 use crate::client_name::HARNESS;
-use crate::exposition::samples;
+use crate::exposition::samples_of;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Plan;
 use crate::scenario::{Role, Speaker};
@@ -94,11 +94,7 @@ impl Cluster {
             Ok(Err(error)) => return failed(client, &format!("{url}: {error}")),
             Err(_) => return failed(client, &format!("{url}: no answer within {ANSWER:?}")),
         };
-        let (mut told, mut read) = (0, Vec::new());
-        for sample in samples(&text) {
-            told += 1;
-            read.extend(self.metrics.names.contains(&sample.series.name).then_some(sample));
-        }
+        let (mut read, told) = samples_of(&text, |name| self.metrics.names.contains(name));
         // Programs tell their series in any order, and the same run has to have the same journal.
         read.sort_by(|one, other| one.series.cmp(&other.series));
         Reading {
