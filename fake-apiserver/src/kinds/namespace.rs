@@ -75,10 +75,8 @@ fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
 fn namespace_validate(object: &Value, faults: &mut Faults) {
     for finalizer in json::texts(&object["spec"]["finalizers"]) {
         faults.complain("spec.finalizers", finalizer, names::qualified(finalizer));
-        if !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
-            let text = "name is neither a standard finalizer name nor is it fully qualified";
-            faults.invalid("spec.finalizers", finalizer, text);
-        }
+        let standard = ["kubernetes", "orphan"];
+        metadata::known_finalizer(finalizer, &standard, "spec.finalizers".to_owned(), faults);
     }
 }
 

@@ -57,6 +57,16 @@ pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator
         .flatten()
 }
 
+/// A name as a part of a JSON pointer.
+pub(crate) fn pointer_part(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// The name that a part of a JSON pointer stands for.
+pub(crate) fn name_of_part(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
 /// The entries of a list; none where there is none.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)

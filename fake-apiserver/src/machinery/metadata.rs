@@ -67,10 +67,20 @@ pub(crate) fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults
 /// The names of finalizers, which the rules of core/v1 know.
 pub(crate) fn known_finalizers(object: &Value, faults: &mut Faults) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
-        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-            let text = "name is neither a standard finalizer name nor is it fully qualified";
-            faults.invalid(format!("metadata.finalizers[{i}]"), finalizer, text);
-        }
+        known_finalizer(
+            finalizer,
+            &STANDARD_FINALIZERS,
+            format!("metadata.finalizers[{i}]"),
+            faults,
+        );
+    }
+}
+
+/// A finalizer is one of a standard, or somebody's by its domain.
+pub(crate) fn known_finalizer(finalizer: &str, standard: &[&str], field: String, faults: &mut Faults) {
+    if !finalizer.contains('/') && !standard.contains(&finalizer) {
+        let text = "name is neither a standard finalizer name nor is it fully qualified";
+        faults.invalid(field, finalizer, text);
     }
 }
 

@@ -4,7 +4,7 @@
 //! count from the end, the first part of a path is not looked at, and a missing value is `null`. Does not know requests.
 
 use crate::machinery::document::form;
-use crate::machinery::go;
+use crate::machinery::{go, json};
 use serde_json::{Map, Value};
 
 /// One operation; what was not sent is empty.
@@ -147,10 +147,7 @@ enum Slot<'a> {
 
 /// The place that a path names. Everything but its last part must be there.
 fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply> {
-    let parts: Vec<String> = path
-        .split('/')
-        .map(|part| part.replace("~1", "/").replace("~0", "~"))
-        .collect();
+    let parts: Vec<String> = path.split('/').map(json::name_of_part).collect();
     let [_, inner @ .., key] = parts.as_slice() else {
         return Err(DoesNotApply);
     };

@@ -4,6 +4,7 @@
 //! object at once, and rules that tell them apart get them back. What was stored comes back without a difference.
 
 use super::types::{Presence, Type, TypeId, ValueType};
+use crate::machinery::json;
 use serde_json::{Map, Value};
 
 /// A list or map that was sent without entries.
@@ -21,8 +22,7 @@ pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
             continue;
         };
         if let Some(Value::Object(members)) = object.pointer_mut(parent) {
-            let name = name.replace("~1", "/").replace("~0", "~");
-            let now = members.entry(name).or_insert(Value::Null);
+            let now = members.entry(json::name_of_part(name)).or_insert(Value::Null);
             if now.is_null() {
                 *now = match is_list {
                     true => Value::Array(Vec::new()),

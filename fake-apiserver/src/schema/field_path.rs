@@ -4,6 +4,7 @@
 
 use super::form_error::{FormError, Wanted};
 use super::types::Type;
+use crate::machinery::json;
 use serde_json::Value;
 
 /// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
@@ -149,7 +150,7 @@ impl FieldPath<'_> {
             PathStep::Index(i) => path.push_str(&format!("/{i}")),
             PathStep::Field(_, name) | PathStep::Key(name) => {
                 path.push('/');
-                path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                path.push_str(&json::pointer_part(name));
             }
         }
         path

@@ -163,9 +163,7 @@ fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<St
         }
     };
     (kind.hooks.validate)(object, &mut faults);
-    if !setting.options.allow_privileged {
-        forbid_privileged(kind, object, &mut faults);
-    }
+    forbid_privileged(kind, object, setting.options, &mut faults);
     (kind.hooks.validate_create)(object, &mut faults);
     if faults.is_empty() {
         Ok(warnings)

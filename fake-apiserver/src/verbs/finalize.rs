@@ -11,7 +11,7 @@ use super::write::{carry_over, store};
 use crate::kinds::NAMESPACE;
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
-use crate::machinery::{json, names};
+use crate::machinery::{json, metadata, names};
 use crate::store::Txn;
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
@@ -30,10 +30,7 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     for (i, finalizer) in json::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
         let field = format!("spec.finalizers[{i}]");
         faults.complain(&field, finalizer, names::qualified(finalizer));
-        if !finalizer.contains('/') && finalizer != "kubernetes" {
-            let text = "name is neither a standard finalizer name nor is it fully qualified";
-            faults.invalid(field, finalizer, text);
-        }
+        metadata::known_finalizer(finalizer, &["kubernetes"], field, &mut faults);
     }
     if !faults.is_empty() {
         return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));

@@ -89,17 +89,6 @@ pub(super) fn replace(
     replace_reviewed(txn, target, old, new, true)
 }
 
-/// Records who owns what of a written object. What it lends itself is owned as if it had been sent.
-pub(super) fn record(by: FieldManager<'_>, now: &str, old: Option<&Object>, new: &mut Value) {
-    let Some(lend) = by.kind.judged().hooks.lend else {
-        return by.track(now, old, new);
-    };
-    let mut lent = new.clone();
-    lend(&mut lent);
-    by.track(now, old, &mut lent);
-    metadata::set(new, "managedFields", metadata::take(&mut lent, "managedFields"));
-}
-
 /// The same for what webhooks have seen already, those that only look excepted: they are asked `last`, or were before.
 pub(super) fn replace_reviewed(
     txn: &mut Txn<'_>,
@@ -174,6 +163,17 @@ pub(crate) fn store(
     }
     metadata::set(&mut new, "managedFields", managed);
     txn.put_limited(kind, &key, new)
+}
+
+/// Records who owns what of a written object. What it lends itself is owned as if it had been sent.
+pub(super) fn record(by: FieldManager<'_>, now: &str, old: Option<&Object>, new: &mut Value) {
+    let Some(lend) = by.kind.judged().hooks.lend else {
+        return by.track(now, old, new);
+    };
+    let mut lent = new.clone();
+    lend(&mut lent);
+    by.track(now, old, &mut lent);
+    metadata::set(new, "managedFields", metadata::take(&mut lent, "managedFields"));
 }
 
 /// The revision that a writer means to replace; none where it is 0.
@@ -350,9 +350,7 @@ fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) ->
     }
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
-        if !setting.options.allow_privileged {
-            forbid_privileged(kind, new, &mut faults);
-        }
+        forbid_privileged(kind, new, setting.options, &mut faults);
         for time in 2..=times {
             check(time, &mut faults);
         }

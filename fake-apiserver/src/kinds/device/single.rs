@@ -10,8 +10,10 @@ use crate::kinds::resource_names::is_native;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
 use crate::machinery::names;
+use regex::Regex;
 use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 const COUNTERS_MAX: usize = 32;
 const CONSUMPTIONS_MAX: usize = 2;
@@ -19,6 +21,15 @@ const ATTRIBUTES_AND_CAPACITIES_MAX: usize = 32;
 const TEXT_BYTES_MAX: usize = 64;
 const TAINTS_MAX: usize = 16;
 const CONDITIONS_MAX: usize = 4;
+/// A version of three numbers, with what may follow them (semver.org, 2.0.0); of any length, unlike those of the crate `semver`.
+static VERSION: LazyLock<Regex> = LazyLock::new(|| {
+    let number = "(0|[1-9][0-9]*)";
+    let before = "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)";
+    let build = "[0-9A-Za-z-]+";
+    let core = format!(r"{number}\.{number}\.{number}");
+    let text = format!(r"^{core}(-{before}(\.{before})*)?(\+{build}(\.{build})*)?$");
+    Regex::new(&text).expect("it is a pattern")
+});
 /// What the value of an attribute may be.
 const VALUES: [&str; 8] = [
     "bool", "int", "string", "version", "bools", "ints", "strings", "versions",
@@ -103,7 +114,7 @@ fn attribute(attribute: &Value, at: &str, faults: &mut Faults) {
     }
     if let Some(version) = attribute["version"].as_str() {
         let field = format!("{at}.version");
-        if !is_version(version) {
+        if !VERSION.is_match(version) {
             faults.invalid(
                 field.as_str(),
                 version,
@@ -120,35 +131,6 @@ fn attribute(attribute: &Value, at: &str, faults: &mut Faults) {
         1 => {}
         _ => faults.invalid_as(at, &internal_form::shown("DeviceAttribute", attribute), text),
     }
-}
-
-/// Whether a text is a version of three numbers, with what may follow them (semver.org, 2.0.0).
-fn is_version(text: &str) -> bool {
-    let (text, build) = text
-        .split_once('+')
-        .map_or((text, None), |(text, build)| (text, Some(build)));
-    let (core, pre) = text
-        .split_once('-')
-        .map_or((text, None), |(core, pre)| (core, Some(pre)));
-    let is_word = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    let is_number = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_digit())
-            && (part == "0" || !part.starts_with('0'))
-    };
-    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    core.split('.').count() == 3
-        && core.split('.').all(is_number)
-        && pre.is_none_or(|pre| {
-            pre.split('.')
-                .all(|part| is_word(part) && (!is_digits(part) || is_number(part)))
-        })
-        && build.is_none_or(|build| build.split('.').all(is_word))
 }
 
 /// The rules for counters that a slice has, or that a device takes from.

@@ -12,9 +12,6 @@ pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value) {
     else {
         return;
     };
-    if !spec.is_object() {
-        return;
-    }
     // GenericWorkload.
     json::assign(spec, "schedulingGroup", Value::Null);
     for list in ["/containers", "/initContainers", "/ephemeralContainers"] {

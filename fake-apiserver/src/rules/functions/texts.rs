@@ -2,6 +2,7 @@
 
 use super::formatted::format;
 use super::found::Found;
+use crate::machinery::json;
 use crate::rules::failure::Failure;
 use crate::rules::value::Val;
 use regex::Regex;
@@ -31,7 +32,7 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
 pub(super) fn of_space<'a>(name: &str, args: &[Val<'a>]) -> Found<'a> {
     match (name, args) {
         ("quote", [Val::Text(text)]) => Some(Ok(Val::text(quoted(text)))),
-        ("escapeKey", [Val::Text(key)]) => Some(Ok(Val::text(key.replace('~', "~0").replace('/', "~1")))),
+        ("escapeKey", [Val::Text(key)]) => Some(Ok(Val::text(json::pointer_part(key)))),
         _ => None,
     }
 }
