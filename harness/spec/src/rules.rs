@@ -140,8 +140,8 @@ rules! {
         ["PUB-21", "API-16"],
         "an object is written only if that changes it";
     NEEDLESS_DELETE: "always/needless-delete",
-        ["PUB-44", "FAIL-16", "SCALE-07", "SCALE-08"],
-        "a publisher deletes no object that is right and that it has once";
+        ["PUB-44", "FAIL-16", "SCALE-07", "SCALE-08", "PUB-55", "FAIL-08", "CSI-26"],
+        "a publisher deletes no object that is right and that it has once, nor one of which the driver tells no figure, unless it is set to";
     FLAPPING: "always/flapping",
         ["PUB-21", "SCALE-07"],
         "a publisher does not delete an object to make the same again";

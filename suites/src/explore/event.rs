@@ -20,7 +20,7 @@ pub(super) enum Event {
     Pod(Pod),
     Claim(Claim),
     Capacity(CapacityEvent),
-    /// Another client creates a capacity object as it stands here, legal or not.
+    /// Another client creates an object as it stands here, legal or not.
     Object(Value),
     Merge(Merge),
     Replace(Replace),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::capacity_api::KIND;
 use harness::scenario::Role;
 use serde_json::Value;
 
@@ -194,7 +195,8 @@ impl State {
                 to.insert(Role::Scheduler);
             }
             Event::Object(object) => {
-                if let Some(name) = object["metadata"]["name"].as_str() {
+                let name = object["metadata"]["name"].as_str();
+                if let Some(name) = name.filter(|_| object["kind"] == KIND) {
                     self.written.insert(name.to_owned(), object.clone());
                 }
             }

@@ -277,6 +277,10 @@ impl Monitor {
 
     fn quiet(&mut self) -> Vec<Violation> {
         let violations = self.unsettled();
+        if self.world.api.version().is_none() && !self.world.publishers.is_empty() {
+            // Nothing can be written: what publishers have heard, they act on once it can.
+            return violations;
+        }
         self.before.clone_from(&self.world.objects);
         // What was heard is in the objects by now.
         self.told.forget();

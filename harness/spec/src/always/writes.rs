@@ -1,10 +1,10 @@
 //! Writes of capacity objects: by whom, to whose, and what for.
 
-use capacity_types::{Quantity, Segment};
+use capacity_types::Quantity;
 
 use super::author::Author;
 use super::monitor::Monitor;
-use crate::objects::{Demand, Wanted};
+use crate::objects::Wanted;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
@@ -237,7 +237,7 @@ impl Monitor {
                 && publisher.owns(instance, other, it)
                 && it.segment().as_ref() == Some(&segment)
         };
-        let may_go = |wanted: &Wanted<'_>| may_go(wanted, &object.class, &segment);
+        let may_go = |wanted: &Wanted<'_>| wanted.may_lack(&object.class, &segment);
         !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
     }
 
@@ -262,12 +262,6 @@ impl Monitor {
             wrong.push((rules::FOREIGN_WRITE, detail));
         }
     }
-}
-
-/// Whether a publisher may do without an object for a class at a segment.
-fn may_go(wanted: &Wanted<'_>, class: &str, segment: &Segment) -> bool {
-    let demand = wanted.demand_for(class, segment);
-    !matches!(demand, Some(Demand::Present(_) | Demand::Stale(_)))
 }
 
 /// Whether the figures of an object are at most those that were answered.

@@ -185,8 +185,9 @@ impl<'w> Judge<'w> {
     ) -> Option<Violation> {
         let before = self.all.get(key);
         let is_as_before = before.is_some_and(|before| before.owners == object.owners);
-        // A publisher that has nothing to say of the figure need not write the object.
-        let is_untold = demand.is_some_and(|demand| demand.question() == Some(Question::KeepOrWithdraw));
+        // A publisher that has nothing to say of the figure need not write the object, nor one that asks for none by itself.
+        let is_untold = demand.is_some_and(|demand| demand.question() == Some(Question::KeepOrWithdraw))
+            || !self.publisher.polls;
         let wrong = match &self.publisher.owner {
             Some(owner) => {
                 let is_it = |it: &&Owner| it.uid == owner.uid;

@@ -114,6 +114,21 @@ impl<'w> Wanted<'w> {
         Some(self.demand(class, segment, answer))
     }
 
+    /// Whether there may be no object for a class at a segment. A publisher that does not withdraw what the driver tells no figure of keeps it.
+    pub(crate) fn may_lack(&self, class: &str, segment: &Segment) -> bool {
+        let can_tell = self.driver.is_some_and(|driver| driver.get_capacity);
+        let keeps = !self.publisher.withdraws && can_tell;
+        let is_open = |class| self.may_be_left_out(class, segment).is_some();
+        match self.demand_for(class, segment) {
+            None => true,
+            Some(Demand::Present(_) | Demand::Stale(_)) => false,
+            Some(demand) if demand.question() == Some(Question::KeepOrWithdraw) => {
+                !keeps || self.class(class).is_none_or(is_open)
+            }
+            Some(Demand::Optional { .. }) => true,
+        }
+    }
+
     fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<&'w Answer> {
         let driver = self.driver.filter(|driver| driver.get_capacity)?;
         Some(driver.answer(segment, parameters))
@@ -153,13 +168,17 @@ impl<'w> Wanted<'w> {
 
     /// Why an object may be there or not.
     fn question(&self, class: &StorageClass, segment: &Segment, figures: Figures) -> Option<Question> {
+        let is_nothing = figures.available == 0 && !self.publisher.zero;
+        let question = self.may_be_left_out(class, segment);
+        question.or(is_nothing.then_some(Question::ZeroOrNothing))
+    }
+
+    /// Why an object may be there or not, whatever its figures.
+    fn may_be_left_out(&self, class: &StorageClass, segment: &Segment) -> Option<Question> {
         if class.binding == Binding::Immediate && !self.publisher.immediate {
             return Some(Question::ImmediateClasses);
         }
-        if segment.is_empty() {
-            return Some(Question::WithoutTopology);
-        }
-        (figures.available == 0 && !self.publisher.zero).then_some(Question::ZeroOrNothing)
+        segment.is_empty().then_some(Question::WithoutTopology)
     }
 }
 

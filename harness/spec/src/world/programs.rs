@@ -40,7 +40,8 @@ pub struct Publisher {
     pub polls: bool,
     /// Whether volumes that wait for a pod are made in the segment of its node and nowhere else.
     pub strict_topology: bool,
-    /// Whether an object goes while the driver does not tell its figure. If not, whether it stays or goes is left open.
+    /// Whether an object goes while the driver does not tell its figure. If not, the publisher does not delete it for that; whether one that
+    /// is not there is made is left open.
     pub withdraws: bool,
     /// Whether it publishes zero as an object, where the documents leave the choice.
     pub zero: bool,

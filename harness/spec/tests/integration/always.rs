@@ -389,6 +389,48 @@ fn once_everything_was_quiet_an_answer_from_before_an_error_is_old() {
 }
 
 #[test]
+fn only_a_publisher_that_withdraws_deletes_what_the_driver_tells_no_figure_of() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let changed =
+        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
+    for answer in [Answer::error(), Answer::available(-1)] {
+        for withdraws in [false, true] {
+            world.publishers.get_mut(&central()).unwrap().withdraws = withdraws;
+            let delete = [changed(answer.clone()), wrote(&n1, None), Event::Quiet];
+            let wanted: &[&Rule] = if withdraws { &[] } else { &[rules::NEEDLESS_DELETE] };
+            assert_eq!(broken(&judge(world.clone(), delete)), wanted);
+        }
+    }
+}
+
+#[test]
+fn what_was_heard_while_nothing_could_be_written_is_acted_on_later() {
+    let mut world = published();
+    world.publishers.get_mut(&central()).unwrap().withdraws = true;
+    let n1 = key_of(&world.objects, "n1");
+    let changed =
+        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
+    let served = world.api;
+    let unserved = Api {
+        release: Release::new(20),
+        gate: None,
+    };
+    let history = |while_failing: Api| {
+        [
+            Event::Changed(Change::Api(while_failing)),
+            changed(Answer::error()),
+            changed(Answer::available(10 * GI)),
+            Event::Quiet,
+            Event::Changed(Change::Api(served)),
+            wrote(&n1, None),
+        ]
+    };
+    assert_eq!(judge(world.clone(), history(unserved)), []);
+    assert_eq!(broken(&judge(world, history(served))), [rules::NEEDLESS_DELETE]);
+}
+
+#[test]
 fn a_cleaner_removes_orphans_and_nothing_else() {
     let mut world = published();
     world.cleaner = Some(Cleaner {

@@ -355,6 +355,10 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
     assert_eq!(broken(&world, &world.objects.clone()), [rules::WRONG_OWNER; 2]);
+    // One that does not poll need not look at what it has published.
+    world.publishers.get_mut(&central()).unwrap().polls = false;
+    assert_eq!(broken(&world, &world.objects.clone()), NONE);
+    world.publishers.get_mut(&central()).unwrap().polls = true;
     world.objects = settled(&world);
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
     let owned = world.objects.clone();

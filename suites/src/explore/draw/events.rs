@@ -21,7 +21,7 @@ const fn kind(weights: [u32; 4], draw: fn(&mut Draw) -> Option<Event>) -> Kind {
 }
 
 /// All kinds. The columns are those of [`Focus::column`]: publisher, scheduler, cleaner, story.
-const KINDS: [Kind; 35] = [
+const KINDS: [Kind; 36] = [
     kind([4, 3, 4, 3], node_joins),
     kind([3, 2, 5, 2], node_leaves),
     kind([4, 3, 2, 3], relabelled),
@@ -41,16 +41,17 @@ const KINDS: [Kind; 35] = [
     kind([0, 0, 4, 0], halved),
     kind([0, 14, 0, 16], workload::pod),
     kind([0, 2, 0, 2], workload::lone_claim),
+    kind([1, 0, 1, 1], workload::claim_without_class),
     kind([0, 3, 0, 3], workload::pod_goes),
-    kind([0, 2, 0, 2], workload::claim_goes),
+    kind([0, 2, 0, 4], workload::claim_goes),
     kind([3, 0, 1, 2], trouble::driver_fails),
     kind([2, 0, 1, 2], trouble::driver_recovers),
     kind([3, 2, 2, 2], trouble::requests_fail),
     kind([3, 3, 2, 2], trouble::watches_break),
-    kind([2, 2, 1, 1], trouble::outage),
+    kind([2, 2, 3, 1], trouble::outage),
     kind([2, 1, 1, 1], trouble::killed),
-    kind([2, 0, 3, 1], |draw| stopped(draw, Role::Publisher)),
-    kind([3, 0, 3, 2], |draw| started(draw, Role::Publisher)),
+    kind([2, 0, 3, 2], |draw| stopped(draw, Role::Publisher)),
+    kind([3, 0, 3, 4], |draw| started(draw, Role::Publisher)),
     kind([1, 0, 1, 1], |draw| stopped(draw, Role::Driver)),
     kind([1, 0, 1, 1], |draw| started(draw, Role::Driver)),
     kind([0, 2, 0, 1], |draw| stopped(draw, Role::Scheduler)),

@@ -192,11 +192,12 @@ pub(super) fn edited(draw: &mut Draw) -> Option<Event> {
         size
     };
     let labels = |value: Value| json!({"metadata": {"labels": {MANAGED_LABEL: value}}});
-    let merge = match draw.dice.below(10) {
+    let merge = match draw.dice.below(11) {
         0..=4 => json!({"capacity": size}),
         5..=6 => json!({"maximumVolumeSize": size}),
         7 => json!({"capacity": null}),
         8 => labels("somebody".into()),
+        9 => json!({"metadata": {"ownerReferences": [another_owner()]}}),
         _ => labels(Value::Null),
     };
     Some(Event::Capacity(CapacityEvent::Edit {
@@ -204,6 +205,17 @@ pub(super) fn edited(draw: &mut Draw) -> Option<Event> {
         segment,
         merge,
     }))
+}
+
+/// An owner that controls what it owns, of a kind that this API server does not have: nothing can be said of whether it is there.
+fn another_owner() -> Value {
+    json!({
+        "apiVersion": "example.com/v1",
+        "kind": "StorageOperator",
+        "name": "storage",
+        "uid": "5e0ea1f6-0c3b-4d4e-8a9b-000000000001",
+        "controller": true,
+    })
 }
 
 /// Somebody deletes an object.

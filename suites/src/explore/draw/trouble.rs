@@ -165,14 +165,14 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
         "RESOURCE_EXHAUSTED",
     ]);
     let few = Some(draw.dice.between(1, 3));
-    let (times, effect) = match draw.dice.below(8) {
+    let (times, effect) = match draw.dice.below(10) {
         0..=1 => (few, ScriptEffect::Code(code.to_owned())),
         2 => (few, ScriptEffect::Cut(Cut::After)),
-        3 => (few, ScriptEffect::Delay("20ms".to_owned())),
-        4 => (None, ScriptEffect::Hang(true)),
-        5..=6 if asks => (None, ScriptEffect::Code(code.to_owned())),
+        3..=4 => (few, ScriptEffect::Delay("20ms".to_owned())),
+        5 => (None, ScriptEffect::Hang(true)),
+        6..=7 if asks => (None, ScriptEffect::Code(code.to_owned())),
         _ if asks => {
-            let bytes = *draw.dice.pick(&[-1, 0, 1_i64 << 30, 7 << 30]);
+            let bytes = *draw.dice.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30]);
             (None, ScriptEffect::Available(bytes))
         }
         _ => (few, ScriptEffect::Cut(Cut::Before)),

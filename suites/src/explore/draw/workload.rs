@@ -1,5 +1,8 @@
 //! Pods and claims: what makes the scheduler decide and the publisher provision.
 
+use harness::plan::WORKLOADS;
+use serde_json::json;
+
 use super::super::event::{Claim, DeleteEvent, Event, Pod};
 use super::super::sizes;
 use super::super::world::DRIVER;
@@ -70,6 +73,21 @@ pub(super) fn lone_claim(draw: &mut Draw) -> Option<Event> {
         name: Some(name),
         ..claim(draw)
     }))
+}
+
+/// A claim of no class that the driver is to make a volume for all the same, as its annotation has it.
+pub(super) fn claim_without_class(draw: &mut Draw) -> Option<Event> {
+    let name = draw.name('c');
+    Some(Event::Object(json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": WORKLOADS,
+            "annotations": {"volume.kubernetes.io/storage-provisioner": DRIVER},
+        },
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    })))
 }
 
 /// A pod goes.
