@@ -24,7 +24,7 @@ const NONE: &str = "0";
 pub(super) fn size(dice: &mut Dice) -> Size {
     let list: &[&str] = match dice.below(20) {
         0..=1 => &ODD,
-        2 => &HUGE,
+        2..=3 => &HUGE,
         _ => &USUAL,
     };
     (*dice.pick(list)).to_owned()
@@ -42,7 +42,7 @@ pub(super) fn small(dice: &mut Dice) -> Size {
 pub(super) fn room(dice: &mut Dice) -> Size {
     match dice.below(10) {
         0 => NONE.to_owned(),
-        1..=2 => (*dice.pick(&ROOMY)).to_owned(),
+        1..=4 => (*dice.pick(&ROOMY)).to_owned(),
         _ => size(dice),
     }
 }

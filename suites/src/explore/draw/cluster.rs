@@ -49,7 +49,7 @@ pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
     if State::of(&world).is_served() {
         world.capacity_objects = objects::prior(dice, focus, &world);
     }
-    if focus.has(Role::Scheduler) && dice.one_in(4) {
+    if focus.has(Role::Scheduler) && dice.one_in(3) {
         world.volumes = volumes(dice, &world);
     }
     world

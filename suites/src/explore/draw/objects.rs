@@ -45,7 +45,7 @@ fn by_hand(dice: &mut Dice, world: &World) -> Vec<Capacity> {
     let mut objects = Vec::new();
     for segment in places::segments(&world.nodes, &world.driver) {
         for class in &world.classes {
-            if !dice.one_in(4) {
+            if !dice.one_in(6) {
                 objects.push(offer(dice, &class.name, &segment));
             }
         }

@@ -19,12 +19,21 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
     };
     let count = match draw.dice.below(8) {
         0 => 0,
-        1..=4 => 1,
-        5..=6 => 2,
+        1..=3 => 1,
+        4..=6 => 2,
         _ => 3,
     };
     for _ in 0..count {
         let mut claim = claim(draw);
+        if pod
+            .claims
+            .last()
+            .is_some_and(|before| before.class == claim.class)
+            && draw.dice.one_in(2)
+        {
+            // What is scored for each class shows where there are several.
+            claim.class = draw.class().or(claim.class);
+        }
         if count > 1 {
             // All of them are to find room on one node.
             claim.size = Some(sizes::small(&mut draw.dice));
