@@ -198,6 +198,9 @@ fn format_details(details: &CallDetails) -> String {
     if !details.mutable.is_empty() {
         text.push_str(&format!(" with mutable {}", format_map(&details.mutable)));
     }
+    if !details.requisite.is_empty() {
+        text.push_str(&format!(" among [{}]", details.requisite.join(", ")));
+    }
     if let Some(volume) = &details.copy_of {
         text.push_str(&format!(" of a copy of {volume}"));
     }

@@ -174,7 +174,7 @@ rules! {
         "a copy is asked for where the claim wants one, and an empty volume elsewhere";
     MISPLACED: "always/misplaced",
         ["CSI-22", "SCHED-23"],
-        "a volume is made where its class allows it, and at its node if that was asked for";
+        "a volume is made where its class allows it, and asked for and made at its node alone if the provisioner is set to that";
     ASKED_ELSEWHERE: "always/asked-elsewhere",
         ["PROV-06"],
         "while it is open whether a volume was made, it is asked for in the same place";

@@ -166,6 +166,8 @@ impl csi::Observer for CsiObserver {
             }),
             _ => None,
         };
+        let requisite = event.requisite.iter().filter(|_| event.requisite.len() > 1);
+        let requisite = requisite.map(|segment| self.segments.format(segment)).collect();
         self.sink.put(What::Call(CallFact {
             method: event.method.as_str().to_owned(),
             node: event.node,
@@ -185,6 +187,7 @@ impl csi::Observer for CsiObserver {
                 violations: event.violations,
                 secrets: event.secrets,
                 mutable: event.mutable_parameters,
+                requisite,
                 copy_of: event.source,
             }),
         }));

@@ -144,6 +144,9 @@ pub struct CallDetails {
     /// mutable_parameters, for CreateVolume.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mutable: BTreeMap<String, String>,
+    /// The segments in one of which CreateVolume was to make the volume, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requisite: Vec<String>,
     /// The volume of which CreateVolume wanted a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<String>,

@@ -95,6 +95,7 @@ impl Oracle<'_> {
                 bytes: call.required_bytes,
                 is_copy: call.details.copy_of.is_some(),
                 place: parsed(self.plan, call.segment.as_deref()),
+                is_elsewhere_too: !call.details.requisite.is_empty(),
                 ending: self.ending(call),
                 is_overfull: self.storage.is_overfull(call),
             })),

@@ -8,7 +8,7 @@ use crate::violation::{Subject, Violation};
 use crate::volumes::{Creation, Ending, is_for};
 use crate::world::capacity::bytes;
 use crate::world::change::Aspect;
-use crate::world::{Binding, Claim, StorageClass, World};
+use crate::world::{Binding, Claim, Deployment, StorageClass, World};
 
 /// What a provisioner's request depends on.
 const ASPECTS: [Aspect; 5] = [
@@ -18,6 +18,9 @@ const ASPECTS: [Aspect; 5] = [
     Aspect::CsiNodes,
     Aspect::Settings,
 ];
+
+/// Something that may be so of a claim and its class.
+type IsSo<'s> = dyn Fn(&World, &Claim, &StorageClass) -> bool + 's;
 
 impl Monitor {
     pub(super) fn created(&mut self, creation: Creation) -> Vec<Violation> {
@@ -48,7 +51,7 @@ impl Monitor {
             };
             return is_elsewhere.then(|| (rules::ASKED_ELSEWHERE, detail()));
         }
-        let any = |is_so: &dyn Fn(&World, &Claim, &StorageClass) -> bool| {
+        let any = |is_so: &IsSo<'_>| {
             self.lately.any(&self.world, &ASPECTS, |world| {
                 let claims = world.claims.values();
                 let mut own = claims.filter(|claim| is_for(&creation.name, claim));
@@ -82,6 +85,22 @@ impl Monitor {
             let detail = format!("a copy is asked for: {}", creation.is_copy);
             return Some((rules::WRONG_SOURCE, detail));
         }
+        // A claim that had no node yet says nothing of where its volume was to be.
+        let any_ready = |is_so: &IsSo<'_>| {
+            any(&|world, claim, class| is_ready(creation, claim, class) && is_so(world, claim, class))
+        };
+        self.misplaced(creation, any_ready)
+            .map(|detail| (rules::MISPLACED, detail))
+    }
+
+    /// What is wrong with where a volume is asked for and made. `any`: whether something is so of a claim that it may be for.
+    fn misplaced(&self, creation: &Creation, any: impl Fn(&IsSo<'_>) -> bool) -> Option<String> {
+        let is_for_any_node = |world: &World, claim: &Claim, class: &StorageClass| {
+            !is_for_its_node(creation, world, claim, class)
+        };
+        if creation.is_elsewhere_too && !any(&is_for_any_node) {
+            return Some("it may be made elsewhere than at the node that was chosen".to_owned());
+        }
         let Ending::Made { segment, .. } = &creation.ending else {
             return None;
         };
@@ -89,7 +108,7 @@ impl Monitor {
             may_be_in(class, segment) && is_near_enough(creation, world, claim, class, segment)
         };
         let is_new = !self.ledger.has(&creation.name);
-        (is_new && !any(&is_right)).then(|| (rules::MISPLACED, format!("it is made at {segment:?}")))
+        (is_new && !any(&is_right)).then(|| format!("it is made at {segment:?}"))
     }
 }
 
@@ -119,12 +138,22 @@ fn is_near_enough(
     class: &StorageClass,
     segment: &Segment,
 ) -> bool {
-    let publisher = world.publishers.get(&creation.by);
-    let is_strict = publisher.is_some_and(|publisher| publisher.strict_topology);
-    if !is_strict || class.binding == Binding::Immediate {
+    if !is_for_its_node(creation, world, claim, class) {
         return true;
+    }
+    // A provisioner on a node goes by what the plugin there reports, and one for all nodes by what the API server has of them.
+    if let Some(Deployment::Distributed(own)) = world.publishers.get(&creation.by).map(|it| &it.deployment) {
+        return own == segment;
     }
     let node = claim.selected_node.as_ref();
     let own = node.and_then(|name| world.segment(&creation.by.driver, name));
     own.is_none_or(|own| own == *segment)
+}
+
+/// Whether a volume is wanted in the segment of its node and nowhere else.
+fn is_for_its_node(creation: &Creation, world: &World, claim: &Claim, class: &StorageClass) -> bool {
+    let publisher = world.publishers.get(&creation.by);
+    // How it is set was not otherwise before it began.
+    let is_strict = publisher.is_none_or(|publisher| publisher.strict_topology);
+    is_strict && class.binding != Binding::Immediate && claim.selected_node.is_some()
 }

@@ -20,6 +20,8 @@ pub struct Creation {
     pub is_copy: bool,
     /// The first choice of its accessibility requirements; empty: there are none.
     pub place: Segment,
+    /// Whether other segments will do as well.
+    pub is_elsewhere_too: bool,
     /// How it ended.
     pub ending: Ending,
     /// Whether the driver, by its storage, has no room for it for sure.

@@ -64,6 +64,7 @@ pub(crate) fn creation(node: &str, ending: Ending) -> Creation {
         bytes: Some(2 * GI),
         is_copy: false,
         place: at(node),
+        is_elsewhere_too: false,
         ending,
         is_overfull: false,
     }
@@ -365,7 +366,23 @@ fn a_volume_is_where_its_class_allows_it_and_near_its_node_if_that_is_asked_for(
     let mut strict = claimed(Some("n1"));
     strict.publishers.get_mut(&central()).unwrap().strict_topology = true;
     assert_eq!(made(strict.clone(), "n1"), NOTHING);
-    assert_eq!(made(strict, "n2"), [rules::MISPLACED]);
+    assert_eq!(made(strict.clone(), "n2"), [rules::MISPLACED]);
+    let among_several = |world: World| {
+        let several = Creation {
+            is_elsewhere_too: true,
+            ..creation("n1", made_at("n1"))
+        };
+        broken(world, [Event::Created(several)], Some(0))
+    };
+    assert_eq!(among_several(strict.clone()), [rules::MISPLACED]);
+    // That the claim had no node before excuses nothing.
+    let chosen = strict.claims.values().next().cloned();
+    for claim in strict.claims.values_mut() {
+        claim.selected_node = None;
+    }
+    let chosen_now = [set_claim(chosen), Event::Created(creation("n2", made_at("n2")))];
+    assert_eq!(broken(strict, chosen_now, Some(0)), [rules::MISPLACED]);
+    assert_eq!(among_several(claimed(Some("n1"))), NOTHING);
     let allowing = |key: &str| {
         let mut world = claimed(Some("n1"));
         let only = (key.to_owned(), vec!["n1".to_owned()]);
