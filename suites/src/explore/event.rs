@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::world::{Capacity, Class, Labels, Node, Pool, Scheduler, Size, is_default};
 
+/// The kind of capacity objects.
+pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";
+
 /// One thing that happens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::capacity_api::KIND;
 use harness::scenario::Role;
 use serde_json::Value;
 
-use super::event::{CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, Script};
+use super::event::{
+    CAPACITY_KIND, CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, Script,
+};
 use super::world::{Node, World};
 
 /// The gate of KEP-1472.
@@ -196,7 +197,7 @@ impl State {
             }
             Event::Object(object) => {
                 let name = object["metadata"]["name"].as_str();
-                if let Some(name) = name.filter(|_| object["kind"] == KIND) {
+                if let Some(name) = name.filter(|_| object["kind"] == CAPACITY_KIND) {
                     self.written.insert(name.to_owned(), object.clone());
                 }
             }

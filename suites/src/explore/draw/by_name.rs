@@ -1,10 +1,9 @@
 //! Capacity objects that other clients write by name: what is legal, what is not, and what the API server has to make of either.
 
-use capacity_types::capacity_api::KIND;
 use harness::plan::{NAMESPACE, WORKLOADS};
 use serde_json::{Value, json};
 
-use super::super::event::{Event, Merge, Replace};
+use super::super::event::{CAPACITY_KIND, Event, Merge, Replace};
 use super::super::world::CLASSES;
 use super::Draw;
 
@@ -88,7 +87,7 @@ fn replaced(draw: &mut Draw, known: &Value) -> Event {
 fn object(draw: &mut Draw, name: &str) -> Value {
     json!({
         "apiVersion": version(draw),
-        "kind": KIND,
+        "kind": CAPACITY_KIND,
         "metadata": {"name": name, "namespace": *draw.dice.pick(&NAMESPACES)},
         "storageClassName": *draw.dice.pick(&CLASSES),
         "nodeTopology": topology(draw),
