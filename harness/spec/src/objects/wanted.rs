@@ -116,8 +116,7 @@ impl<'w> Wanted<'w> {
 
     /// Whether there may be no object for a class at a segment. A publisher that does not withdraw what the driver tells no figure of keeps it.
     pub(crate) fn may_lack(&self, class: &str, segment: &Segment) -> bool {
-        let can_tell = self.driver.is_some_and(|driver| driver.get_capacity);
-        let keeps = !self.publisher.withdraws && can_tell;
+        let keeps = !self.publisher.withdraws && self.answering().is_some();
         let is_open = |class| self.may_be_left_out(class, segment).is_some();
         match self.demand_for(class, segment) {
             None => true,
@@ -130,8 +129,12 @@ impl<'w> Wanted<'w> {
     }
 
     fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<&'w Answer> {
-        let driver = self.driver.filter(|driver| driver.get_capacity)?;
-        Some(driver.answer(segment, parameters))
+        Some(self.answering()?.answer(segment, parameters))
+    }
+
+    /// The plugin, if it may be asked.
+    fn answering(&self) -> Option<&'w Driver> {
+        self.driver.filter(|driver| driver.get_capacity)
     }
 
     fn demand(&self, class: &StorageClass, segment: &Segment, answer: Option<&Answer>) -> Demand {
