@@ -95,6 +95,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     hooks: Hooks {
         default: registration::default_policy,
         validate: registration::validating_policy,
+        validate_status: registration::validating_status,
         ..NO_HOOKS
     },
     ..REGISTRATION

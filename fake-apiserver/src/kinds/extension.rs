@@ -38,11 +38,17 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
     hooks: Hooks {
         default: definition::default,
         create: |definition, _| definition::store(definition),
-        update: |definition, _, _| definition::store(definition),
+        update: |definition, old, _| {
+            // A write to the status says itself in which versions objects are stored.
+            if definition["status"] == old["status"] {
+                definition::store(definition);
+            }
+        },
         validate_name: definition::validate_name,
         validate: definition::validate,
         validate_create: definition::validate_create,
         validate_update: definition::validate_update,
+        validate_status: definition::validate_status,
         warn: definition::warn,
         ..NO_HOOKS
     },

@@ -3,8 +3,8 @@
 use super::job_rules::{self, CONTROLLER, NAME as JOB_NAME};
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
 use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, cron_job_rules, job_changes, pod,
-    template_rules,
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, cron_job_rules, job_changes,
+    job_status, pod, template_rules,
 };
 use crate::config::admission::Plugin;
 use crate::config::release::Life;
@@ -100,6 +100,7 @@ pub(super) static JOB: Row = Row {
             template_rules::JOB.validate(object, faults);
         },
         validate_update: job_changes::validate,
+        validate_status: job_status::validate,
         validate_create: |object, faults| {
             let completions = object["spec"]["completions"].as_i64().unwrap_or_default();
             let (name, last) = (metadata::text(object, "name"), completions - 1);

@@ -42,12 +42,17 @@ pub(super) static NAMESPACE: Row = Row {
     ..PLAIN
 };
 
+const ACTIVE: &str = "Active";
+
 fn namespace_default(object: &mut Value) {
     let name = metadata::text(object, "name").to_owned();
     if !name.is_empty() {
         json::member(&mut object["metadata"], "labels")
             .insert("kubernetes.io/metadata.name".to_owned(), name.into());
     }
+    json::member(object, "status")
+        .entry("phase")
+        .or_insert_with(|| ACTIVE.into());
 }
 
 fn namespace_create(object: &mut Value, _: &Setting<'_>) {
@@ -59,7 +64,7 @@ fn namespace_create(object: &mut Value, _: &Setting<'_>) {
         finalizers.push("kubernetes".into());
     }
     object["spec"] = json!({"finalizers": finalizers});
-    object["status"] = json!({"phase": "Active"});
+    object["status"] = json!({"phase": ACTIVE});
 }
 
 fn namespace_end(object: &mut Value) {
@@ -85,7 +90,7 @@ fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     let phase = new["status"]["phase"].as_str().unwrap_or_default();
     let (only, when) = match metadata::is_deleting(new) {
         true => ("Terminating", "not empty"),
-        false => ("Active", "empty"),
+        false => (ACTIVE, "empty"),
     };
     if phase != only {
         let text = format!("may only be '{only}' if `deletionTimestamp` is {when}");

@@ -10,7 +10,10 @@ use crate::machinery::faults::Faults;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 use std::collections::HashSet;
+
+const FEATURE_BYTES_MAX: usize = 253;
 use std::net::IpAddr;
 
 pub(super) static NODE: Row = Row {
@@ -124,6 +127,7 @@ fn node_warn(new: &Value, _: &Value) -> Vec<String> {
 fn node_validate(object: &Value, faults: &mut Faults) {
     node_taints(object, faults);
     node_amounts(object, faults);
+    node_features(object, faults);
     let ranges = json::texts(&object["spec"]["podCIDRs"]);
     for (i, range) in ranges.iter().enumerate() {
         if !is_range(range) {
@@ -189,14 +193,54 @@ fn is_range(text: &str) -> bool {
 fn node_amounts(object: &Value, faults: &mut Faults) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in json::pairs(&object["status"][list]) {
-            resources::quantity(name, amount, &format!("status.{list}.{name}"), faults);
+            // A member without a name is shown like an entry of a list.
+            let member = if name.is_empty() {
+                "[]".to_owned()
+            } else {
+                format!(".{name}")
+            };
+            resources::quantity(name, amount, &format!("status.{list}{member}"), faults);
         }
     }
+}
+
+/// What the kubelet of a node can do: sorted, each once.
+fn node_features(object: &Value, faults: &mut Faults) {
+    let features = json::texts(&object["status"]["declaredFeatures"]);
+    for (i, feature) in features.iter().enumerate() {
+        let field = |i: usize| format!("status.declaredFeatures[{i}]");
+        if let Some(why) = feature_fault(feature) {
+            let why = format!("invalid feature name {feature:?}: must {why}");
+            faults.invalid(field(i), *feature, &why);
+        }
+        let Some(next) = features.get(i + 1) else { return };
+        match feature.cmp(next) {
+            Ordering::Less => {}
+            Ordering::Equal => faults.duplicate(field(i + 1), *next),
+            Ordering::Greater => faults.invalid(field(i + 1), *next, "list must be sorted alphabetically"),
+        }
+    }
+}
+
+fn feature_fault(feature: &str) -> Option<&'static str> {
+    let is_word = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    if feature.len() > FEATURE_BYTES_MAX {
+        return Some("be no more than 253 characters");
+    }
+    let is_upper = feature.starts_with(|first: char| first.is_ascii_uppercase());
+    (!is_upper || !feature.split('/').all(is_word)).then_some(
+        "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or \
+         MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
+    )
 }
 
 /// What a node was given once stays. (The real server judges amounts and taints again.)
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     node_amounts(new, faults);
+    node_features(new, faults);
     let addresses = new["status"]["addresses"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);

@@ -1,7 +1,8 @@
 //! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
 
-use super::share;
+use super::strategy_rules::numbers;
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
+use super::{conditions, share};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
@@ -22,6 +23,7 @@ pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     unconditional_update: false,
     hooks: Hooks {
         validate: budget_validate,
+        validate_status: budget_validate_status,
         ..NO_HOOKS
     },
     columns: &[
@@ -62,6 +64,18 @@ fn budget_validate(object: &Value, faults: &mut Faults) {
         let known = ["AlwaysAllow", "IfHealthyBudget"];
         faults.one_of("spec.unhealthyPodEvictionPolicy", policy, &known);
     }
+}
+
+fn budget_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+    let status = &new["status"];
+    conditions::validate(&status["conditions"], "status.conditions", faults);
+    let counts = [
+        "disruptionsAllowed",
+        "currentHealthy",
+        "desiredHealthy",
+        "expectedPods",
+    ];
+    numbers(status, &counts, "status", faults);
 }
 
 /// A number or a percentage of pods.

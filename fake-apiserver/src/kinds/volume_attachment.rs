@@ -5,8 +5,11 @@ use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata
 use crate::kinds::columns::Cell::{Flag, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::names;
+use crate::machinery::{json, names};
 use serde_json::{Value, json};
+
+const METADATA_BYTES_MAX: usize = 256 << 10;
+const MESSAGE_BYTES_MAX: usize = 1024;
 
 pub(super) static VOLUME_ATTACHMENT: Row = Row {
     group: "storage.k8s.io",
@@ -25,6 +28,10 @@ pub(super) static VOLUME_ATTACHMENT: Row = Row {
         create: attachment_create,
         validate: attachment_validate,
         validate_update: attachment_validate_update,
+        validate_status: |new, old, faults| {
+            attachment_validate(new, faults);
+            attachment_validate_update(new, old, faults);
+        },
         ..NO_HOOKS
     },
     columns: &[
@@ -69,12 +76,36 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
     }
     let node = text(&spec["nodeName"]);
     faults.complain("spec.nodeName", &node, names::subdomain(&node));
+    attachment_validate_status(object, faults);
     if let Some(volume) = volume.as_str() {
         faults.complain(
             "spec.source.persistentVolumeName",
             volume,
             names::subdomain(volume),
         );
+    }
+}
+
+/// What the attacher says of a volume has bounds.
+fn attachment_validate_status(object: &Value, faults: &mut Faults) {
+    let status = &object["status"];
+    let bytes: usize = json::pairs(&status["attachmentMetadata"])
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
+    if bytes > METADATA_BYTES_MAX {
+        faults.too_long("status.attachmentMetadata", METADATA_BYTES_MAX);
+    }
+    for error in ["attachError", "detachError"] {
+        let (error, at) = (&status[error], format!("status.{error}"));
+        if json::string(error, "message").len() > MESSAGE_BYTES_MAX {
+            // The real server names the bound of the metadata here.
+            faults.too_long(format!("{at}.message"), METADATA_BYTES_MAX);
+        }
+        let code = &error["errorCode"];
+        if code.as_i64().is_some_and(|code| code < 0) {
+            let why = "must be between 0 and 2147483647, inclusive";
+            faults.invalid(format!("{at}.errorCode"), code.clone(), why);
+        }
     }
 }
 

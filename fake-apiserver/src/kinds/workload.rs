@@ -4,7 +4,7 @@ use super::row::not_supported;
 use super::volume::claim_spec_default;
 use super::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules,
-    template_warnings,
+    template_warnings, workload_status,
 };
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Number, Of};
@@ -86,6 +86,7 @@ pub(super) static DAEMON_SET: Row = Row {
             template_rules::selector_update(new, old, faults);
             template_rules::DAEMON_SET.validate(new, faults);
         },
+        validate_status: |new, old, faults| workload_status::DAEMON_SET.validate(new, old, faults),
         warn: |new, old| match new.pointer("/spec/template") == old.pointer("/spec/template") {
             true => Vec::new(),
             false => template_rules::DAEMON_SET.warn_of_template(new),
@@ -119,6 +120,7 @@ pub(super) static DEPLOYMENT: Row = Row {
         separate_status: |new, old| metadata::set(new, "labels", old["metadata"].get("labels").cloned()),
         validate: |object, faults| template_rules::DEPLOYMENT.validate(object, faults),
         validate_update: template_rules::selector_update,
+        validate_status: |new, old, faults| workload_status::DEPLOYMENT.validate(new, old, faults),
         warn: |new, old| template_rules::DEPLOYMENT.warn_of_name(new, old),
         ..NO_HOOKS
     },
@@ -137,6 +139,7 @@ pub(super) static REPLICA_SET: Row = Row {
         blank: no_replicas,
         validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
         validate_update: template_rules::selector_update,
+        validate_status: |new, old, faults| workload_status::REPLICA_SET.validate(new, old, faults),
         warn: |new, old| template_rules::REPLICA_SET.warn_of_name(new, old),
         ..NO_HOOKS
     },
@@ -162,6 +165,7 @@ pub(super) static STATEFUL_SET: Row = Row {
             template_rules::STATEFUL_SET.validate(new, faults);
             template_rules::stateful_set_update(new, old, faults);
         },
+        validate_status: |new, old, faults| workload_status::STATEFUL_SET.validate(new, old, faults),
         warn: |new, old| template_warnings::stateful_set(&template_rules::STATEFUL_SET, new, old),
         ..NO_HOOKS
     },
@@ -181,6 +185,8 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     hooks: Hooks {
         default: replication_controller_default,
         validate: |object, faults| template_rules::REPLICATION_CONTROLLER.validate(object, faults),
+        // Replica sets have taken over what their predecessors count.
+        validate_status: |new, old, faults| workload_status::REPLICA_SET.validate(new, old, faults),
         warn: |new, old| template_rules::REPLICATION_CONTROLLER.warn_of_name(new, old),
         ..NO_HOOKS
     },

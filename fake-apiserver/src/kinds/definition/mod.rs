@@ -15,6 +15,6 @@ pub(crate) use conditions::{condition, is_true, set_condition};
 pub(super) use defaults::{default, store};
 pub(crate) use names::{Others, TakenNames};
 pub(crate) use read::kinds;
-pub(super) use rules::{validate, validate_create, validate_name, validate_update};
+pub(super) use rules::{validate, validate_create, validate_name, validate_status, validate_update};
 pub(crate) use status::{CLEANUP, accepted, conflicts, end};
 pub(super) use warnings::warn;

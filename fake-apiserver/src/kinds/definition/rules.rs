@@ -281,27 +281,33 @@ fn selectable(version: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
-    let mut check = |field: String, name: &str, mixed: &str| {
+    let check = |field: String, name: &str, mixed: &str, faults: &mut Faults| {
         let complaints = names::label_1035(&match mixed {
             "" => Cow::Borrowed(name),
             _ => name.to_lowercase().into(),
         });
-        if !name.is_empty() && !complaints.is_empty() {
+        if !complaints.is_empty() {
             faults.invalid(field, name, &format!("{mixed}{}", complaints.join(",")));
         }
     };
-    for field in ["plural", "singular"] {
-        check(format!("{at}.{field}"), string(wanted, field), "");
-    }
-    for field in ["kind", "listKind"] {
-        let mixed = "may have mixed case, but should otherwise match: ";
-        check(format!("{at}.{field}"), string(wanted, field), mixed);
-    }
-    for field in ["shortNames", "categories"] {
-        for (index, name) in json::texts(&wanted[field]).into_iter().enumerate() {
-            check(format!("{at}.{field}[{index}]"), name, "");
+    let mixed = "may have mixed case, but should otherwise match: ";
+    for (field, mixed) in [
+        ("plural", ""),
+        ("singular", ""),
+        ("kind", mixed),
+        ("listKind", mixed),
+    ] {
+        let name = string(wanted, field);
+        if !name.is_empty() {
+            check(format!("{at}.{field}"), name, mixed, faults);
         }
     }
+    let each = |field: &str, faults: &mut Faults| {
+        for (index, name) in json::texts(&wanted[field]).into_iter().enumerate() {
+            check(format!("{at}.{field}[{index}]"), name, "", faults);
+        }
+    };
+    each("shortNames", faults);
     let (kind, of_list) = (string(wanted, "kind"), string(wanted, "listKind"));
     if !kind.is_empty() && kind == of_list {
         faults.invalid(
@@ -310,6 +316,16 @@ fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
             "kind and listKind may not be the same",
         );
     }
+    each("categories", faults);
+}
+
+/// The rules for the status of a definition: its names are such as it can be given.
+pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut Faults) {
+    names_of(
+        &definition["status"]["acceptedNames"],
+        "status.acceptedNames",
+        faults,
+    );
 }
 
 fn conversion(conversion: &Value, faults: &mut Faults) {

@@ -16,5 +16,5 @@ pub(super) use conditions::{changed as changed_conditions, of_webhooks as webhoo
 pub(super) use defaults::{
     binding as default_binding, policy as default_policy, webhooks as default_webhooks,
 };
-pub(super) use policies::{mutating as mutating_policy, validating as validating_policy};
+pub(super) use policies::{mutating as mutating_policy, validating as validating_policy, validating_status};
 pub(super) use webhooks::{mutating as mutating_webhooks, validating as validating_webhooks};

@@ -1,5 +1,6 @@
 //! The rules for policies.
 
+use super::super::conditions::validate as judge_conditions;
 use super::conditions::{conditions, expression};
 use super::matching::{self, FAILURES};
 use crate::machinery::faults::Faults;
@@ -18,6 +19,22 @@ const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const NOTES_MAX: usize = 20;
 const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
+/// The rules for what is said of a policy's expressions.
+pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mut Faults) {
+    let status = &policy["status"];
+    for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
+        .iter()
+        .enumerate()
+    {
+        for field in ["warning", "fieldRef"] {
+            if string(one, field).trim().is_empty() {
+                faults.required(format!("status.typeChecking.expressionWarnings[{i}].{field}"), "");
+            }
+        }
+    }
+    judge_conditions(&status["conditions"], "status.conditions", faults);
+}
+
 /// The rules for a policy that refuses.
 pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
     let read = variables(policy);

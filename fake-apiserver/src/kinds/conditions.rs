@@ -1,0 +1,60 @@
+//! The rules for conditions as `metav1.Condition` has them. Older kinds have conditions of their own, which few rules are about.
+
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string};
+use crate::machinery::names;
+use serde_json::Value;
+use std::collections::HashSet;
+
+const STATES: [&str; 3] = ["False", "True", "Unknown"];
+const REASON_BYTES_MAX: usize = 1024;
+const MESSAGE_BYTES_MAX: usize = 32 * 1024;
+
+/// Judges a list of conditions; `at` is its path.
+pub(super) fn validate(conditions: &Value, at: &str, faults: &mut Faults) {
+    let mut seen = HashSet::new();
+    for (i, condition) in list(conditions).iter().enumerate() {
+        let (at, kind) = (format!("{at}[{i}]"), string(condition, "type"));
+        if !seen.insert(kind) {
+            faults.duplicate(format!("{at}.type"), kind);
+        }
+        one(condition, &at, faults);
+    }
+}
+
+fn one(condition: &Value, at: &str, faults: &mut Faults) {
+    let kind = string(condition, "type");
+    faults.complain(&format!("{at}.type"), kind, names::qualified(kind));
+    faults.one_of(&format!("{at}.status"), string(condition, "status"), &STATES);
+    let generation = &condition["observedGeneration"];
+    if generation.as_i64().is_some_and(|number| number < 0) {
+        let why = "must be greater than or equal to zero";
+        faults.invalid(format!("{at}.observedGeneration"), generation.clone(), why);
+    }
+    if string(condition, "lastTransitionTime").is_empty() {
+        faults.required(format!("{at}.lastTransitionTime"), "");
+    }
+    reason(string(condition, "reason"), &format!("{at}.reason"), faults);
+    if string(condition, "message").len() > MESSAGE_BYTES_MAX {
+        faults.too_long(format!("{at}.message"), MESSAGE_BYTES_MAX);
+    }
+}
+
+fn reason(reason: &str, field: &str, faults: &mut Faults) {
+    if reason.is_empty() {
+        return faults.required(field, "");
+    }
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let begins = reason.starts_with(|first: char| first.is_ascii_alphabetic());
+    let ends = reason.bytes().last().is_some_and(is_word);
+    let is_plain = reason.bytes().all(|byte| is_word(byte) || b",:".contains(&byte));
+    if !(begins && ends && is_plain) {
+        let why = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or \
+             '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  \
+             or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
+        faults.invalid(field, reason, why);
+    }
+    if reason.len() > REASON_BYTES_MAX {
+        faults.too_long(field, REASON_BYTES_MAX);
+    }
+}
