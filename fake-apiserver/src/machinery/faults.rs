@@ -51,6 +51,11 @@ impl Faults {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
 
+    /// What the real server could not find out.
+    pub(crate) fn internal(&mut self, field: impl Into<String>, why: &str) {
+        self.push("InternalError", field, format!("Internal error: {why}"));
+    }
+
     /// Whether there are some of these reasons.
     pub(crate) fn have(&self, reasons: &[&str]) -> bool {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))

@@ -20,6 +20,7 @@ pub(super) mod resources;
 mod security;
 mod settings;
 mod spec;
+mod status;
 mod system;
 mod update;
 mod volumes;
@@ -37,9 +38,8 @@ use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{At, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
-use crate::machinery::faults::Faults;
 use crate::machinery::selector::{Selectable, selectable};
-use crate::machinery::{json, metadata, names};
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
 pub(super) static POD: Row = Row {
@@ -95,9 +95,12 @@ pub(super) static POD: Row = Row {
                 .entry("qosClass")
                 .or_insert_with(|| old["status"]["qosClass"].clone());
         },
-        validate_status: pod_validate_status,
+        validate_status: status::validate,
         parts: parts::PARTS,
-        warn: warn::pod,
+        warn: |new, old| match old {
+            Value::Null => warn::pod(new),
+            old => status::warnings(new, old),
+        },
         warn_of_sent: annotations::warn_of_profiles,
         validate_update: update::validate,
         ..NO_HOOKS
@@ -138,6 +141,7 @@ fn pod_default(object: &mut Value) {
     for list in ["/spec/containers", "/spec/initContainers"] {
         json::entries(object, list).for_each(request_limits);
     }
+    status::default(object);
 }
 
 /// Fills in the spec of a pod, or of a template for pods.
@@ -296,14 +300,4 @@ fn keep_priority(new: &mut Value, old: &Value, setting: &Setting<'_>) {
             json::default_member(&mut new["spec"], field, value.clone());
         }
     }
-}
-
-/// The rules for a pod's status.
-fn pod_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
-    let (status, before) = (&new["status"], &old["status"]);
-    let node = status["nominatedNodeName"].as_str().unwrap_or_default();
-    if !node.is_empty() {
-        faults.complain("status.nominatedNodeName", node, names::subdomain(node));
-    }
-    faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
 }

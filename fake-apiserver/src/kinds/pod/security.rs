@@ -70,7 +70,7 @@ pub(super) fn container(context: &Value, own_users: bool, at: &str, faults: &mut
 }
 
 /// A number of a user or a group.
-fn id(number: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn id(number: &Value, field: &str, faults: &mut Faults) {
     if let Some(number) = number
         .as_i64()
         .filter(|number| !(0..=i64::from(i32::MAX)).contains(number))

@@ -47,12 +47,9 @@ const PLUGINS: [(&str, &str); 3] = [
     ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
 ];
 
-/// The warnings for a new pod, which has a name that becomes the name of a host. Of one that changes nobody is warned.
-pub(super) fn pod(new: &Value, old: &Value) -> Vec<String> {
-    if !old.is_null() {
-        return Vec::new();
-    }
-    let mut warnings = Vec::from_iter(name(new, old, "the Pod's hostname"));
+/// The warnings for a new pod, which has a name that becomes the name of a host.
+pub(super) fn pod(new: &Value) -> Vec<String> {
+    let mut warnings = Vec::from_iter(name(new, &Value::Null, "the Pod's hostname"));
     warnings.extend(template(new, ""));
     warnings
 }
