@@ -123,11 +123,6 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
         &["File", "None", "ReadWriteOnceWithFSType"],
     );
     token_requests(&spec["tokenRequests"], faults);
-    let in_secrets = &spec["serviceAccountTokenInSecrets"];
-    if !in_secrets.is_null() && spec["tokenRequests"].as_array().is_none_or(Vec::is_empty) {
-        let text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-        faults.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
-    }
     for mode in json::texts(&spec["volumeLifecycleModes"]) {
         faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
     }
@@ -136,6 +131,11 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
     {
         let text = "must be greater than or equal to 10 seconds";
         faults.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, text);
+    }
+    let in_secrets = &spec["serviceAccountTokenInSecrets"];
+    if !in_secrets.is_null() && spec["tokenRequests"].as_array().is_none_or(Vec::is_empty) {
+        let text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        faults.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
     }
 }
 

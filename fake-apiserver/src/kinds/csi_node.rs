@@ -26,6 +26,9 @@ pub(super) static CSI_NODE: Row = Row {
     ..PLAIN
 };
 
+/// How long the name that a driver has for a node may be.
+const NODE_ID_BYTES_MAX: usize = 256;
+
 fn node_validate(object: &Value, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for (i, driver) in drivers(object).iter().enumerate() {
@@ -34,6 +37,9 @@ fn node_validate(object: &Value, faults: &mut Faults) {
         driver_name(name, &format!("{at}.name"), faults);
         if driver["nodeID"].as_str().unwrap_or_default().is_empty() {
             faults.required(format!("{at}.nodeID"), "");
+        } else if json::string(driver, "nodeID").len() > NODE_ID_BYTES_MAX {
+            let why = format!("must be {NODE_ID_BYTES_MAX} characters or less");
+            faults.invalid(format!("{at}.nodeID"), driver["nodeID"].clone(), &why);
         }
         if let Some(count) = driver["allocatable"]["count"].as_i64().filter(|count| *count < 0) {
             let field = format!("{at}.allocatable.count");

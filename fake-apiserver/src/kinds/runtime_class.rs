@@ -7,7 +7,7 @@ use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{metadata, names};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashSet;
 
 pub(super) static RUNTIME_CLASS: Row = Row {
@@ -33,8 +33,7 @@ fn validate(class: &Value, faults: &mut Faults) {
     faults.needed("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
         // What a pod costs beside its containers is bounded as if it were one.
-        let limits = json!({"limits": class["overhead"]["podFixed"]});
-        pod::resources::validate(&limits, "overhead", faults);
+        pod::resources::overhead(&class["overhead"]["podFixed"], "overhead", faults);
     }
     let scheduling = &class["scheduling"];
     metadata::labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", faults);

@@ -249,7 +249,9 @@ impl Workload {
 /// The rules for a template for pods.
 pub(super) fn pod_template(template: &Value, at: &str, faults: &mut Faults) {
     metadata::labels(&template["metadata"]["labels"], &format!("{at}.labels"), faults);
-    pod::annotations::validate(template, &format!("{at}.annotations"), faults);
+    let annotations = format!("{at}.annotations");
+    metadata::annotations(&template["metadata"]["annotations"], &annotations, faults);
+    pod::annotations::validate(template, &annotations, faults);
     pod::spec_rules(&template["spec"], "", &format!("{at}.spec"), faults);
     pod::annotations::validate_fields(template, &format!("{at}.spec"), faults);
     if !json::list(&template["spec"]["ephemeralContainers"]).is_empty() {

@@ -39,7 +39,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
             faults.duplicate(format!("{at}.name"), name);
         }
         probes::validate(container, grace, &at, faults);
-        settings::restarts(container, &at, faults);
+        settings::restarts(container, false, &at, faults);
     }
     host_ports(containers, &format!("{at}.containers"), faults);
     let inits = list(&spec["initContainers"]);
@@ -47,15 +47,19 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{list_at}[{i}]");
         common(container, spec, &at, volumes, faults);
+        settings::restarts(container, true, &at, faults);
         let name = string(container, "name");
-        if !seen.insert(name) && !name.is_empty() {
+        let is_known = seen.contains(name);
+        if !name.is_empty() {
+            seen.insert(name);
+        }
+        if is_known {
             faults.duplicate(format!("{at}.name"), name);
         }
         // They run one after the other, and the real server calls each the first.
         host_ports(std::slice::from_ref(container), &list_at, faults);
         if container["restartPolicy"] == "Always" {
             probes::validate(container, grace, &at, faults);
-            settings::restarts(container, &at, faults);
             continue;
         }
         for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
@@ -63,7 +67,34 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
                 faults.forbidden(format!("{at}.{field}"), NOT_INIT);
             }
         }
-        settings::restarts(container, &at, faults);
+        for (j, policy) in list(&container["resizePolicy"]).iter().enumerate() {
+            if policy["restartPolicy"] == "RestartContainer" {
+                let field = format!("{at}.resizePolicy[{j}].restartPolicy");
+                let text = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+                faults.invalid(field, "RestartContainer", text);
+            }
+        }
+    }
+}
+
+/// Where a pod uses the network of its host, a port of a container is one of the host.
+pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut Faults) {
+    if spec["hostNetwork"] != true {
+        return;
+    }
+    for (i, container) in list(&spec["containers"]).iter().enumerate() {
+        for (j, port) in list(&container["ports"]).iter().enumerate() {
+            let number = |name: &str| port[name].as_i64().unwrap_or_default();
+            let host = number("hostPort");
+            if host != 0 && host != number("containerPort") {
+                let field = format!("{at}.containers[{i}].ports[{j}].hostPort");
+                faults.invalid(
+                    field,
+                    host,
+                    "must match `containerPort` when `hostNetwork` is true",
+                );
+            }
+        }
     }
 }
 
@@ -140,7 +171,7 @@ pub(super) fn common(
     let policy = string(container, "imagePullPolicy");
     let field = format!("{at}.imagePullPolicy");
     faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
-    resources::validate(&container["resources"], &format!("{at}.resources"), faults);
+    resources::of_container(container, spec, &format!("{at}.resources"), faults);
     settings::resizes(container, spec["restartPolicy"] == "Never", at, faults);
     let own_users = spec["hostUsers"] == false;
     security::container(
@@ -206,16 +237,42 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
             let text = "must not already exist as a path in volumeDevices";
             faults.invalid(format!("{here}.mountPath"), path, text);
         }
-        descending_path(string(mount, "subPath"), &format!("{at}.subPath"), faults);
-        descending_path(string(mount, "subPathExpr"), &format!("{at}.subPathExpr"), faults);
-        if let Some(propagation) = mount["mountPropagation"].as_str() {
-            let supported = ["Bidirectional", "HostToContainer", "None"];
-            faults.one_of(&format!("{at}.mountPropagation"), propagation, &supported);
+        let (sub, expression) = (string(mount, "subPath"), string(mount, "subPathExpr"));
+        descending_path(sub, &format!("{at}.subPath"), faults);
+        if !sub.is_empty() && !expression.is_empty() {
+            let text = "subPathExpr and subPath are mutually exclusive";
+            faults.invalid(format!("{here}.subPathExpr"), expression, text);
         }
-        if let Some(recursive) = mount["recursiveReadOnly"].as_str() {
-            let supported = ["Disabled", "Enabled", "IfPossible"];
-            faults.one_of(&format!("{at}.recursiveReadOnly"), recursive, &supported);
+        descending_path(expression, &format!("{at}.subPathExpr"), faults);
+        propagation(mount, container, &format!("{at}.mountPropagation"), faults);
+        recursive(mount, &format!("{at}.recursiveReadOnly"), faults);
+    }
+}
+
+fn propagation(mount: &Value, container: &Value, field: &str, faults: &mut Faults) {
+    let Some(propagation) = mount["mountPropagation"].as_str() else {
+        return;
+    };
+    faults.one_of(field, propagation, &["Bidirectional", "HostToContainer", "None"]);
+    if propagation == "Bidirectional" && container["securityContext"]["privileged"] != true {
+        let text = "Bidirectional mount propagation is available only to privileged containers";
+        faults.forbidden(field, text);
+    }
+}
+
+fn recursive(mount: &Value, field: &str, faults: &mut Faults) {
+    match mount["recursiveReadOnly"].as_str() {
+        None | Some("Disabled") => {}
+        Some("Enabled" | "IfPossible") => {
+            if mount["readOnly"] != true {
+                faults.forbidden(field, "may only be specified when readOnly is true");
+            }
+            if !["", "None"].contains(&string(mount, "mountPropagation")) {
+                let text = "may only be specified when mountPropagation is None or not specified";
+                faults.forbidden(field, text);
+            }
         }
+        Some(word) => faults.not_supported(field, word, &["Disabled", "Enabled", "IfPossible"]),
     }
 }
 

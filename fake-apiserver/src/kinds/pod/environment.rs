@@ -57,6 +57,8 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
     let list_at = format!("{at}.envFrom");
     for (i, origin) in list(&container["envFrom"]).iter().enumerate() {
         let at = format!("{at}.envFrom[{i}]");
+        let prefix = string(origin, "prefix");
+        faults.complain(&format!("{at}.prefix"), prefix, names::variable(prefix));
         let named: Vec<&str> = ["configMapRef", "secretRef"]
             .into_iter()
             .filter(|name| !origin[*name].is_null())
@@ -136,14 +138,29 @@ pub(super) fn field_reference(reference: &Value, fields: &[&str], at: &str, faul
         faults.required(format!("{at}.fieldPath"), "");
         return;
     }
-    let subscripted = ["metadata.labels['", "metadata.annotations['"];
-    let one = subscripted.iter().any(|begin| path.starts_with(begin)) && path.ends_with("']");
-    if !one && CONVERTIBLE.contains(&path) && !fields.contains(&path) {
-        faults.not_supported(format!("{at}.fieldPath"), path, fields);
-    } else if !one && !fields.contains(&path) {
-        let text = format!("error converting fieldPath: field label not supported: {path}");
-        faults.invalid(format!("{at}.fieldPath"), path, &text);
+    let (version, field) = (string(reference, "apiVersion"), format!("{at}.fieldPath"));
+    let mut unknown = |why: String| {
+        let why = format!("error converting fieldPath: {why}");
+        faults.invalid(field.as_str(), path, &why);
+    };
+    match subscripted(path) {
+        _ if version != "v1" => unknown(format!("unsupported pod version: {version}")),
+        Some(("metadata.labels", key)) => faults.complain(at, key, names::qualified(key)),
+        Some(("metadata.annotations", key)) => {
+            let key = key.to_lowercase();
+            faults.complain(at, &key, names::qualified(&key));
+        }
+        Some(_) => unknown(format!("field label does not support subscript: {path}")),
+        None if fields.contains(&path) => {}
+        None if CONVERTIBLE.contains(&path) => faults.not_supported(field, path, fields),
+        None => unknown(format!("field label not supported: {path}")),
     }
+}
+
+/// A path and the key of one of its entries: `metadata.labels['key']`.
+fn subscripted(path: &str) -> Option<(&str, &str)> {
+    let (path, key) = path.strip_suffix("']")?.split_once("['")?;
+    (!path.is_empty()).then_some((path, key))
 }
 
 /// Amounts of a container that can be shown.

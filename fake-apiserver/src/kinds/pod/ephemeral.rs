@@ -9,9 +9,11 @@ use std::collections::HashSet;
 
 const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
 /// What only containers have that a pod was made for.
-const FORBIDDEN: [&str; 7] = [
+const FORBIDDEN: [&str; 9] = [
     "ports",
+    "resources",
     "resizePolicy",
+    "restartPolicy",
     "restartPolicyRules",
     "livenessProbe",
     "readinessProbe",
@@ -41,12 +43,13 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         if !target.is_empty() && !others.contains(target) {
             faults.not_found(format!("{at}.targetContainerName"), target);
         }
-        for field in FORBIDDEN.into_iter().filter(|field| !container[*field].is_null()) {
+        let is_set = |field: &str| match &container[field] {
+            Value::Null => false,
+            Value::Object(members) if field == "resources" => !members.is_empty(),
+            _ => true,
+        };
+        for field in FORBIDDEN.iter().filter(|field| is_set(field)) {
             faults.forbidden(format!("{at}.{field}"), NOT_HERE);
-        }
-        let resources = container["resources"].as_object();
-        if resources.is_some_and(|members| !members.is_empty()) {
-            faults.forbidden(format!("{at}.resources"), NOT_HERE);
         }
         for (j, mount) in list(&container["volumeMounts"]).iter().enumerate() {
             for field in ["subPath", "subPathExpr"] {

@@ -25,6 +25,7 @@ mod system;
 mod update;
 mod volumes;
 pub(super) mod warn;
+mod windows;
 
 pub(crate) use disabled::drop_disabled;
 pub(super) use placement::tolerations;

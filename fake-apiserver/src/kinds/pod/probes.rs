@@ -28,8 +28,7 @@ const HANDLERS: [(&str, HandlerRule); 5] = [
 pub(super) fn validate(container: &Value, grace: &Value, at: &str, faults: &mut Faults) {
     for hook in ["postStart", "preStop"] {
         let (handlers, at) = (&container["lifecycle"][hook], format!("{at}.lifecycle.{hook}"));
-        if !handlers.is_null() {
-            handler(handlers, &at, faults);
+        if !handlers.is_null() && handler(handlers, &at, faults) == Some("sleep") {
             sleep(&handlers["sleep"], grace, &format!("{at}.sleep"), faults);
         }
     }
@@ -51,10 +50,7 @@ pub(super) fn validate(container: &Value, grace: &Value, at: &str, faults: &mut 
             .filter(|grace| *grace <= 0)
         {
             let field = format!("{at}.terminationGracePeriodSeconds");
-            match name {
-                "readinessProbe" => {}
-                _ => faults.invalid(field, grace, "must be greater than 0"),
-            }
+            faults.invalid(field, grace, "must be greater than 0");
         }
         if name == "readinessProbe" && !probe["terminationGracePeriodSeconds"].is_null() {
             let field = format!("{at}.terminationGracePeriodSeconds");
@@ -80,16 +76,18 @@ fn sleep(sleep: &Value, grace: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn handler(handlers: &Value, at: &str, faults: &mut Faults) {
+/// Returns the handler that counts, where there is one.
+fn handler(handlers: &Value, at: &str, faults: &mut Faults) -> Option<&'static str> {
     let mut present = HANDLERS.iter().filter(|(name, _)| !handlers[*name].is_null());
     let Some((first, rule)) = present.next() else {
         faults.required(at, "must specify a handler type");
-        return;
+        return None;
     };
     rule(&handlers[*first], &format!("{at}.{first}"), faults);
     for (name, _) in present {
         faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 handler type");
     }
+    Some(first)
 }
 
 fn exec(action: &Value, at: &str, faults: &mut Faults) {

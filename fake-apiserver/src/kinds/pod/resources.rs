@@ -1,31 +1,177 @@
-//! The rules for what a container asks of a node (`ValidateContainerResourceRequirements` of core/v1).
+//! The rules for what a pod and its containers ask of a node (`validateResourceRequirements` of core/v1).
 
-use crate::kinds::resource_names;
+use crate::kinds::{resource_names, usage};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
-/// The rules for `resources`.
-pub(in crate::kinds) fn validate(resources: &Value, at: &str, faults: &mut Faults) {
+/// What a pod as a whole can ask for, beside huge pages.
+const OF_POD: [&str; 2] = ["cpu", "memory"];
+const HUGE_PAGES: &str = "hugepages-";
+
+/// The rules for the name of a resource.
+type NameRule = fn(&str, &str, &mut Faults);
+
+/// The rules for `resources` of a container of a pod.
+pub(super) fn of_container(container: &Value, spec: &Value, at: &str, faults: &mut Faults) {
+    let resources = &container["resources"];
+    amounts(resources, resource_names::of_container, at, faults);
+    claims(resources, spec, at, faults);
+}
+
+/// The rules for what every pod costs beside its containers.
+pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, faults: &mut Faults) {
+    let limits = serde_json::json!({"limits": overhead});
+    amounts(&limits, resource_names::of_container, at, faults);
+}
+
+/// The rules for `resources` of a pod as a whole: its containers ask for no more.
+pub(super) fn of_pod(spec: &Value, at: &str, faults: &mut Faults) {
+    let resources = &spec["resources"];
+    if resources.is_null() {
+        return;
+    }
+    let at = &format!("{at}.resources");
+    if spec["os"]["name"] == "windows" {
+        return faults.forbidden(at, "may not be set for a windows pod");
+    }
+    if !resources["claims"].is_null() {
+        let why = "claims may not be set for Resources at pod-level";
+        faults.forbidden(format!("{at}.claims"), why);
+    }
+    amounts(resources, name_of_pod, at, faults);
+    claims(resources, spec, at, faults);
+    for (name, asked) in usage::of_containers(spec, "requests").0 {
+        let whole = &resources["requests"][&name];
+        if exceeds(&asked, whole) {
+            let why = format!("must be greater than or equal to aggregate container requests of {asked}");
+            faults.invalid(format!("{at}.requests[{name}]"), whole.clone(), &why);
+        }
+    }
+    for (name, allowed) in usage::of_containers(spec, "limits").0 {
+        let whole = &resources["limits"][&name];
+        if name.starts_with(HUGE_PAGES) && exceeds(&allowed, whole) {
+            let why = format!("must be greater than or equal to aggregate container limits of {allowed}");
+            faults.invalid(format!("{at}.limits[{name}]"), whole.clone(), &why);
+        }
+    }
+    for (i, container) in list(&spec["containers"]).iter().enumerate() {
+        for (name, amount) in json::pairs(&container["resources"]["limits"]) {
+            let whole = &resources["limits"][name];
+            if read(amount).is_some_and(|amount| exceeds(&amount, whole)) {
+                let why = format!(
+                    "must be less than or equal to pod limits of {}",
+                    whole.as_str().unwrap_or_default()
+                );
+                faults.invalid(format!("{at}.containers[{i}][{name}].limits"), amount, &why);
+            }
+        }
+    }
+}
+
+fn exceeds(amount: &Quantity, whole: &Value) -> bool {
+    let whole = whole.as_str().and_then(read);
+    whole.is_some_and(|whole| amount.partial_cmp(&whole) == Some(Ordering::Greater))
+}
+
+fn read(text: &str) -> Option<Quantity> {
+    text.parse().ok()
+}
+
+fn name_of_pod(name: &str, field: &str, faults: &mut Faults) {
+    let before = faults.len();
+    resource_names::any(name, field, faults);
+    if faults.len() == before && !OF_POD.contains(&name) && !name.starts_with(HUGE_PAGES) {
+        faults.not_supported(field, name, &["cpu", "hugepages-", "memory"]);
+    }
+}
+
+/// The rules for limits and requests.
+fn amounts(resources: &Value, rule: NameRule, at: &str, faults: &mut Faults) {
     let limits = &resources["limits"];
     for (name, amount) in json::pairs(limits) {
         let field = format!("{at}.limits[{name}]");
-        resource_names::of_container(name, &field, faults);
+        rule(name, &field, faults);
         quantity(name, amount, &field, faults);
+        huge_pages(name, amount, &field, faults);
     }
     for (name, amount) in json::pairs(&resources["requests"]) {
         let field = format!("{at}.requests[{name}]");
-        resource_names::of_container(name, &field, faults);
+        rule(name, &field, faults);
         quantity(name, amount, &field, faults);
         within(name, amount, limits[name].as_str(), at, faults);
+        huge_pages(name, amount, &field, faults);
     }
-    let claims = resources["claims"].as_array().into_iter().flatten();
-    for (i, claim) in claims.enumerate() {
-        let name = claim["name"].as_str().unwrap_or_default();
-        let field = format!("{at}.claims[{i}]");
+    let has = |is_it: fn(&str) -> bool| {
+        let mut sides = ["limits", "requests"]
+            .into_iter()
+            .flat_map(|side| json::pairs(&resources[side]));
+        sides.any(|(name, _)| is_it(name))
+    };
+    if has(|name| name.starts_with(HUGE_PAGES)) && !has(|name| OF_POD.contains(&name)) {
+        faults.forbidden(at, "HugePages require cpu or memory");
+    }
+}
+
+/// Huge pages come in whole ones.
+fn huge_pages(name: &str, amount: &str, field: &str, faults: &mut Faults) {
+    let Some(page) = name.strip_prefix(HUGE_PAGES) else {
+        return;
+    };
+    let milli = |text: &str| read(text).map(|amount| amount.milli());
+    let (page, asked) = (milli(page).filter(|page| *page > 0), milli(amount));
+    let is_whole = page.zip(asked).is_some_and(|(page, asked)| asked % page == 0);
+    if !is_whole {
+        let why = format!("{amount} is not positive integer multiple of {name}");
+        faults.invalid(field, amount, &why);
+    }
+}
+
+/// Claims of devices are among those of the pod, each of their requests once.
+fn claims(resources: &Value, spec: &Value, at: &str, faults: &mut Faults) {
+    let mut known: Vec<&str> = list(&spec["resourceClaims"])
+        .iter()
+        .map(|claim| string(claim, "name"))
+        .filter(|name| !name.is_empty())
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    for (i, claim) in list(&resources["claims"]).iter().enumerate() {
+        let (at, name, request) = (
+            format!("{at}.claims[{i}]"),
+            string(claim, "name"),
+            string(claim, "request"),
+        );
         if name.is_empty() {
-            faults.required(field.as_str(), "");
+            faults.required(at, "");
+            continue;
+        }
+        if seen.contains(&(name, "")) {
+            faults.duplicate(at.as_str(), name);
+        } else {
+            if !request.is_empty() {
+                faults.complain(&format!("{at}.request"), request, names::label(request));
+            }
+            if request.is_empty() {
+                let parts = seen.iter().filter(|(other, _)| *other == name);
+                parts.for_each(|_| faults.duplicate(at.as_str(), name));
+            } else if seen.contains(&(name, request)) {
+                faults.duplicate(at.as_str(), format!("{name}/{request}"));
+            }
+            seen.insert((name, request));
+        }
+        if !known.contains(&name) {
+            let known = match known.as_slice() {
+                [] => " which is empty".to_owned(),
+                names => format!(": {}", names.join(", ")),
+            };
+            let why = format!("must be one of the names in pod.spec.resourceClaims{known}");
+            faults.not_found_because(at, name, &why);
         }
     }
 }
@@ -33,7 +179,6 @@ pub(in crate::kinds) fn validate(resources: &Value, at: &str, faults: &mut Fault
 /// A request is within its limit, and equal to it where nodes cannot promise more than they have.
 fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut Faults) {
     let field = format!("{at}.requests");
-    let parse = |text: &str| text.parse::<Quantity>().ok();
     let Some(limit) = limit else {
         if !resource_names::is_overcommitted(name) {
             let text = "Limit must be set for non overcommitable resources";
@@ -41,7 +186,7 @@ fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut 
         }
         return;
     };
-    let (asked, allowed) = (parse(amount), parse(limit));
+    let (asked, allowed) = (read(amount), read(limit));
     if asked != allowed && !resource_names::is_overcommitted(name) {
         faults.invalid(
             field,

@@ -1,8 +1,10 @@
 //! The rules for what pods and containers may do to their host: `securityContext` of both.
 //!
-//! Owns numbers of users and groups, profiles and system controls. Does not know Windows, which no node here runs.
+//! Owns numbers of users and groups, profiles and system controls. What only Windows reads is in `windows`.
 
 use super::files::descending_path;
+use super::windows;
+use crate::kinds::internal_form;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::list;
 use serde_json::Value;
@@ -35,6 +37,10 @@ pub(super) fn pod(spec: &Value, at: &str, faults: &mut Faults) {
     for (i, group) in list(&context["supplementalGroups"]).iter().enumerate() {
         id(group, &format!("{at}.supplementalGroups[{i}]"), faults);
     }
+    if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
+        let why = "ShareProcessNamespace and HostPID cannot both be enabled";
+        faults.invalid(format!("{at}.shareProcessNamespace"), true, why);
+    }
     sysctls(spec, &format!("{at}.sysctls"), faults);
     choice(
         context,
@@ -44,6 +50,11 @@ pub(super) fn pod(spec: &Value, at: &str, faults: &mut Faults) {
         faults,
     );
     profile(&context["seccompProfile"], Profile::Seccomp, at, faults);
+    windows::options(
+        &context["windowsOptions"],
+        &format!("{at}.windowsOptions"),
+        faults,
+    );
     profile(&context["appArmorProfile"], Profile::AppArmor, at, faults);
     choice(
         context,
@@ -66,7 +77,33 @@ pub(super) fn container(context: &Value, own_users: bool, at: &str, faults: &mut
         faults.invalid(format!("{at}.procMount"), "Unmasked", text);
     }
     profile(&context["seccompProfile"], Profile::Seccomp, at, faults);
+    escalation(context, at, faults);
+    windows::options(
+        &context["windowsOptions"],
+        &format!("{at}.windowsOptions"),
+        faults,
+    );
     profile(&context["appArmorProfile"], Profile::AppArmor, at, faults);
+}
+
+/// Who may do everything already can't be kept from getting there.
+fn escalation(context: &Value, at: &str, faults: &mut Faults) {
+    if context["allowPrivilegeEscalation"] != false {
+        return;
+    }
+    let mut contradicts = |what: &str| {
+        let shown = internal_form::shown("SecurityContext", context);
+        let why = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
+        faults.invalid_as(at, &shown, &why);
+    };
+    if context["privileged"] == true {
+        contradicts("`privileged` to true");
+    }
+    for added in list(&context["capabilities"]["add"]) {
+        if added == "CAP_SYS_ADMIN" {
+            contradicts("`capabilities.Add` CAP_SYS_ADMIN");
+        }
+    }
 }
 
 /// A number of a user or a group.

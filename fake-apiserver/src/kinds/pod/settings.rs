@@ -132,13 +132,19 @@ pub(super) fn resizes(container: &Value, never: bool, at: &str, faults: &mut Fau
     }
 }
 
-/// The rules for `restartPolicy` and `restartPolicyRules` of a container.
-pub(super) fn restarts(container: &Value, at: &str, faults: &mut Faults) {
+/// The rules for `restartPolicy` and `restartPolicyRules` of a container; those of one that runs before others come to nothing without a
+/// policy.
+pub(super) fn restarts(container: &Value, is_init: bool, at: &str, faults: &mut Faults) {
     let rules = list(&container["restartPolicyRules"]);
     let field = format!("{at}.restartPolicy");
     match container["restartPolicy"].as_str() {
         None if rules.is_empty() => return,
-        None => faults.required(field, "must specify restartPolicy when restart rules are used"),
+        None => {
+            faults.required(field, "must specify restartPolicy when restart rules are used");
+            if is_init {
+                return;
+            }
+        }
         Some(policy) => faults.one_of(&field, policy, &["Always", "Never", "OnFailure"]),
     }
     if rules.len() > RULES_MAX {

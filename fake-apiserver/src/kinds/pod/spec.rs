@@ -33,12 +33,11 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
 /// The rules for the spec of a pod of that name, or of a template.
 pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
-    let claimed = spec["resourceClaims"].as_array().into_iter().flatten();
-    let claimed: Vec<&str> = claimed.map(|claim| string(claim, "name")).collect();
     settings::claims(spec, at, faults);
     containers::validate(spec, at, &mountable, faults);
     ephemeral::validate(spec, at, &mountable, faults);
-    unclaimed(spec, &claimed, at, faults);
+    resources::of_pod(spec, at, faults);
+    containers::ports_of_host(spec, at, faults);
     policies(spec, at, faults);
     metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
     security::pod(spec, &format!("{at}.securityContext"), faults);
@@ -80,42 +79,17 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     );
     placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), faults);
     aliases(&spec["hostAliases"], &format!("{at}.hostAliases"), faults);
-    let rules: [(&str, names::NameRule); 2] = [
-        ("priorityClassName", names::subdomain),
-        ("runtimeClassName", names::subdomain),
-    ];
-    named(spec, &rules, at, faults);
+    named(spec, &[("priorityClassName", names::subdomain)], at, faults);
+    if let Some(class) = spec["runtimeClassName"].as_str() {
+        faults.complain(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
+    }
     if let Some(policy) = spec["preemptionPolicy"].as_str() {
         let field = format!("{at}.preemptionPolicy");
         faults.one_of(&field, policy, &["PreemptLowerPriority", "Never"]);
     }
-    for (name, amount) in json::pairs(&spec["overhead"]) {
-        resources::quantity(name, amount, &format!("{at}.overhead.limits[{name}]"), faults);
-    }
+    resources::overhead(&spec["overhead"], &format!("{at}.overhead"), faults);
     system::validate(spec, at, faults);
     containers::validate_files(spec, at, faults);
-}
-
-/// Claims of containers are among those of the pod.
-fn unclaimed(spec: &Value, claimed: &[&str], at: &str, faults: &mut Faults) {
-    for list in ["containers", "initContainers"] {
-        for (i, container) in spec[list].as_array().into_iter().flatten().enumerate() {
-            let claims = container["resources"]["claims"].as_array().into_iter().flatten();
-            for (j, claim) in claims.enumerate() {
-                let name = string(claim, "name");
-                if name.is_empty() || claimed.contains(&name) {
-                    continue;
-                }
-                let field = format!("{at}.{list}[{i}].resources.claims[{j}]");
-                let known = match claimed {
-                    [] => " which is empty".to_owned(),
-                    names => format!(": {}", names.join(", ")),
-                };
-                let why = format!("must be one of the names in pod.spec.resourceClaims{known}");
-                faults.not_found_because(field, name, &why);
-            }
-        }
-    }
 }
 
 fn policies(spec: &Value, at: &str, faults: &mut Faults) {

@@ -9,7 +9,7 @@ mod pod;
 mod scopes;
 mod service;
 
-pub(crate) use pod::{limits as pod_limits, requests as pod_requests};
+pub(crate) use pod::{limits as pod_limits, of_containers, requests as pod_requests};
 
 use super::kind::Kind;
 use crate::machinery::amounts::Amounts;

@@ -87,9 +87,18 @@ pub(crate) fn limits(pod: &Value) -> Amounts {
     all
 }
 
-/// The sum of the containers, or what one of those needs that run before them; what the pod itself says comes first.
+/// What a pod and its containers say; what the pod itself says comes first.
 fn altogether(pod: &Value, side: &str) -> Amounts {
     let spec = &pod["spec"];
+    let mut all = of_containers(spec, side);
+    let whole = Amounts::read(&spec["resources"][side]);
+    let whole = whole.filtered(|name, _| OF_POD.contains(&name) || name.starts_with("hugepages-"));
+    all.0.extend(whole.0);
+    all
+}
+
+/// The sum of the containers, or what one of those needs that run before them.
+pub(crate) fn of_containers(spec: &Value, side: &str) -> Amounts {
     let of = |container: &Value| Amounts::read(&container["resources"][side]);
     let mut all = Amounts::default();
     for container in list(&spec["containers"]) {
@@ -110,9 +119,6 @@ fn altogether(pod: &Value, side: &str) -> Amounts {
         }
     }
     all.raise(&before);
-    let whole = of(spec);
-    let whole = whole.filtered(|name, _| OF_POD.contains(&name) || name.starts_with("hugepages-"));
-    all.0.extend(whole.0);
     all
 }
 

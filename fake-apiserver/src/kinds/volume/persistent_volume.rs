@@ -174,6 +174,10 @@ fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
         faults.required(field, "an empty string is disallowed");
     }
     class_name(spec, "volumeAttributesClassName", at, faults);
+    if !spec["volumeAttributesClassName"].is_null() && spec["csi"].is_null() {
+        let text = "has to be specified when using volumeAttributesClassName";
+        faults.required(format!("{at}.csi"), text);
+    }
 }
 
 fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {

@@ -58,24 +58,27 @@ pub(super) fn of(spec: &Value) -> Value {
 
 /// A volume has one source, and that as it should be.
 pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
-    let mut present = SOURCES.into_iter().filter(|name| !spec[*name].is_null());
-    let Some(first) = present.next() else {
+    let mut is_taken = false;
+    for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
+        // The real server does not count what comes before this one.
+        if is_taken && name != "flexVolume" {
+            let field = format!("{at}.{}", told(name));
+            faults.forbidden(field, "may not specify more than 1 volume type");
+            continue;
+        }
+        is_taken = true;
+        if let Some((_, rule)) = RULES.iter().find(|(of, _)| *of == name) {
+            rule(&spec[name], &format!("{at}.{name}"), faults);
+        } else if let Some(plugin) = PLUGINS.iter().find(|plugin| plugin.field == name) {
+            plugin.validate(&spec[name], at, faults);
+        }
+        if name == "local" && spec["nodeAffinity"].is_null() {
+            let why = "Local volume requires node affinity";
+            faults.required(format!("{at}.nodeAffinity"), why);
+        }
+    }
+    if !is_taken {
         faults.required(at, "must specify a volume type");
-        return;
-    };
-    if let Some((_, rule)) = RULES.iter().find(|(name, _)| *name == first) {
-        rule(&spec[first], &format!("{at}.{first}"), faults);
-    } else if let Some(plugin) = PLUGINS.iter().find(|plugin| plugin.field == first) {
-        plugin.validate(&spec[first], at, faults);
-    }
-    for name in present.map(told) {
-        faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
-    }
-    if !spec["local"].is_null() && spec["nodeAffinity"].is_null() {
-        faults.required(
-            format!("{at}.nodeAffinity"),
-            "Local volume requires node affinity",
-        );
     }
 }
 
