@@ -148,10 +148,10 @@ pub(super) fn only_conditions(new: &mut Value, old: &Value) {
     json::assign(new, "spec", old["spec"].clone());
     let conditions = new["status"]["conditions"].take();
     json::assign(new, "status", old["status"].clone());
-    json::assign(json::slot(new, "status"), "conditions", conditions);
-    if new["status"].as_object().is_none_or(serde_json::Map::is_empty) {
-        json::assign(new, "status", old["status"].clone());
+    if conditions.is_null() && new["status"].is_null() {
+        return;
     }
+    json::assign(json::slot(new, "status"), "conditions", conditions);
 }
 
 /// Who writes the status leaves decisions as they are, as long as there are as many.

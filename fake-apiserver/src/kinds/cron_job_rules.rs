@@ -1,7 +1,7 @@
 //! The rules for cron jobs, and for what may change of one.
 
 use super::strategy_rules::numbers;
-use super::template_rules;
+use super::{internal_form, template_rules};
 use crate::machinery::faults::Faults;
 use crate::machinery::{cron, json, metadata};
 use serde_json::Value;
@@ -24,7 +24,8 @@ pub(super) fn validate(new: &Value, old: Option<&Value>, faults: &mut Faults) {
     let job = &now["jobTemplate"]["spec"];
     if !job["selector"].is_null() {
         let why = "`selector` will be auto-generated";
-        faults.invalid("spec.jobTemplate.spec.selector", job["selector"].clone(), why);
+        let shown = internal_form::shown("LabelSelector", &job["selector"]);
+        faults.invalid_as("spec.jobTemplate.spec.selector", &shown, why);
     }
     if job["manualSelector"] == true {
         faults.not_supported("spec.jobTemplate.spec.manualSelector", true, &["nil", "false"]);

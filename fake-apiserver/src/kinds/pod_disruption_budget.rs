@@ -2,7 +2,7 @@
 
 use super::strategy_rules::numbers;
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
-use super::{conditions, share};
+use super::{conditions, internal_form, share};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
@@ -44,7 +44,7 @@ fn budget_validate(object: &Value, faults: &mut Faults) {
         let shown = format!(
             "{{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}",
             spec["minAvailable"],
-            spec["selector"],
+            internal_form::shown("*LabelSelector", &spec["selector"]),
             spec["maxUnavailable"],
             spec["unhealthyPodEvictionPolicy"]
         );

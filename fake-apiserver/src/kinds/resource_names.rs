@@ -89,7 +89,7 @@ pub(super) fn is_overcommitted(name: &str) -> bool {
 }
 
 /// Whether a resource is Kubernetes' own.
-pub(super) fn is_native(name: &str) -> bool {
+fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 

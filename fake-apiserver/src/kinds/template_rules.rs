@@ -17,6 +17,8 @@ pub(super) struct Workload {
     pub(super) spec: &'static [&'static str],
     selects: Selects,
     restarts: Restarts,
+    /// Whether it names its pods, and their hosts, itself.
+    names_pods: bool,
     /// What is judged before selector and template.
     before: Rule,
     /// What is judged behind them.
@@ -56,6 +58,7 @@ const REPLICAS: Workload = Workload {
     spec: SPEC,
     selects: Selects::BySelector("deployment", "invalid label selector"),
     restarts: Restarts::Always,
+    names_pods: false,
     before: |spec, at, faults| numbers(spec, &["replicas", "minReadySeconds"], at, faults),
     after: |_, _, _| {},
 };
@@ -80,6 +83,7 @@ pub(super) const DAEMON_SET: Workload = Workload {
 pub(super) const STATEFUL_SET: Workload = Workload {
     name: "StatefulSet",
     selects: Selects::BySelector("statefulset", ""),
+    names_pods: true,
     before: strategy_rules::stateful_set,
     ..REPLICAS
 };
@@ -135,6 +139,9 @@ impl Workload {
                     &internal_form::shown("*LabelSelector", selector),
                     why,
                 );
+                if self.names_pods {
+                    self.restarts(spec, &template, &template_at, faults);
+                }
                 return (self.after)(spec, &at, faults);
             }
             if is_read {
@@ -142,6 +149,10 @@ impl Workload {
             }
         }
         pod_template(&template, &template_at, faults);
+        if self.names_pods {
+            // The real server judges them for the second time.
+            template_metadata(&template, &template_at, faults);
+        }
         self.restarts(spec, &template, &template_at, faults);
         if is_last && self.selector(selector, &selector_at, faults) {
             self.matches(selector, &template, &at, faults);
@@ -182,6 +193,11 @@ impl Workload {
         if template.is_null() {
             template = json!({});
             pod::template_default(&mut template);
+        }
+        if self.names_pods {
+            for name in ["subdomain", "hostname"] {
+                json::assign(&mut template["spec"], name, Value::Null);
+            }
         }
         let claims = json::list(&spec["volumeClaimTemplates"]);
         if claims.is_empty() {
@@ -248,16 +264,20 @@ impl Workload {
 
 /// The rules for a template for pods.
 pub(super) fn pod_template(template: &Value, at: &str, faults: &mut Faults) {
-    metadata::labels(&template["metadata"]["labels"], &format!("{at}.labels"), faults);
-    let annotations = format!("{at}.annotations");
-    metadata::annotations(&template["metadata"]["annotations"], &annotations, faults);
-    pod::annotations::validate(template, &annotations, faults);
+    template_metadata(template, at, faults);
     pod::spec_rules(&template["spec"], "", &format!("{at}.spec"), faults);
     pod::annotations::validate_fields(template, &format!("{at}.spec"), faults);
     if !json::list(&template["spec"]["ephemeralContainers"]).is_empty() {
         let text = "ephemeral containers not allowed in pod template";
         faults.forbidden(format!("{at}.spec.ephemeralContainers"), text);
     }
+}
+
+fn template_metadata(template: &Value, at: &str, faults: &mut Faults) {
+    metadata::labels(&template["metadata"]["labels"], &format!("{at}.labels"), faults);
+    let annotations = format!("{at}.annotations");
+    metadata::annotations(&template["metadata"]["annotations"], &annotations, faults);
+    pod::annotations::validate(template, &annotations, faults);
 }
 
 /// What may change of a stateful set.

@@ -31,7 +31,7 @@ impl Program {
                 "" => why.replacen(":1:1:", ":1:0:", 1),
                 _ => why,
             })
-            .map_err(|why| format!("compilation failed: {why}"))?;
+            .map_err(|why| format!("compilation failed: {}", with_pointers(&why)))?;
         let mut places = HashMap::new();
         note(&expression, &source, &mut places);
         Ok(Self {
@@ -48,9 +48,9 @@ impl Program {
         found.sort_by_key(|(place, _)| *place);
         let found = found.into_iter().map(|((line, column), why)| {
             let shown = self.text.lines().nth(line).unwrap_or_default();
-            let dots = ".".repeat(column);
+            let pointer = pointer(shown, column);
             format!(
-                "ERROR: <input>:{}:{}: {why}\n | {shown}\n | {dots}^",
+                "ERROR: <input>:{}:{}: {why}\n | {shown}\n | {pointer}",
                 line + 1,
                 column + 1
             )
@@ -83,4 +83,33 @@ fn note(expression: &IdedExpr, source: &SourceInfo, places: &mut HashMap<u64, us
             places.insert(part.id, start as usize);
         }
     });
+}
+
+/// What points to a column of a line: as wide as cel-go takes its characters to be.
+fn pointer(line: &str, column: usize) -> String {
+    let is_wide = |sign: Option<char>| sign.is_some_and(|sign| sign.len_utf8() > 1);
+    let mut signs = line.chars();
+    let mut out: String = (0..column)
+        .map(|_| if is_wide(signs.next()) { '\u{ff0e}' } else { '.' })
+        .collect();
+    out.push(if is_wide(signs.next()) { '\u{ff3e}' } else { '^' });
+    out
+}
+
+/// The text of errors of the parser, which points with narrow signs alone.
+fn with_pointers(errors: &str) -> String {
+    let mut before = "";
+    let lines = errors.split('\n').map(|line| {
+        let narrow = line.strip_prefix(" | ").and_then(|line| line.strip_suffix('^'));
+        let column = narrow
+            .filter(|dots| dots.bytes().all(|byte| byte == b'.'))
+            .map(str::len);
+        let source = before.strip_prefix(" | ");
+        before = line;
+        match source.zip(column) {
+            Some((source, column)) => format!(" | {}", pointer(source, column)),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -110,11 +110,10 @@ impl Type {
         Some(&self.fields[at])
     }
 
-    /// Whether objects of the API are of this type: they have a status, or could have one, beside their metadata.
+    /// Whether what is of this type says so itself: objects, which have a status, or could have one, beside their metadata, and options.
     pub(crate) fn is_kind(&self) -> bool {
-        ["metadata", "status"]
-            .into_iter()
-            .all(|name| self.field(name).is_some())
+        let has = |name: &str| self.field(name).is_some();
+        has("metadata") && has("status") || self.name == "meta.v1.DeleteOptions"
     }
 
     /// The name without package and version, as Go's decoder reports it.

@@ -7,7 +7,7 @@ use super::read::existing;
 use super::remove::remove;
 use super::sent;
 use crate::kinds::{EVICTION, POD_DISRUPTION_BUDGET, Part};
-use crate::machinery::faults::Cause;
+use crate::machinery::faults::{Cause, Faults};
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::status::{Details, Status};
 use crate::machinery::{json, metadata};
@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Seconds to wait for a budget that is still being worked out.
 const RETRY_SECONDS: u32 = 10;
+/// The option to delete what can no longer be read.
+const IGNORES_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 /// Evictions of a budget that may be under way.
 const DISRUPTED_MAX: usize = 2000;
 
@@ -31,7 +33,18 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
             "name in URL does not match name in Eviction object",
         ));
     }
-    let options = DeleteOptions::read(&call.params, &eviction["deleteOptions"])?;
+    let mut options = eviction["deleteOptions"].clone();
+    // They are of the type that they have here, whatever they say.
+    for name in ["apiVersion", "kind"] {
+        json::assign(&mut options, name, Value::Null);
+    }
+    if options[IGNORES_ERRORS] == true {
+        let mut faults = Faults::default();
+        let why = "can not be set for pod eviction, try after removing the option";
+        faults.invalid(format!("deleteOptions.{IGNORES_ERRORS}"), true, why);
+        return Err(Status::invalid(EVICTION.subject(), named, faults));
+    }
+    let options = DeleteOptions::read(&call.params, &options)?;
     txn.dry_run |= options.dry_run;
     Write::create(&call.target).approve(txn, &eviction)?;
     let pod = existing(txn, call)?;

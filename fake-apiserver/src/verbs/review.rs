@@ -58,7 +58,8 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         }
     };
     object["status"] = status;
-    if review != Review::SelfSubjectRules {
+    // Those about oneself are answered with an object of their own.
+    if ![Review::SelfSubject, Review::SelfSubjectRules].contains(&review) {
         metadata::set(&mut object, "managedFields", managed);
     }
     Ok(Answer::Object {

@@ -52,7 +52,7 @@ pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
         }
     }
     names_of(&spec["names"], "spec.names", faults);
-    conversion(&spec["conversion"], faults);
+    conversion(spec, faults);
     stored_versions(definition, faults);
     if spec["preserveUnknownFields"] == true {
         let text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
@@ -244,7 +244,11 @@ fn column(column: &Value, at: &str, faults: &mut Faults) {
 fn selectable(version: &Value, at: &str, faults: &mut Faults) {
     let fields = list(&version["selectableFields"]);
     if !fields.is_empty() && version["schema"]["openAPIV3Schema"].is_null() {
-        faults.invalid(at, "", "may only be set when validations.schema is included");
+        let text = match at {
+            "spec.selectableFields" => "may only be set when validations.schema is included",
+            _ => "may only be set when `version.schema.openAPIV3Schema` is not included",
+        };
+        faults.invalid(at, "", text);
         return;
     }
     let mut seen: Vec<&str> = Vec::new();
@@ -328,43 +332,43 @@ pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut Faults
     );
 }
 
-fn conversion(conversion: &Value, faults: &mut Faults) {
-    let at = "spec.conversion";
+fn conversion(spec: &Value, faults: &mut Faults) {
+    let (at, conversion) = ("spec.conversion", &spec["conversion"]);
+    if conversion.is_null() {
+        return;
+    }
+    let strategy = string(conversion, "strategy");
+    if spec["preserveUnknownFields"] == true && strategy != "None" {
+        let text = "must be None if spec.preserveUnknownFields is true";
+        faults.invalid(format!("{at}.strategy"), strategy, text);
+    }
+    match strategy {
+        "" => faults.required(format!("{at}.strategy"), ""),
+        strategy => faults.one_of(&format!("{at}.strategy"), strategy, &["None", "Webhook"]),
+    }
     let (client, reviews) = (
         &conversion["webhook"]["clientConfig"],
         &conversion["webhook"]["conversionReviewVersions"],
     );
-    match string(conversion, "strategy") {
-        "" if conversion.is_null() => {}
-        "" => faults.required(format!("{at}.strategy"), ""),
-        "Webhook" => {
-            match (
-                client.is_null(),
-                client["url"].is_null() == client["service"].is_null(),
-            ) {
-                (true, _) => {
-                    let text = "required when strategy is set to Webhook";
-                    faults.required(format!("{at}.webhookClientConfig"), text);
-                }
-                (false, true) => {
-                    let text = "exactly one of url or service is required";
-                    faults.required(format!("{at}.webhookClientConfig"), text);
-                }
-                (false, false) => client_place(client, &format!("{at}.webhookClientConfig"), faults),
-            }
-            review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
+    if strategy != "Webhook" {
+        let text = "should not be set when strategy is not set to Webhook";
+        if !client.is_null() {
+            faults.forbidden(format!("{at}.webhookClientConfig"), text);
         }
-        "None" => {
-            let text = "should not be set when strategy is not set to Webhook";
-            if !client.is_null() {
-                faults.forbidden(format!("{at}.webhookClientConfig"), text);
-            }
-            if !list(reviews).is_empty() {
-                faults.forbidden(format!("{at}.conversionReviewVersions"), text);
-            }
+        if !list(reviews).is_empty() {
+            faults.forbidden(format!("{at}.conversionReviewVersions"), text);
         }
-        other => faults.not_supported(format!("{at}.strategy"), other, &["None", "Webhook"]),
+        return;
     }
+    let place = format!("{at}.webhookClientConfig");
+    if client.is_null() {
+        faults.required(place, "required when strategy is set to Webhook");
+    } else if client["url"].is_null() == client["service"].is_null() {
+        faults.required(place, "exactly one of url or service is required");
+    } else {
+        client_place(client, &place, faults);
+    }
+    review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
 }
 
 fn review_versions(versions: &Value, at: &str, faults: &mut Faults) {

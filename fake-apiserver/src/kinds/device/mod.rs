@@ -9,7 +9,7 @@ mod selection;
 mod single;
 mod slice;
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
@@ -76,8 +76,8 @@ pub(super) static RESOURCE_SLICE: Row = Row {
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {
-        create: |slice, setting| taints_default(slice, setting.now),
-        update: |slice, _, setting| taints_default(slice, setting.now),
+        create: prepare_slice,
+        update: |slice, _, setting| prepare_slice(slice, setting),
         validate_create: slice::validate,
         validate_update: slice::validate_update,
         warn: |slice, _| slice::warn(slice),
@@ -131,10 +131,12 @@ fn tolerations_default(object: &mut Value) {
 }
 
 /// A device is tainted from the time at which somebody says so.
-fn taints_default(slice: &mut Value, now: &str) {
+fn prepare_slice(slice: &mut Value, setting: &Setting<'_>) {
     for device in json::entries(slice, "/spec/devices") {
+        // DRANodeAllocatableResources is off.
+        json::assign(device, "nodeAllocatableResourceMappings", Value::Null);
         for taint in json::entries(device, "/taints") {
-            json::default_member(taint, "timeAdded", now);
+            json::default_member(taint, "timeAdded", setting.now);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The rules for one device of a slice: what it is, what it has, what it takes, and who may use it.
+//! The rules for one device of a slice: what it is, what it has, and who may use it.
 
 use super::claim::taint;
 use super::lists::{each, set};
@@ -6,7 +6,6 @@ use super::names::qualified;
 use super::policy;
 use super::reach::{braced, flag, nodes};
 use crate::kinds::internal_form;
-use crate::kinds::resource_names::is_native;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
 use crate::machinery::names;
@@ -83,7 +82,6 @@ pub(super) fn validate(device: &Value, is_per_device: bool, at: &str, faults: &m
     );
     nodes_of(device, is_per_device, at, faults);
     binding(device, at, faults);
-    mappings(device, at, faults);
 }
 
 /// Devices say which nodes reach them where the slice leaves that to them, and nowhere else.
@@ -190,42 +188,6 @@ fn binding(device: &Value, at: &str, faults: &mut Faults) {
         };
         let text = format!("{missing} are required to use {given}");
         faults.invalid(format!("{at}.{missing}"), device[missing].clone(), &text);
-    }
-}
-
-/// The rules for what a device takes of the resources of its node.
-fn mappings(device: &Value, at: &str, faults: &mut Faults) {
-    for (name, mapping) in members(&device["nodeAllocatableResourceMappings"]) {
-        let at = format!("{at}.nodeAllocatableResourceMappings[{name}]");
-        if !is_native(name) {
-            faults.invalid(
-                at.as_str(),
-                name.as_str(),
-                "must be a node allocatable resource name",
-            );
-        }
-        let (multiplier, key) = (&mapping["allocationMultiplier"], &mapping["capacityKey"]);
-        if multiplier.is_null() && key.is_null() {
-            let text = "at least one of allocationMultiplier or capacityKey must be set";
-            faults.invalid(at.as_str(), "", text);
-        }
-        if let Some(text) = multiplier
-            .as_str()
-            .filter(|text| text.starts_with('-') || *text == "0")
-        {
-            faults.invalid(format!("{at}.allocationMultiplier"), text, "must be positive");
-        }
-        match key.as_str() {
-            None => {}
-            Some("") => {
-                let text = "capacityKey must not be an empty string";
-                faults.invalid(format!("{at}.capacityKey"), "", text);
-            }
-            Some(key) if device["capacity"][key].is_null() => {
-                faults.not_found(format!("{at}.capacityKey"), key);
-            }
-            Some(_) => {}
-        }
     }
 }
 

@@ -142,6 +142,12 @@ fn pod_default(object: &mut Value) {
     for list in ["/spec/containers", "/spec/initContainers"] {
         json::entries(object, list).for_each(request_limits);
     }
+    resources::default_of_pod(json::slot(object, "spec"));
+    if object["spec"]["hostNetwork"] == true {
+        for list in ["/spec/containers", "/spec/initContainers"] {
+            json::entries(object, list).for_each(ports_of_host);
+        }
+    }
     status::default(object);
 }
 
@@ -206,6 +212,16 @@ fn request_limits(container: &mut Value) {
         let requests = json::member(&mut container["resources"], "requests");
         for (name, amount) in limits {
             requests.entry(name).or_insert(amount);
+        }
+    }
+}
+
+/// The ports of a container in the network of its host are ports of the host.
+fn ports_of_host(container: &mut Value) {
+    for port in json::entries(container, "/ports") {
+        let number = port["containerPort"].clone();
+        if number.is_number() {
+            json::default_member(port, "hostPort", number);
         }
     }
 }

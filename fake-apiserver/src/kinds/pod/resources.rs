@@ -16,6 +16,45 @@ const HUGE_PAGES: &str = "hugepages-";
 /// The rules for the name of a resource.
 type NameRule = fn(&str, &str, &mut Faults);
 
+/// What a pod as a whole is limited to, and requests, where its writer says only a part of it: huge pages as far as its containers may have
+/// them, and of the rest what its containers request, or all that it may have.
+pub(super) fn default_of_pod(spec: &mut Value) {
+    let has_some = |spec: &Value, side: &str| json::pairs(&spec["resources"][side]).next().is_some();
+    let has_limits = has_some(spec, "limits");
+    if !has_limits && !has_some(spec, "requests") {
+        return;
+    }
+    let own = spec["resources"].clone();
+    let (is_limited, is_requested) = (
+        |name: &str| !own["limits"][name].is_null(),
+        |name: &str| !own["requests"][name].is_null(),
+    );
+    let huge = usage::of_containers(spec, "limits").0.into_iter();
+    let huge =
+        huge.filter(|(name, _)| name.starts_with(HUGE_PAGES) && !is_requested(name) && !is_limited(name));
+    let huge: Vec<(String, Value)> = huge
+        .map(|(name, amount)| (name, amount.to_string().into()))
+        .collect();
+    if !huge.is_empty() {
+        json::member(&mut spec["resources"], "limits").extend(huge);
+    }
+    if !has_some(spec, "limits") {
+        return;
+    }
+    let asked = usage::of_containers(spec, "requests").0.into_iter();
+    let asked = asked.filter(|(name, _)| OF_POD.contains(&name.as_str()));
+    let asked = asked.map(|(name, amount)| (name, Value::from(amount.to_string())));
+    let allowed = spec["resources"]["limits"].clone();
+    let allowed =
+        json::pairs(&allowed).filter(|(name, _)| OF_POD.contains(name) || name.starts_with(HUGE_PAGES));
+    let allowed = allowed.map(|(name, amount)| (name.to_owned(), amount.into()));
+    let missing: Vec<(String, Value)> = asked.chain(allowed).collect();
+    let requests = json::member(&mut spec["resources"], "requests");
+    for (name, amount) in missing {
+        requests.entry(name).or_insert(amount);
+    }
+}
+
 /// The rules for `resources` of a container of a pod.
 pub(super) fn of_container(container: &Value, spec: &Value, at: &str, faults: &mut Faults) {
     let resources = &container["resources"];

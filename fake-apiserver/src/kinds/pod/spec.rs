@@ -85,7 +85,10 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     }
     if let Some(policy) = spec["preemptionPolicy"].as_str() {
         let field = format!("{at}.preemptionPolicy");
-        faults.one_of(&field, policy, &["PreemptLowerPriority", "Never"]);
+        match policy {
+            "" => faults.required(field, ""),
+            policy => faults.one_of(&field, policy, &["PreemptLowerPriority", "Never"]),
+        }
     }
     resources::overhead(&spec["overhead"], &format!("{at}.overhead"), faults);
     system::validate(spec, at, faults);

@@ -17,7 +17,7 @@ type VolumeRule = fn(&Value, &str, &mut Faults);
 const SOURCES: [(&str, VolumeRule); 29] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
-    ("gitRepo", any),
+    ("gitRepo", repository),
     ("gcePersistentDisk", any),
     ("awsElasticBlockStore", any),
     ("secret", secret),
@@ -107,6 +107,13 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
         let name = told(name);
         faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
     }
+}
+
+fn repository(source: &Value, at: &str, faults: &mut Faults) {
+    if string(source, "repository").is_empty() {
+        faults.required(format!("{at}.repository"), "");
+    }
+    files::descending_path(string(source, "directory"), &format!("{at}.directory"), faults);
 }
 
 fn any(_: &Value, _: &str, _: &mut Faults) {}

@@ -101,7 +101,7 @@ pub(super) fn modes(list: &Value) -> Value {
 }
 
 /// Metadata that what is made from a template has from elsewhere, in the order of its Go type.
-const NOT_IN_TEMPLATES: [&str; 12] = [
+const NOT_IN_TEMPLATES: [&str; 13] = [
     "name",
     "generateName",
     "namespace",
@@ -109,6 +109,7 @@ const NOT_IN_TEMPLATES: [&str; 12] = [
     "uid",
     "resourceVersion",
     "generation",
+    "creationTimestamp",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
     "ownerReferences",
@@ -121,6 +122,8 @@ pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &m
     metadata::annotations(&template["annotations"], &format!("{at}.annotations"), faults);
     metadata::labels(&template["labels"], &format!("{at}.labels"), faults);
     for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {
-        faults.forbidden(format!("{at}.{name}"), "cannot be set");
+        // The real server makes this one from the name of its Go field.
+        let shown = if *name == "uid" { "uID" } else { name };
+        faults.forbidden(format!("{at}.{shown}"), "cannot be set");
     }
 }
