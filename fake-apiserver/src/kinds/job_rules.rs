@@ -1,8 +1,8 @@
 //! The rules for jobs, but for their selectors and templates. What may change of one is in `job_changes`.
 
 use super::ingress_rules::domain_path;
-use super::internal_form;
 use super::strategy_rules::numbers;
+use super::{internal_form, selectors};
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::{json, names};
@@ -55,7 +55,9 @@ pub(super) fn generated(object: &Value, faults: &mut Faults) {
         .map(|(label, value)| (label.to_owned(), value.into()))
         .collect::<serde_json::Map<_, _>>()
         .into();
-    let selector = LabelSelector::from_object(&spec["selector"]);
+    let (mut unread, selector) = (Faults::default(), &spec["selector"]);
+    selectors::labels(selector, "", &mut unread);
+    let selector = LabelSelector::from_object(selector).filter(|_| unread.is_empty());
     if selector.is_some_and(|it| !it.matches(&json!({"metadata": {"labels": expected}}))) {
         let why = "`selector` not auto-generated";
         faults.invalid("spec.selector", spec["selector"].clone(), why);

@@ -135,8 +135,14 @@ fn node_validate(object: &Value, faults: &mut Faults) {
             faults.invalid(format!("spec.podCIDRs[{i}]"), *range, text);
         }
     }
+    let stranger = ranges.iter().position(|range| !is_range(range));
+    if let Some(i) = stranger.filter(|_| ranges.len() > 1) {
+        let why = format!("invalid CIDR[{i}]: <nil> (invalid CIDR address: {})", ranges[i]);
+        let why = format!("invalid PodCIDRs. failed to check with dual stack with error:{why}");
+        faults.internal("spec.podCIDRs", &why);
+    }
     let of_ipv6 = ranges.iter().filter(|range| range.contains(':')).count();
-    if ranges.len() > 2 || ranges.len() == 2 && of_ipv6 != 1 {
+    if ranges.len() > 2 || ranges.len() == 2 && (of_ipv6 != 1 || stranger.is_some()) {
         let all = object["spec"]["podCIDRs"].clone();
         faults.invalid(
             "spec.podCIDRs",
