@@ -1,6 +1,6 @@
 //! The rules for claims of devices, their templates, and classes of devices.
 //!
-//! Owns which requests of a claim go together. Does not know what is allocated, nor whose claim may have administrative access.
+//! Owns which requests of a claim go together. What it is given is in `status`. Does not know whose claim may have administrative access.
 
 use super::lists::{each, set};
 use super::names::fully_qualified;
@@ -212,14 +212,15 @@ fn constraint(constraint: &Value, requests: &[Value], at: &str, faults: &mut Fau
 }
 
 /// The rules for names of requests.
-fn references(all: &Value, requests: &[Value], at: &str, faults: &mut Faults) {
+pub(super) fn references(all: &Value, requests: &[Value], at: &str, faults: &mut Faults) {
     let text = |one| Value::as_str(one).unwrap_or_default();
     set(all, REQUESTS_MAX, text, at, faults, |one, at, faults| {
         reference(text(one), requests, at, faults);
     });
 }
 
-fn reference(name: &str, requests: &[Value], at: &str, faults: &mut Faults) {
+/// The rules for the name of a request.
+pub(super) fn reference(name: &str, requests: &[Value], at: &str, faults: &mut Faults) {
     let parts: Vec<&str> = name.split('/').collect();
     if parts.len() <= 2 {
         for part in &parts {

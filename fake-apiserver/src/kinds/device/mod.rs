@@ -8,6 +8,7 @@ mod reach;
 mod selection;
 mod single;
 mod slice;
+mod status;
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
 use crate::config::release::Life;
@@ -49,6 +50,8 @@ pub(super) static RESOURCE_CLAIM: Row = Row {
         default: claim_default,
         validate_create: claim::validate,
         validate_update: claim::validate_update,
+        separate_status: status::drop_gone,
+        validate_status: status::validate,
         ..NO_HOOKS
     },
     columns: &[NAME, text("State", Of(claim_state)), AGE],

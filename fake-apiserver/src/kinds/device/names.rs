@@ -2,7 +2,9 @@
 
 use crate::kinds::volume::driver_name;
 use crate::machinery::faults::Faults;
+use crate::machinery::names;
 
+const POOL_BYTES_MAX: usize = 253;
 const IDENTIFIER_BYTES_MAX: usize = 32;
 const NO_IDENTIFIER: &str = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric \
     characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
@@ -22,6 +24,19 @@ pub(super) fn qualified(name: &str, field: &str, faults: &mut Faults) {
             }
         }
         _ => {}
+    }
+}
+
+/// The rules for the name of a pool: subdomains with slashes between them.
+pub(super) fn pool(name: &str, field: &str, faults: &mut Faults) {
+    if name.is_empty() {
+        return faults.required(field, "");
+    }
+    if name.len() > POOL_BYTES_MAX {
+        faults.too_long(field, POOL_BYTES_MAX);
+    }
+    for part in name.split('/') {
+        faults.complain(field, part, names::subdomain(part));
     }
 }
 

@@ -148,7 +148,7 @@ pub(super) fn counters_of(of: &Value, name: &str, at: &str, faults: &mut Faults)
 }
 
 /// The rules for conditions that binding a pod waits for.
-fn binding(device: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn binding(device: &Value, at: &str, faults: &mut Faults) {
     let lists = ["bindingConditions", "bindingFailureConditions"];
     for name in lists {
         let field = format!("{at}.{name}");

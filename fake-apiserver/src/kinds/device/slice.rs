@@ -3,16 +3,15 @@
 //! Owns how many there may be of what. Does not know claims.
 
 use super::lists::set;
+use super::names::pool as pool_name;
 use super::reach::{braced, flag, nodes};
 use super::single::{self, counters_of};
 use crate::kinds::internal_form;
 use crate::kinds::volume::driver_name;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
-use crate::machinery::names;
 use serde_json::Value;
 
-const POOL_BYTES_MAX: usize = 253;
 const DEVICES_MAX: usize = 128;
 /// Devices with taints or counters.
 const ELABORATE_DEVICES_MAX: usize = 64;
@@ -102,17 +101,7 @@ fn spec(spec: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn pool(pool: &Value, faults: &mut Faults) {
-    let name = string(pool, "name");
-    if name.is_empty() {
-        faults.required("spec.pool.name", "");
-    } else {
-        if name.len() > POOL_BYTES_MAX {
-            faults.too_long("spec.pool.name", POOL_BYTES_MAX);
-        }
-        for part in name.split('/') {
-            faults.complain("spec.pool.name", part, names::subdomain(part));
-        }
-    }
+    pool_name(string(pool, "name"), "spec.pool.name", faults);
     let number = |name: &str| pool[name].as_i64().unwrap_or_default();
     let count = number("resourceSliceCount");
     if count <= 0 {
