@@ -3,9 +3,9 @@
 //! As the real server does, a rule is asked only where something that it is about has changed, so that a job whose status is wrong already
 //! can be mended step by step.
 
-use super::internal_form;
 use super::job_rules::INDEXED;
 use super::strategy_rules::numbers;
+use super::{internal_form, job_indexes};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
@@ -184,7 +184,7 @@ fn indexes(job: &Job<'_>, changes: &Changes<'_>, faults: &mut Faults) {
     let by_index = !job.spec["backoffLimitPerIndex"].is_null();
     let (completed_changed, failed_changed) = (changes.of_completed_indexes(), changes.of("failedIndexes"));
     let mut format = |name: &str, text: &str| {
-        if let Some(Err(why)) = count.map(|count| intervals(text, count)) {
+        if let Some(Err(why)) = count.map(|count| job_indexes::read(text, count)) {
             faults.invalid(
                 format!("status.{name}"),
                 text,
@@ -208,69 +208,10 @@ fn indexes(job: &Job<'_>, changes: &Changes<'_>, faults: &mut Faults) {
         faults.invalid("status.failedIndexes", failed, why);
     }
     let count = count.filter(|_| completed_changed || failed_changed);
-    if let Some(index) = count.and_then(|count| overlap(completed, failed, count)) {
+    if let Some(index) = count.and_then(|count| job_indexes::overlap(completed, failed, count)) {
         let why = format!("failedIndexes and completedIndexes overlap at index: {index}");
         faults.invalid("status.failedIndexes", failed, &why);
     }
-}
-
-/// Reads numbers and ranges such as `1,3-5`, which must rise and stay below the count.
-fn intervals(text: &str, count: i64) -> Result<(), String> {
-    let mut last = None;
-    for part in text.split(',').filter(|_| !text.is_empty()) {
-        let (first, end) = interval(part, count)?;
-        if let Some(last) = last.filter(|last| *last >= first) {
-            return Err(falling(last, first));
-        }
-        last = Some(end);
-    }
-    Ok(())
-}
-
-fn falling(before: i64, after: i64) -> String {
-    format!("non-increasing order, previous: {before}, current: {after}")
-}
-
-fn interval(text: &str, count: i64) -> Result<(i64, i64), String> {
-    let index = |text: &str| match text.parse::<i64>() {
-        Err(_) => Err(format!("cannot convert string to integer for index: {text:?}")),
-        Ok(index) if index >= count => Err(format!("too large index: {text:?}")),
-        Ok(index) => Ok(index),
-    };
-    let mut limits = text.split('-');
-    let (first, end) = (limits.next().unwrap_or_default(), limits.next());
-    if limits.next().is_some() {
-        return Err(format!(
-            "the fragment {text:?} violates the requirement that an index interval can have at most two parts separated by '-'"
-        ));
-    }
-    let first = index(first)?;
-    match end.map(index).transpose()? {
-        Some(end) if first >= end => Err(falling(first, end)),
-        end => Ok((first, end.unwrap_or(first))),
-    }
-}
-
-/// The first index that stands in both; what can't be read is passed over, for it is reported by itself.
-fn overlap(completed: &str, failed: &str, count: i64) -> Option<i64> {
-    let read = |text: &'_ str| -> Vec<(i64, i64)> {
-        text.split(',')
-            .filter_map(|part| interval(part, count).ok())
-            .collect()
-    };
-    let (completed, failed) = (read(completed), read(failed));
-    let (mut completed, mut failed) = (completed.iter().peekable(), failed.iter().peekable());
-    while let (Some(one), Some(other)) = (completed.peek(), failed.peek()) {
-        if one.0 <= other.1 && other.0 <= one.1 {
-            return Some(one.0.max(other.0));
-        }
-        if one.0 <= other.0 {
-            completed.next()
-        } else {
-            failed.next()
-        };
-    }
-    None
 }
 
 fn pods(job: &Job<'_>, changes: &Changes<'_>, faults: &mut Faults) {

@@ -36,6 +36,7 @@ mod ingress_rules;
 mod internal_form;
 mod job;
 mod job_changes;
+mod job_indexes;
 mod job_rules;
 mod job_status;
 mod kept_fields;

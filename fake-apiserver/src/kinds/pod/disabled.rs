@@ -6,11 +6,6 @@ use serde_json::Value;
 
 /// Takes what is off out of a pod, or out of the template of an object that has one.
 pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value) {
-    if kind.kind == "Pod"
-        && let Some(status) = object.get_mut("status")
-    {
-        drop_from_status(status);
-    }
     let Some(spec) = kind
         .template
         .and_then(|at| object.pointer_mut(at)?.get_mut("spec"))
@@ -28,17 +23,6 @@ pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value) {
             for off in ["clusterTrustBundle", "podCertificate"] {
                 json::assign(source, off, Value::Null);
             }
-        }
-    }
-}
-
-/// DRANodeAllocatableResources and ImageVolumeWithDigest.
-fn drop_from_status(status: &mut Value) {
-    json::assign(status, "nodeAllocatableResourceClaimStatuses", Value::Null);
-    for states in super::status::STATES {
-        for state in json::entries(status, &format!("/{states}")) {
-            json::entries(state, "/volumeMounts")
-                .for_each(|mount| json::assign(mount, "volumeStatus", Value::Null));
         }
     }
 }

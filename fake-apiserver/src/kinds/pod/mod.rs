@@ -20,6 +20,7 @@ pub(super) mod resources;
 mod security;
 mod settings;
 mod spec;
+mod states;
 mod status;
 mod system;
 mod update;
@@ -85,6 +86,7 @@ pub(super) static POD: Row = Row {
         update: |new, old, setting| {
             tolerate(new, setting);
             keep_priority(new, old, setting);
+            status::drop_disabled(new);
         },
         validate: spec::validate,
         validate_create: spec::validate_create,

@@ -1,25 +1,16 @@
 //! The rules for the status of a pod: what kubelets, schedulers and those who play them in tests write.
 //!
-//! Owns the addresses of a pod and which containers may run again. Does not know what a pod asks for.
+//! Owns the addresses of a pod and its claims of devices. What is told of its containers is in `states`.
 
-use super::security::id;
+use super::states;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, names};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// The lists of states of containers, each beside the list of the spec that it is about.
-const CONTAINERS: [(&str, &str); 2] = [
-    ("containerStatuses", "containers"),
-    ("initContainerStatuses", "initContainers"),
-];
-const EPHEMERAL: &str = "ephemeralContainerStatuses";
-pub(super) const STATES: [&str; 3] = [CONTAINERS[0].0, CONTAINERS[1].0, EPHEMERAL];
 /// Conditions of the system, whose names need no rule.
 const SYSTEM: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
-const HEALTH: [&str; 3] = ["Healthy", "Unhealthy", "Unknown"];
-const MESSAGE_BYTES_MAX: usize = 1024;
 const NO_GENERATION: &str = "must be a non-negative integer";
 
 /// Older writers know one address of a pod, and newer ones several, of which it is the first.
@@ -35,6 +26,14 @@ pub(super) fn default(pod: &mut Value) {
         let one = first["ip"].clone();
         json::assign(status, "podIP", one);
     }
+}
+
+/// Takes out what belongs to features that are off, such as DRANodeAllocatableResources.
+pub(super) fn drop_disabled(pod: &mut Value) {
+    if let Some(status) = pod.get_mut("status") {
+        json::assign(status, "nodeAllocatableResourceClaimStatuses", Value::Null);
+    }
+    states::drop_disabled(pod);
 }
 
 /// The warnings for a changed status: addresses that are not in canonical form.
@@ -65,25 +64,12 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
         );
     }
     faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
-    transitions(status, old, faults);
+    states::transitions(status, old, faults);
     claims(new, faults);
     extended_resources(new, faults);
     addresses(status, before, "podIPs", faults);
     host_addresses(status, before, faults);
-    users(new, faults);
-    for (states, containers) in CONTAINERS {
-        for (i, state) in list(&status[states]).iter().enumerate() {
-            let mut containers = list(&new["spec"][containers]).iter();
-            let container = containers.find(|one| one["name"] == state["name"]);
-            devices(state, container, &format!("status.{states}[{i}]"), faults);
-        }
-    }
-    for (i, state) in list(&status[EPHEMERAL]).iter().enumerate() {
-        if !list(&state["allocatedResourcesStatus"]).is_empty() {
-            let field = format!("status.{EPHEMERAL}[{i}].allocatedResourcesStatus");
-            faults.forbidden(field, "must not be specified in container status");
-        }
-    }
+    states::validate(new, faults);
 }
 
 fn conditions(status: &Value, faults: &mut Faults) {
@@ -109,70 +95,6 @@ fn nominated(status: &Value, old: &Value, faults: &mut Faults) {
     faults.complain(field, node, names::subdomain(node));
     if !string(&old["spec"], "nodeName").is_empty() {
         faults.forbidden(field, "may not be set on pods that are already bound to a node");
-    }
-}
-
-/// A container that has ended stays so, unless it may start again.
-fn transitions(status: &Value, old: &Value, faults: &mut Faults) {
-    let spec = &old["spec"];
-    let restarts_all = CONTAINERS.iter().any(|(_, containers)| {
-        let rules = list(&spec[containers])
-            .iter()
-            .flat_map(|one| list(&one["restartPolicyRules"]));
-        rules
-            .into_iter()
-            .any(|rule| rule["action"] == "RestartAllContainers")
-    });
-    for (states, containers) in CONTAINERS.into_iter().chain([(EPHEMERAL, "")]) {
-        if restarts_all && states != EPHEMERAL {
-            continue;
-        }
-        for (i, state) in list(&old["status"][states]).iter().enumerate() {
-            let Some(ended) = state["state"].get("terminated") else {
-                continue;
-            };
-            let runs = |one: &Value| one["name"] == state["name"] && one["state"].get("terminated").is_none();
-            let code = ended["exitCode"].as_i64().unwrap_or_default();
-            let mut containers = list(&spec[containers]).iter();
-            let container = containers.find(|one| one["name"] == state["name"]);
-            let may_restart = container.is_some_and(|container| may_restart(container, spec, code));
-            if may_restart {
-                continue;
-            }
-            let now = list(&status[states]).iter().filter(|one| runs(one));
-            // The real server reports temporary containers as often as their names come.
-            let most = if states == EPHEMERAL { usize::MAX } else { 1 };
-            for _ in now.take(most) {
-                let field = format!("status.{states}[{i}].state");
-                faults.forbidden(field, "may not be transitioned to non-terminated state");
-            }
-        }
-    }
-}
-
-/// Whether a container that ended with that code may run again: by the first of its own rules that is about the code, by its own policy,
-/// or by that of the pod.
-fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
-    let own = container.get("restartPolicy");
-    let is_about = |rule: &&Value| {
-        let codes = &rule["exitCodes"];
-        let has = list(&codes["values"])
-            .iter()
-            .any(|value| value.as_i64() == Some(code));
-        match string(codes, "operator") {
-            "In" => has,
-            "NotIn" => !has,
-            _ => false,
-        }
-    };
-    let rule = list(&container["restartPolicyRules"]).iter().find(is_about);
-    if own.is_some() && rule.is_some_and(|rule| rule["action"] == "Restart") {
-        return true;
-    }
-    match own.or(spec.get("restartPolicy")).and_then(Value::as_str) {
-        Some("Never") => false,
-        Some("OnFailure") => code != 0,
-        _ => true,
     }
 }
 
@@ -220,7 +142,7 @@ fn extended_resources(pod: &Value, faults: &mut Faults) {
         let here = format!("{at}.requestMappings[{i}]");
         let names = ["containerName", "resourceName", "requestName"].map(|field| string(mapping, field));
         let [container, resource, request] = names;
-        let mut all = CONTAINERS
+        let mut all = states::CONTAINERS
             .iter()
             .flat_map(|(_, containers)| list(&pod["spec"][*containers]));
         match all.find(|one| one["name"] == container) {
@@ -299,82 +221,4 @@ fn host_addresses(status: &Value, before: &Value, faults: &mut Faults) {
         faults.invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`");
     }
     addresses(status, before, "hostIPs", faults);
-}
-
-/// Who the processes of containers are.
-fn users(pod: &Value, faults: &mut Faults) {
-    let is_windows = pod["spec"]["os"]["name"] == "windows";
-    for states in STATES {
-        for (i, state) in list(&pod["status"][states]).iter().enumerate() {
-            let (user, at) = (
-                &state["user"]["linux"],
-                format!("status.{states}[{i}].user.linux"),
-            );
-            if user.is_null() {
-                continue;
-            }
-            if is_windows {
-                faults.forbidden(at, "cannot be set for a windows pod");
-                continue;
-            }
-            for field in ["uid", "gid"] {
-                id(&user[field], &format!("{at}.{field}"), faults);
-            }
-            for (i, group) in list(&user["supplementalGroups"]).iter().enumerate() {
-                id(group, &format!("{at}.supplementalGroups[{i}]"), faults);
-            }
-        }
-    }
-}
-
-/// The devices that a container has, and how they are.
-fn devices(state: &Value, container: Option<&Value>, at: &str, faults: &mut Faults) {
-    for (i, resource) in list(&state["allocatedResourcesStatus"]).iter().enumerate() {
-        let at = format!("{at}.allocatedResourcesStatus[{i}]");
-        let name = string(resource, "name");
-        if let Some(why) = container.and_then(|container| stranger(name, container)) {
-            faults.invalid(format!("{at}.name"), name, why);
-        }
-        let mut seen = HashSet::new();
-        for (i, device) in list(&resource["resources"]).iter().enumerate() {
-            let (at, id) = (format!("{at}.resources[{i}]"), string(device, "resourceID"));
-            faults.one_of(&format!("{at}.health"), string(device, "health"), &HEALTH);
-            match device["message"].as_str() {
-                Some("") => faults.required(format!("{at}.message"), "must be non-empty if specified"),
-                Some(text) if text.len() > MESSAGE_BYTES_MAX => {
-                    faults.too_long(format!("{at}.message"), MESSAGE_BYTES_MAX);
-                }
-                _ => {}
-            }
-            if !seen.insert(id) {
-                faults.duplicate(format!("{at}.resourceID"), id);
-            }
-        }
-    }
-}
-
-/// Why a container cannot have a resource: it has not asked for it.
-fn stranger(resource: &str, container: &Value) -> Option<&'static str> {
-    let asked = &container["resources"];
-    let is_claim = resource.starts_with("claim:");
-    let is_known = if is_claim {
-        list(&asked["claims"]).iter().any(|claim| {
-            let (name, request) = (string(claim, "name"), string(claim, "request"));
-            let request = if request.is_empty() {
-                String::new()
-            } else {
-                format!("/{request}")
-            };
-            resource == format!("claim:{name}{request}")
-        })
-    } else {
-        asked["requests"].get(resource).is_some()
-    };
-    let why = if is_claim {
-        "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is \
-         empty"
-    } else {
-        "must match one of the container's resource requests"
-    };
-    (!is_known).then_some(why)
 }
