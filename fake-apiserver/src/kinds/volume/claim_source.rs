@@ -13,7 +13,8 @@ pub(super) fn restrict(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
-    let Some(source) = spec.get("dataSource") else {
+    // Who sets the new field expects more of the old one.
+    let Some(source) = spec.get("dataSource").filter(|_| spec["dataSourceRef"].is_null()) else {
         return;
     };
     let is = |group: &str, kind: &str| {
@@ -31,7 +32,7 @@ pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     if across && !has("dataSourceRef") {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
-    if !has("dataSource") && !has("dataSourceRef") && spec["dataSourceRef"].is_null() {
+    if !has("dataSource") && !has("dataSourceRef") {
         restrict(spec);
     }
 }
