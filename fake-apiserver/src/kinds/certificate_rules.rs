@@ -1,6 +1,7 @@
 //! The rules for requests for certificates: what is asked for, how it is decided and what is handed out.
 
 use super::Setting;
+use super::conditions::STATES;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string, texts};
 use crate::machinery::{names, x509, x509_request};
@@ -40,8 +41,6 @@ const USAGES: [&str; 23] = [
 const FINAL: [&str; 3] = ["Approved", "Denied", "Failed"];
 /// Those of them that say how a request was decided.
 const DECISIONS: [&str; 2] = ["Approved", "Denied"];
-
-const STATES: [&str; 3] = ["False", "True", "Unknown"];
 
 const SECONDS_MIN: i64 = 600;
 const NAME_BYTES_MAX: usize = 253;

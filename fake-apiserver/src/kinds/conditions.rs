@@ -6,7 +6,8 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-const STATES: [&str; 3] = ["False", "True", "Unknown"];
+/// What a condition can be.
+pub(super) const STATES: [&str; 3] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;
 

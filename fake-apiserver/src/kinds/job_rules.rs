@@ -1,5 +1,6 @@
 //! The rules for jobs, but for their selectors and templates. What may change of one is in `job_changes`.
 
+use super::conditions::STATES;
 use super::ingress_rules::domain_path;
 use super::strategy_rules::numbers;
 use super::{internal_form, selectors};
@@ -262,11 +263,10 @@ fn pod_conditions(conditions: &[Value], at: &str, faults: &mut Faults) {
         let at = format!("{at}[{index}]");
         let kind = json::string(condition, "type");
         faults.complain(&format!("{at}.type"), kind, names::qualified(kind));
-        let known = ["False", "True", "Unknown"];
         chosen(
             &format!("{at}.status"),
             json::string(condition, "status"),
-            &known,
+            &STATES,
             faults,
         );
     }

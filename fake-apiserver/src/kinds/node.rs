@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-const FEATURE_BYTES_MAX: usize = 253;
 use std::net::IpAddr;
+
+const FEATURE_BYTES_MAX: usize = 253;
 
 pub(super) static NODE: Row = Row {
     kind: "Node",

@@ -5,6 +5,10 @@ use crate::machinery::names;
 
 /// Resources that containers ask for.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+/// Resources that a pod as a whole can ask for, beside huge pages.
+pub(super) const OF_WHOLE_POD: [&str; 2] = ["cpu", "memory"];
+/// What stands before the size of huge pages.
+pub(super) const HUGE_PAGES: &str = "hugepages-";
 /// What quotas of pods can be about, besides their number.
 const OF_PODS: [&str; 6] = [
     "cpu",
@@ -47,7 +51,7 @@ pub(super) fn any(name: &str, field: &str, faults: &mut Faults) {
 pub(super) fn of_container(name: &str, field: &str, faults: &mut Faults) {
     any(name, field, faults);
     if !name.contains('/') {
-        if !OF_CONTAINERS.contains(&name) && !name.starts_with("hugepages-") {
+        if !OF_CONTAINERS.contains(&name) && !is_huge_pages(name) {
             faults.invalid(field, name, "must be a standard resource for containers");
         }
     } else if !is_native(name) && !is_extended(name) {
@@ -69,13 +73,23 @@ fn is_standard(name: &str) -> bool {
 
 /// Whether quotas know how much of a resource objects use.
 pub(super) fn is_counted_by_quotas(name: &str) -> bool {
-    let is_huge = name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
+    let is_huge = is_huge_pages(name) || name.starts_with("requests.hugepages-");
     is_huge || OF_PODS.contains(&name) || COUNTS.contains(&name) || OF_STORAGE.contains(&name)
 }
 
 /// Whether a resource comes with pods that run.
 pub(super) fn is_of_pods(name: &str) -> bool {
     name == "pods" || OF_PODS.contains(&name)
+}
+
+/// Whether a pod as a whole can ask for a resource.
+pub(super) fn is_of_whole_pod(name: &str) -> bool {
+    OF_WHOLE_POD.contains(&name) || is_huge_pages(name)
+}
+
+/// Whether a resource is memory in pages of one size.
+pub(super) fn is_huge_pages(name: &str) -> bool {
+    name.starts_with(HUGE_PAGES)
 }
 
 /// Whether there are only whole ones of a resource.
@@ -85,7 +99,7 @@ pub(super) fn is_whole(name: &str) -> bool {
 
 /// Whether more of a resource may be promised than there is.
 pub(super) fn is_overcommitted(name: &str) -> bool {
-    is_native(name) && !name.starts_with("hugepages-")
+    is_native(name) && !is_huge_pages(name)
 }
 
 /// Whether a resource is Kubernetes' own.

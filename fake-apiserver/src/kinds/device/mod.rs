@@ -133,7 +133,7 @@ fn tolerations_default(object: &mut Value) {
     }
 }
 
-/// A device is tainted from the time at which somebody says so.
+/// A device is tainted from the time at which somebody says so. Takes out what belongs to a feature that is off.
 fn prepare_slice(slice: &mut Value, setting: &Setting<'_>) {
     for device in json::entries(slice, "/spec/devices") {
         // DRANodeAllocatableResources is off.

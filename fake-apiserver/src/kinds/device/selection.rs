@@ -41,12 +41,18 @@ pub(super) fn configuration(config: &Value, at: &str, faults: &mut Faults) {
     }
     driver_name(string(opaque, "driver"), &format!("{at}.driver"), faults);
     let (parameters, field) = (&opaque["parameters"], format!("{at}.parameters"));
-    match parameters {
-        Value::Null => faults.required(field, ""),
-        _ if parameters.to_string().len() > PARAMETERS_BYTES_MAX => {
-            faults.too_long(field, PARAMETERS_BYTES_MAX);
-        }
-        Value::Object(_) => {}
-        _ => faults.invalid(field, "<value omitted>", "must be a valid JSON object"),
+    if parameters.is_null() {
+        faults.required(field, "");
+    } else {
+        driver_object(parameters, PARAMETERS_BYTES_MAX, field, faults);
+    }
+}
+
+/// The rules for an object that only a driver knows the meaning of.
+pub(super) fn driver_object(object: &Value, bytes_max: usize, field: String, faults: &mut Faults) {
+    if object.to_string().len() > bytes_max {
+        faults.too_long(field, bytes_max);
+    } else if !object.is_object() {
+        faults.invalid(field, "<value omitted>", "must be a valid JSON object");
     }
 }

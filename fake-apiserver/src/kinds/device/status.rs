@@ -5,7 +5,7 @@
 use super::claim::{reference, references};
 use super::lists::{each, set};
 use super::names::pool;
-use super::selection::configuration;
+use super::selection::{configuration, driver_object};
 use super::single::binding;
 use crate::kinds::selectors::Values;
 use crate::kinds::volume::driver_name;
@@ -15,6 +15,7 @@ use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, metadata, names};
 use serde_json::Value;
 use std::collections::HashSet;
+use uuid::Uuid;
 
 const USERS_MAX: usize = 256;
 const RESULTS_MAX: usize = 32;
@@ -116,6 +117,7 @@ fn devices(status: &Value, faults: &mut Faults) {
     for (i, (device, id)) in devices.iter().zip(&ids).enumerate() {
         let at = format!("status.devices[{i}]");
         identity(device, &at, faults);
+        share(device, &at, faults);
         if !given.contains(id) {
             faults.invalid_as(at.as_str(), id, "must be an allocated device in the claim");
         }
@@ -129,11 +131,16 @@ fn devices(status: &Value, faults: &mut Faults) {
     }
 }
 
+/// The rules for the parts of a device's name.
 fn identity(device: &Value, at: &str, faults: &mut Faults) {
     driver_name(string(device, "driver"), &format!("{at}.driver"), faults);
     pool(string(device, "pool"), &format!("{at}.pool"), faults);
     let name = string(device, "device");
     faults.complain(&format!("{at}.device"), name, names::label(name));
+}
+
+/// The rules for the share of a device that several claims can have.
+fn share(device: &Value, at: &str, faults: &mut Faults) {
     if let Some(share) = device["shareID"].as_str()
         && let Some(why) = uuid_fault(share)
     {
@@ -147,12 +154,9 @@ fn told(device: &Value, at: &str, faults: &mut Faults) {
         faults.too_many(field.as_str(), list(all).len(), CONDITIONS_MAX);
     }
     conditions::validate(all, &field, faults);
-    let (data, field) = (&device["data"], format!("{at}.data"));
-    match data {
-        Value::Null => {}
-        data if data.to_string().len() > DATA_BYTES_MAX => faults.too_long(field, DATA_BYTES_MAX),
-        Value::Object(_) => {}
-        _ => faults.invalid(field, "<value omitted>", "must be a valid JSON object"),
+    let data = &device["data"];
+    if !data.is_null() {
+        driver_object(data, DATA_BYTES_MAX, format!("{at}.data"), faults);
     }
     let (network, at) = (&device["networkData"], format!("{at}.networkData"));
     for (name, most) in [
@@ -191,16 +195,9 @@ fn allocation(allocation: &Value, requests: &[Value], faults: &mut Faults) {
                 &format!("{at}.request"),
                 faults,
             );
-            driver_name(string(result, "driver"), &format!("{at}.driver"), faults);
-            pool(string(result, "pool"), &format!("{at}.pool"), faults);
-            let name = string(result, "device");
-            faults.complain(&format!("{at}.device"), name, names::label(name));
+            identity(result, at, faults);
             binding(result, at, faults);
-            if let Some(share) = result["shareID"].as_str()
-                && let Some(why) = uuid_fault(share)
-            {
-                faults.invalid(format!("{at}.shareID"), share, &why);
-            }
+            share(result, at, faults);
         },
     );
     each(
@@ -227,25 +224,12 @@ fn allocation(allocation: &Value, requests: &[Value], faults: &mut Faults) {
 /// What is wrong with an id of a share, which is a UUID in its usual form.
 fn uuid_fault(id: &str) -> Option<String> {
     let bare = match id.len() {
-        36 => id,
-        45 => id.get(9..)?,
+        32 | 36 => id,
         38 => id.get(1..37)?,
-        32 => id,
+        45 => id.get(9..)?,
         length => return Some(format!("error validating uid: invalid UUID length: {length}")),
     };
-    let is_hex = |byte: u8| byte.is_ascii_hexdigit();
-    let dashes = [8, 13, 18, 23];
-    let is_one = match bare.len() {
-        36 => bare.bytes().enumerate().all(|(i, byte)| {
-            if dashes.contains(&i) {
-                byte == b'-'
-            } else {
-                is_hex(byte)
-            }
-        }),
-        _ => bare.bytes().all(is_hex),
-    };
-    if !is_one {
+    if Uuid::try_parse(bare).is_err() {
         return Some("error validating uid: invalid UUID format".to_owned());
     }
     let is_usual = id.len() == 36 && !id.contains(|sign: char| sign.is_ascii_uppercase());

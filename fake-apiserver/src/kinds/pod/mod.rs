@@ -141,15 +141,16 @@ pub(super) static POD: Row = Row {
 fn pod_default(object: &mut Value) {
     template_default(object);
     json::default_member(&mut object["spec"], "enableServiceLinks", true);
+    let has_ports_of_host = object["spec"]["hostNetwork"] == true;
     for list in ["/spec/containers", "/spec/initContainers"] {
-        json::entries(object, list).for_each(request_limits);
-    }
-    resources::default_of_pod(json::slot(object, "spec"));
-    if object["spec"]["hostNetwork"] == true {
-        for list in ["/spec/containers", "/spec/initContainers"] {
-            json::entries(object, list).for_each(ports_of_host);
+        for container in json::entries(object, list) {
+            request_limits(container);
+            if has_ports_of_host {
+                ports_of_host(container);
+            }
         }
     }
+    resources::default_of_pod(json::slot(object, "spec"));
     status::default(object);
 }
 

@@ -1,6 +1,7 @@
 //! The rules for what a pod and its containers ask of a node (`validateResourceRequirements` of core/v1).
 
-use crate::kinds::{resource_names, usage};
+use crate::kinds::resource_names::{self, HUGE_PAGES, OF_WHOLE_POD, is_huge_pages, is_of_whole_pod};
+use crate::kinds::usage;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
@@ -8,10 +9,6 @@ use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::HashSet;
-
-/// What a pod as a whole can ask for, beside huge pages.
-const OF_POD: [&str; 2] = ["cpu", "memory"];
-const HUGE_PAGES: &str = "hugepages-";
 
 /// The rules for the name of a resource.
 type NameRule = fn(&str, &str, &mut Faults);
@@ -30,8 +27,7 @@ pub(super) fn default_of_pod(spec: &mut Value) {
         |name: &str| !own["requests"][name].is_null(),
     );
     let huge = usage::of_containers(spec, "limits").0.into_iter();
-    let huge =
-        huge.filter(|(name, _)| name.starts_with(HUGE_PAGES) && !is_requested(name) && !is_limited(name));
+    let huge = huge.filter(|(name, _)| is_huge_pages(name) && !is_requested(name) && !is_limited(name));
     let huge: Vec<(String, Value)> = huge
         .map(|(name, amount)| (name, amount.to_string().into()))
         .collect();
@@ -42,11 +38,10 @@ pub(super) fn default_of_pod(spec: &mut Value) {
         return;
     }
     let asked = usage::of_containers(spec, "requests").0.into_iter();
-    let asked = asked.filter(|(name, _)| OF_POD.contains(&name.as_str()));
+    let asked = asked.filter(|(name, _)| OF_WHOLE_POD.contains(&name.as_str()));
     let asked = asked.map(|(name, amount)| (name, Value::from(amount.to_string())));
     let allowed = spec["resources"]["limits"].clone();
-    let allowed =
-        json::pairs(&allowed).filter(|(name, _)| OF_POD.contains(name) || name.starts_with(HUGE_PAGES));
+    let allowed = json::pairs(&allowed).filter(|(name, _)| is_of_whole_pod(name));
     let allowed = allowed.map(|(name, amount)| (name.to_owned(), amount.into()));
     let missing: Vec<(String, Value)> = asked.chain(allowed).collect();
     let requests = json::member(&mut spec["resources"], "requests");
@@ -93,7 +88,7 @@ pub(super) fn of_pod(spec: &Value, at: &str, faults: &mut Faults) {
     }
     for (name, allowed) in usage::of_containers(spec, "limits").0 {
         let whole = &resources["limits"][&name];
-        if name.starts_with(HUGE_PAGES) && exceeds(&allowed, whole) {
+        if is_huge_pages(&name) && exceeds(&allowed, whole) {
             let why = format!("must be greater than or equal to aggregate container limits of {allowed}");
             faults.invalid(format!("{at}.limits[{name}]"), whole.clone(), &why);
         }
@@ -124,7 +119,7 @@ fn read(text: &str) -> Option<Quantity> {
 fn name_of_pod(name: &str, field: &str, faults: &mut Faults) {
     let before = faults.len();
     resource_names::any(name, field, faults);
-    if faults.len() == before && !OF_POD.contains(&name) && !name.starts_with(HUGE_PAGES) {
+    if faults.len() == before && !is_of_whole_pod(name) {
         faults.not_supported(field, name, &["cpu", "hugepages-", "memory"]);
     }
 }
@@ -151,7 +146,7 @@ fn amounts(resources: &Value, rule: NameRule, at: &str, faults: &mut Faults) {
             .flat_map(|side| json::pairs(&resources[side]));
         sides.any(|(name, _)| is_it(name))
     };
-    if has(|name| name.starts_with(HUGE_PAGES)) && !has(|name| OF_POD.contains(&name)) {
+    if has(is_huge_pages) && !has(|name| OF_WHOLE_POD.contains(&name)) {
         faults.forbidden(at, "HugePages require cpu or memory");
     }
 }
@@ -172,6 +167,10 @@ fn huge_pages(name: &str, amount: &str, field: &str, faults: &mut Faults) {
 
 /// Claims of devices are among those of the pod, each of their requests once.
 fn claims(resources: &Value, spec: &Value, at: &str, faults: &mut Faults) {
+    let claims = list(&resources["claims"]);
+    if claims.is_empty() {
+        return;
+    }
     let mut known: Vec<&str> = list(&spec["resourceClaims"])
         .iter()
         .map(|claim| string(claim, "name"))
@@ -180,7 +179,7 @@ fn claims(resources: &Value, spec: &Value, at: &str, faults: &mut Faults) {
     known.sort_unstable();
     known.dedup();
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
-    for (i, claim) in list(&resources["claims"]).iter().enumerate() {
+    for (i, claim) in claims.iter().enumerate() {
         let (at, name, request) = (
             format!("{at}.claims[{i}]"),
             string(claim, "name"),

@@ -32,8 +32,7 @@ pub(super) fn validate(pod: &Value, faults: &mut Faults) {
     users(pod, faults);
     for (states, containers) in CONTAINERS {
         for (i, state) in list(&status[states]).iter().enumerate() {
-            let mut containers = list(&pod["spec"][containers]).iter();
-            let container = containers.find(|one| one["name"] == state["name"]);
+            let container = container_of(state, &pod["spec"][containers]);
             devices(state, container, &format!("status.{states}[{i}]"), faults);
         }
     }
@@ -43,6 +42,11 @@ pub(super) fn validate(pod: &Value, faults: &mut Faults) {
             faults.forbidden(field, "must not be specified in container status");
         }
     }
+}
+
+/// The container that a state is about.
+fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
+    list(containers).iter().find(|one| one["name"] == state["name"])
 }
 
 /// A container that has ended stays so, unless it may start again.
@@ -66,8 +70,7 @@ pub(super) fn transitions(status: &Value, old: &Value, faults: &mut Faults) {
             };
             let runs = |one: &Value| one["name"] == state["name"] && one["state"].get("terminated").is_none();
             let code = ended["exitCode"].as_i64().unwrap_or_default();
-            let mut containers = list(&spec[containers]).iter();
-            let container = containers.find(|one| one["name"] == state["name"]);
+            let container = container_of(state, &spec[containers]);
             if container.is_some_and(|container| may_restart(container, spec, code)) {
                 continue;
             }

@@ -11,7 +11,6 @@ use std::collections::HashSet;
 
 /// Conditions of the system, whose names need no rule.
 const SYSTEM: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
-const NO_GENERATION: &str = "must be a non-negative integer";
 
 /// Older writers know one address of a pod, and newer ones several, of which it is the first.
 pub(super) fn default(pod: &mut Value) {
@@ -53,16 +52,7 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let (status, before) = (&new["status"], &old["status"]);
     conditions(status, faults);
     nominated(status, old, faults);
-    if status["observedGeneration"]
-        .as_i64()
-        .is_some_and(|number| number < 0)
-    {
-        faults.invalid(
-            "status.observedGeneration",
-            status["observedGeneration"].clone(),
-            NO_GENERATION,
-        );
-    }
+    observed_generation(status, "status", faults);
     faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
     states::transitions(status, old, faults);
     claims(new, faults);
@@ -75,14 +65,21 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
 fn conditions(status: &Value, faults: &mut Faults) {
     for (i, condition) in list(&status["conditions"]).iter().enumerate() {
         let (at, kind) = (format!("status.conditions[{i}]"), string(condition, "type"));
-        let generation = &condition["observedGeneration"];
-        if generation.as_i64().is_some_and(|number| number < 0) {
-            let field = format!("{at}.observedGeneration");
-            faults.invalid(field, generation.clone(), NO_GENERATION);
-        }
+        observed_generation(condition, &at, faults);
         if !SYSTEM.contains(&kind) {
             faults.complain(&format!("{at}.Type"), kind, names::qualified(kind));
         }
+    }
+}
+
+fn observed_generation(observer: &Value, at: &str, faults: &mut Faults) {
+    let generation = &observer["observedGeneration"];
+    if generation.as_i64().is_some_and(|number| number < 0) {
+        let (field, why) = (
+            format!("{at}.observedGeneration"),
+            "must be a non-negative integer",
+        );
+        faults.invalid(field, generation.clone(), why);
     }
 }
 

@@ -19,6 +19,7 @@ const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const NOTES_MAX: usize = 20;
 const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
+
 /// The rules for what is said of a policy's expressions.
 pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mut Faults) {
     let status = &policy["status"];

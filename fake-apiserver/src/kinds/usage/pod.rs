@@ -1,5 +1,6 @@
 //! What a pod asks for, and what of that quotas count.
 
+use crate::kinds::resource_names;
 use crate::machinery::amounts::Amounts;
 use crate::machinery::json::{list, string};
 use crate::machinery::quantity::Quantity;
@@ -27,15 +28,13 @@ const DEMANDED: [&str; 6] = [
     "requests.cpu",
     "requests.memory",
 ];
-/// What pods as a whole can ask for.
-const OF_POD: [&str; 2] = ["cpu", "memory"];
 
 pub(super) fn tracks(name: &str) -> bool {
     let extended = name
         .strip_prefix("requests.")
         .is_some_and(|rest| rest.contains('/') && !rest.contains("kubernetes.io/"));
     TRACKED.contains(&name)
-        || name.starts_with("hugepages-")
+        || resource_names::is_huge_pages(name)
         || name.starts_with("requests.hugepages-")
         || extended
 }
@@ -61,7 +60,7 @@ fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     used.set("pods", Quantity::from_integer(1));
     for (name, amount) in &requests.0 {
         let is_plain = ["cpu", "memory", "ephemeral-storage"].contains(&name.as_str());
-        if is_plain || name.starts_with("hugepages-") {
+        if is_plain || resource_names::is_huge_pages(name) {
             used.set(name.clone(), amount.clone());
         }
         used.set(format!("requests.{name}"), amount.clone());
@@ -92,7 +91,7 @@ fn altogether(pod: &Value, side: &str) -> Amounts {
     let spec = &pod["spec"];
     let mut all = of_containers(spec, side);
     let whole = Amounts::read(&spec["resources"][side]);
-    let whole = whole.filtered(|name, _| OF_POD.contains(&name) || name.starts_with("hugepages-"));
+    let whole = whole.filtered(|name, _| resource_names::is_of_whole_pod(name));
     all.0.extend(whole.0);
     all
 }
