@@ -26,6 +26,8 @@ const DATA_BYTES_MAX: usize = 10 * 1024;
 const ADDRESSES_MAX: usize = 16;
 const INTERFACE_BYTES_MAX: usize = 256;
 const HARDWARE_ADDRESS_BYTES_MAX: usize = 128;
+/// What an id may begin with, in the form of a URN.
+const URN: &[u8] = b"urn:uuid:";
 const SOURCES: [&str; 2] = ["FromClaim", "FromClass"];
 
 /// What is said of devices goes with them.
@@ -223,17 +225,42 @@ fn allocation(allocation: &Value, requests: &[Value], faults: &mut Faults) {
 
 /// What is wrong with an id of a share, which is a UUID in its usual form.
 fn uuid_fault(id: &str) -> Option<String> {
-    let bare = match id.len() {
-        32 | 36 => id,
-        38 => id.get(1..37)?,
-        45 => id.get(9..)?,
-        length => return Some(format!("error validating uid: invalid UUID length: {length}")),
+    let bytes = id.as_bytes();
+    let bare = match bytes {
+        bytes if matches!(bytes.len(), 32 | 36) => Ok(bytes),
+        [b'{', bare @ .., b'}'] if bare.len() == 36 => Ok(bare),
+        bytes if bytes.len() == 38 => Err("invalid bracketed UUID format".to_owned()),
+        bytes if bytes.len() == URN.len() + 36 => {
+            let (prefix, bare) = bytes.split_at(URN.len());
+            if prefix.eq_ignore_ascii_case(URN) {
+                Ok(bare)
+            } else {
+                Err(format!("invalid urn prefix: {}", quoted(prefix)))
+            }
+        }
+        bytes => Err(format!("invalid UUID length: {}", bytes.len())),
     };
-    if Uuid::try_parse(bare).is_err() {
-        return Some("error validating uid: invalid UUID format".to_owned());
+    let uuid =
+        bare.and_then(|bare| Uuid::try_parse_ascii(bare).map_err(|_| "invalid UUID format".to_owned()));
+    match uuid {
+        Err(why) => Some(format!("error validating uid: {why}")),
+        Ok(uuid) if uuid.hyphenated().to_string() == id => None,
+        Ok(_) => Some(
+            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters".to_owned(),
+        ),
     }
-    let is_usual = id.len() == 36 && !id.contains(|sign: char| sign.is_ascii_uppercase());
-    (!is_usual).then(|| {
-        "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters".to_owned()
-    })
+}
+
+/// Part of a text as Go quotes it. The cut may go through a character, whose bytes then stand
+/// alone.
+fn quoted(part: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for chunk in part.utf8_chunks() {
+        let valid = format!("{:?}", chunk.valid());
+        out.push_str(&valid[1..valid.len() - 1]);
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out + "\""
 }
