@@ -86,7 +86,7 @@ fn sign(signer: &Signer, spec: &Value) -> Result<String, String> {
     params.not_after = (now + asked.unwrap_or(LONGEST).min(LONGEST)).into();
     let authority = CertificateDer::from_pem_slice(signer.certificate_pem.as_bytes()).map_err(told)?;
     let mut issuer = CertificateParams::default();
-    issuer.distinguished_name = written(x509::subject(&authority).map_err(told)?);
+    issuer.distinguished_name = written(x509::certificate(&authority).map_err(told)?.subject);
     issuer.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let issuer = Issuer::new(issuer, KeyPair::from_pem(&signer.key_pem).map_err(told)?);
     params

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A user with a certificate; none where it names nobody.
 pub(super) fn user(certificate: &[u8]) -> Option<Arc<User>> {
-    let subject = x509::subject(certificate).ok()?;
+    let subject = x509::certificate(certificate).ok()?.subject;
     let user = User {
         groups: x509::texts(&subject, x509::ORGANIZATION).collect(),
         ..User::new(&x509::texts(&subject, x509::COMMON_NAME).next()?)

@@ -248,7 +248,7 @@ fn certificate_fault(certificate: &str) -> Option<String> {
         return Some("must contain at least one CERTIFICATE PEM block".to_owned());
     }
     blocks.find_map(|(kind, der)| match kind {
-        SectionKind::Certificate if x509::subject(&der).is_ok() => None,
+        SectionKind::Certificate if x509::certificate(&der).is_ok() => None,
         SectionKind::Certificate => Some("x509: malformed certificate".to_owned()),
         kind => {
             let found = block_name(kind);

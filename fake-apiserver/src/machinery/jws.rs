@@ -13,8 +13,8 @@ use ring::signature::{
 };
 use rustls::SignatureScheme;
 use rustls::crypto::ring::sign::any_supported_type;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::{PemObject, SectionKind};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -134,27 +134,41 @@ impl SigningKey {
 }
 
 impl PublicKey {
-    /// The keys of a PEM file, which may be private ones: of those, the public halves.
+    /// The keys of a PEM file: public ones, the public halves of private ones, and those of certificates. What else stands
+    /// in the file is passed over where there is a key.
     ///
     /// # Errors
     ///
-    /// The file has no key, or one that signatures can't be held against.
+    /// The file has no key, or only such as signatures can't be held against.
     pub fn all_from_pem(text: &str) -> Result<Vec<Self>, KeyError> {
-        let mut keys = Vec::new();
-        for info in SubjectPublicKeyInfoDer::pem_slice_iter(text.as_bytes()) {
-            keys.push(Self::of(&info.map_err(|why| KeyError::Form(why.to_string()))?)?);
+        let (mut keys, mut fault) = (Vec::new(), KeyError::Form("no items found".to_owned()));
+        for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text.as_bytes()) {
+            let (kind, der) = section.map_err(|why| KeyError::Form(why.to_string()))?;
+            match Self::of_section(kind, der) {
+                Some(Ok(key)) => keys.push(key),
+                Some(Err(why)) => fault = why,
+                None => {}
+            }
         }
-        for key in PrivateKeyDer::pem_slice_iter(text.as_bytes()) {
-            let key = key.map_err(|why| KeyError::Form(why.to_string()))?;
-            keys.push(SigningKey::of(&key)?.public);
-        }
-        match keys.is_empty() {
-            true => Err(KeyError::Form("no items found".to_owned())),
-            false => Ok(keys),
-        }
+        if keys.is_empty() { Err(fault) } else { Ok(keys) }
     }
 
-    fn of(info: &SubjectPublicKeyInfoDer<'_>) -> Result<Self, KeyError> {
+    /// The key of a part of a PEM file, where such a part has one.
+    fn of_section(kind: SectionKind, der: Vec<u8>) -> Option<Result<Self, KeyError>> {
+        Some(match kind {
+            SectionKind::PublicKey => Self::of(&der),
+            SectionKind::Certificate => x509::certificate(&der)
+                .map_err(|why| KeyError::Form(why.to_string()))
+                .and_then(|certificate| Self::of(&certificate.key)),
+            kind => {
+                let key = PrivateKeyDer::from_pem(kind, der)?;
+                SigningKey::of(&key).map(|key| key.public)
+            }
+        })
+    }
+
+    /// The key that its DER form with its algorithm describes.
+    fn of(info: &[u8]) -> Result<Self, KeyError> {
         let key = yasna::parse_der(info, x509::public_key).map_err(|_| KeyError::Unsupported)?;
         let is_it = |algorithm: &&Algorithm| match algorithm.curve {
             Some((curve, ..)) => key.is_on(curve),
@@ -323,6 +337,20 @@ mod tests {
         assert_eq!(key.public().verify(&token), Some(claims));
         token.truncate(token.len() - 1);
         assert_eq!(key.public().verify(&token), None);
+    }
+
+    #[test]
+    fn a_certificate_has_the_key_that_it_is_for() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(vec!["accounts".to_owned()]).unwrap();
+        let certificate = params.self_signed(&key).unwrap().pem();
+        let other = pem(&rcgen::PKCS_ED25519);
+        let known = PublicKey::all_from_pem(&format!("{other}{certificate}")).unwrap();
+        let own = SigningKey::from_pem(&key.serialize_pem()).unwrap();
+        assert_eq!(json!(known), json!([own.public()]));
+        assert!(PublicKey::all_from_pem(&other).is_err());
+        let broken = certificate.replace("MII", "MAA");
+        assert!(PublicKey::all_from_pem(&broken).is_err());
     }
 
     #[test]

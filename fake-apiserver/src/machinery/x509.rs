@@ -26,11 +26,18 @@ pub(crate) fn texts(name: &[Attribute], kind: &'static [u64]) -> impl Iterator<I
     found.map(|attribute| attribute.text.clone())
 }
 
-/// The subject of a certificate.
-pub(crate) fn subject(certificate: &[u8]) -> ASN1Result<Vec<Attribute>> {
-    yasna::parse_der(certificate, |reader| {
+/// Whom a certificate is for.
+pub(crate) struct Certificate {
+    pub(crate) subject: Vec<Attribute>,
+    /// The key with its algorithm, in DER.
+    pub(crate) key: Vec<u8>,
+}
+
+/// Reads a certificate in DER.
+pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
+    yasna::parse_der(der, |reader| {
         reader.read_sequence(|certificate| {
-            let subject = certificate.next().read_sequence(|content| {
+            let read = certificate.next().read_sequence(|content| {
                 content.read_optional(|version| {
                     version.read_tagged(Tag::context(0), |number| number.read_u8())
                 })?;
@@ -39,11 +46,12 @@ pub(crate) fn subject(certificate: &[u8]) -> ASN1Result<Vec<Attribute>> {
                     content.next().read_der()?;
                 }
                 let subject = name(content.next())?;
+                let key = content.next().read_der()?;
                 rest(content)?;
-                Ok(subject)
+                Ok(Certificate { subject, key })
             })?;
             rest(certificate)?;
-            Ok(subject)
+            Ok(read)
         })
     })
 }

@@ -244,6 +244,21 @@ async fn users_come_with_certificates_and_objects_outlive_the_program() {
     assert_eq!(running.end(), Some(0));
 }
 
+/// Makes a service account, and a token for it.
+async fn token_of_an_account(admin: &Client) -> String {
+    let account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).expect("it is well formed");
+    let accounts = Api::<ServiceAccount>::default_namespaced(admin.clone());
+    let made = accounts.create(&PostParams::default(), &account).await;
+    made.expect("it is accepted");
+    let request = serde_json::from_value(json!({"spec": {"audiences": []}})).expect("it is well formed");
+    let issued = accounts
+        .create_token_request("robot", &PostParams::default(), &request)
+        .await
+        .expect("it is accepted");
+    let status = issued.status.expect("it is issued");
+    status.token.expect("it is issued")
+}
+
 #[tokio::test]
 async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
     let authority = Authority::new();
@@ -258,19 +273,7 @@ async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
     ];
     let running = Running::start(folder, &flags);
     let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
-    let account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).expect("it is well formed");
-    let accounts = Api::<ServiceAccount>::default_namespaced(admin.clone());
-    let made = accounts.create(&PostParams::default(), &account).await;
-    made.expect("it is accepted");
-    let request = serde_json::from_value(json!({"spec": {"audiences": []}})).expect("it is well formed");
-    let issued = accounts
-        .create_token_request("robot", &PostParams::default(), &request)
-        .await
-        .expect("it is accepted");
-    let token = issued
-        .status
-        .and_then(|status| status.token)
-        .expect("it is issued");
+    let token = token_of_an_account(&admin).await;
     let keys = text(&admin, "/openid/v1/jwks").await.expect("it is served");
     let keys: Value = serde_json::from_str(&keys).expect("it is JSON");
     use base64::Engine;
@@ -308,6 +311,43 @@ async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
         "it is known, and may not"
     );
     running.end();
+}
+
+/// All flags that envtest gives. What it names as the file of the public key is a certificate.
+#[tokio::test]
+async fn envtest_names_a_certificate_where_a_key_is_asked_for() {
+    let authority = Authority::new();
+    let folder = folder_with(&authority);
+    let folder = folder.path();
+    let (certificate, key) = authority.user("accounts", &[]);
+    let put = |name: &str, text: String| {
+        let file = folder.join(name);
+        std::fs::write(&file, text).expect("the machine of the test has what it takes");
+        file
+    };
+    let (certificate, key) = (put("sa-signer.crt", certificate), put("sa-signer.key", key));
+    let flags = [
+        "--advertise-address=127.0.0.1",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--allow-privileged=true",
+        "--bind-address=127.0.0.1",
+        "--disable-admission-plugins=ServiceAccount",
+        "--service-account-issuer=https://127.0.0.1:6443/",
+        &*format!("--service-account-key-file={}", certificate.display()),
+        &*format!("--service-account-signing-key-file={}", key.display()),
+    ];
+    let running = Running::start(folder, &flags);
+    let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
+    let token = token_of_an_account(&admin).await;
+    let review =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
+    let asked = hyper::Request::post("/apis/authentication.k8s.io/v1/tokenreviews")
+        .header("content-type", "application/json")
+        .body(review.to_string().into_bytes())
+        .expect("it is well formed");
+    let told: Value = admin.request(asked).await.expect("it is served");
+    assert_eq!(told["status"]["authenticated"], true, "{told}");
+    assert_eq!(running.end(), Some(0));
 }
 
 #[tokio::test]
