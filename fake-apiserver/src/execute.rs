@@ -137,6 +137,7 @@ fn attempt(
     let mut txn = store.begin(&client);
     controllers::expire(&mut txn);
     txn.user = Some(call.user.clone());
+    txn.verb = Some(call.verb);
     if let Some(consultation) = consultation {
         txn.consult(consultation);
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns the order of schemas and what they match. Requests are never queued: a client is only told where it would have been.
 
-use super::auth::User;
+use super::auth::{User, account_of};
 use super::rbac::{Attributes, ResourceOrPath, is_path};
 use crate::machinery::json::{list, string};
 use crate::machinery::metadata;
@@ -102,10 +102,7 @@ fn is_of(subject: &Value, user: &User) -> bool {
         "User" => ["*", &*user.name].contains(&name("user")),
         "Group" => name("group") == "*" || user.is_in(name("group")),
         "ServiceAccount" => {
-            let account = user.name.strip_prefix("system:serviceaccount:");
-            let (namespace, own) = account
-                .and_then(|account| account.split_once(':'))
-                .unwrap_or_default();
+            let (namespace, own) = account_of(&user.name).unwrap_or_default();
             !own.is_empty()
                 && namespace == string(&subject["serviceAccount"], "namespace")
                 && ["*", own].contains(&name("serviceAccount"))

@@ -2,6 +2,7 @@
 //!
 //! Owns a bounded log of permissions, not of requests. Does not decide: it notes what authorization decided.
 
+use crate::access::auth::account_of;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath, default_rules};
 use crate::kinds::RBAC_GROUP as GROUP;
 use crate::observe::combined;
@@ -276,10 +277,7 @@ fn role(name: &str, namespace: &str, rules: &[PolicyRule], user: &str) -> [Value
 }
 
 fn subject(user: &str) -> Value {
-    let account = user
-        .strip_prefix("system:serviceaccount:")
-        .and_then(|rest| rest.split_once(':'));
-    match account {
+    match account_of(user) {
         Some((namespace, name)) => json!({"kind": "ServiceAccount", "name": name, "namespace": namespace}),
         None => json!({"apiGroup": GROUP, "kind": "User", "name": user}),
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns the `Impersonate-` headers and the permissions that they need. Does not know how those are decided.
 
-use crate::access::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups};
+use crate::access::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups, account_of};
 use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::machinery::status::Status;
 use crate::store::Store;
@@ -79,7 +79,7 @@ fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
             Err(attributes.forbidden(user, &decision.reason))
         }
     };
-    match account(&wanted.name) {
+    match account_of(&wanted.name) {
         Some((namespace, name)) => need("", "serviceaccounts", "", namespace, name)?,
         None => need("", "users", "", "", &wanted.name)?,
     }
@@ -99,7 +99,7 @@ fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
 
 /// Adds the groups that such a user always has.
 fn with_groups(mut user: User) -> Arc<User> {
-    if let Some((namespace, _)) = account(&user.name)
+    if let Some((namespace, _)) = account_of(&user.name)
         && user.groups.is_empty()
     {
         user.groups = account_groups(namespace);
@@ -108,9 +108,4 @@ fn with_groups(mut user: User) -> Arc<User> {
         return Arc::new(user.in_group(UNAUTHENTICATED));
     }
     user.authenticated()
-}
-
-/// Namespace and name of a service account, by the name of its user.
-fn account(user: &str) -> Option<(&str, &str)> {
-    user.strip_prefix("system:serviceaccount:")?.split_once(':')
 }

@@ -17,7 +17,7 @@ use crate::kinds::{Api, Kind};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::{Object, namespace_range};
-use crate::observe::{Change, Event};
+use crate::observe::{Change, Event, Verb};
 use crate::patch::managed;
 use crate::schema::Empty;
 use parking_lot::{Mutex, MutexGuard};
@@ -38,6 +38,8 @@ pub(crate) struct Txn<'a> {
     client: &'a Arc<str>,
     /// The user of the request; none where the server itself acts.
     pub(crate) user: Option<Arc<User>>,
+    /// What the user does; none where the server itself acts.
+    pub(crate) verb: Option<Verb>,
     /// The time of the request, as `metadata` writes it.
     pub(crate) now: Arc<str>,
     /// Nothing is kept: commits only render.
@@ -78,6 +80,7 @@ impl<'a> Txn<'a> {
             sleepers: Sleepers::default(),
             client,
             user: None,
+            verb: None,
             now,
             dry_run: false,
             warnings: Vec::new(),

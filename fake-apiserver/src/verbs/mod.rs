@@ -20,6 +20,7 @@ pub(crate) mod decode;
 mod decoded;
 mod delete;
 mod delete_options;
+mod devices;
 mod dispatch;
 mod escalation;
 mod evict;

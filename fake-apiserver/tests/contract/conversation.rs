@@ -43,6 +43,8 @@ struct Step {
     agent: Option<String>,
     /// Somebody else, whom the sender speaks for.
     as_user: Option<String>,
+    /// The node that the token of this user is bound to.
+    on_node: Option<String>,
     /// The answer may take a while to become one with this status.
     until: Option<u16>,
     /// A body as data, sent as JSON, or as it is.
@@ -225,6 +227,9 @@ impl Step {
         request = request.header("user-agent", self.agent.as_deref().unwrap_or("contract/1"));
         if let Some(user) = &self.as_user {
             request = request.header("impersonate-user", user);
+        }
+        if let Some(node) = &self.on_node {
+            request = request.header("impersonate-extra-authentication.kubernetes.io%2fnode-name", node);
         }
         let body = match (&self.body, &self.text) {
             (Some(body), _) => Some(body.to_string()),

@@ -140,8 +140,16 @@ impl Signatures {
     }
 }
 
+/// What the name of a service account's user begins with.
+const USER_PREFIX: &str = "system:serviceaccount:";
+
 fn user_name(namespace: &str, name: &str) -> String {
-    format!("system:serviceaccount:{namespace}:{name}")
+    format!("{USER_PREFIX}{namespace}:{name}")
+}
+
+/// Namespace and name of a service account, by the name of its user.
+pub(crate) fn named(user: &str) -> Option<(&str, &str)> {
+    user.strip_prefix(USER_PREFIX)?.split_once(':')
 }
 
 /// The groups that every service account of a namespace is in.

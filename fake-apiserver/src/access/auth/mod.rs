@@ -7,7 +7,7 @@ mod authenticator;
 mod token_file;
 mod user;
 
-pub(crate) use account::{BINDABLE, Bound, Claim, groups as account_groups};
+pub(crate) use account::{BINDABLE, Bound, Claim, groups as account_groups, named as account_of};
 pub(crate) use authenticator::Authenticator;
 pub use token_file::TokenFileError;
 pub use user::User;

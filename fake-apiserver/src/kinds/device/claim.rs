@@ -1,6 +1,7 @@
 //! The rules for claims of devices, their templates, and classes of devices.
 //!
-//! Owns which requests of a claim go together. What it is given is in `status`. Does not know whose claim may have administrative access.
+//! Owns which requests of a claim go together. What it is given is in `status`. Does not know whose claim may have
+//! administrative access.
 
 use super::lists::{each, set};
 use super::names::fully_qualified;
