@@ -2,6 +2,7 @@
 //!
 //! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
 
+use super::go;
 use super::names::{self, Complaints, NameRule};
 use serde::Serialize;
 use serde_json::Value;
@@ -33,7 +34,7 @@ impl Faults {
         self.push(
             "FieldValueInvalid",
             field,
-            format!("Invalid value: {}: {detail}", value.into()),
+            format!("Invalid value: {}: {detail}", shown(&value.into())),
         );
     }
 
@@ -94,7 +95,7 @@ impl Faults {
         self.push(
             "FieldValueDuplicate",
             field,
-            format!("Duplicate value: {}", value.into()),
+            format!("Duplicate value: {}", shown(&value.into())),
         );
     }
 
@@ -113,7 +114,11 @@ impl Faults {
     }
 
     pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
-        self.push("FieldValueNotFound", field, format!("Not found: {value:?}"));
+        self.push(
+            "FieldValueNotFound",
+            field,
+            format!("Not found: {}", go::quoted(value)),
+        );
     }
 
     /// The same with what it was looked for in.
@@ -121,7 +126,7 @@ impl Faults {
         self.push(
             "FieldValueNotFound",
             field,
-            format!("Not found: {value:?}: {why}"),
+            format!("Not found: {}: {why}", go::quoted(value)),
         );
     }
 
@@ -136,7 +141,7 @@ impl Faults {
         value: impl Into<Value>,
         supported: &[&str],
     ) {
-        self.not_supported_as(field, &value.into().to_string(), supported);
+        self.not_supported_as(field, &shown(&value.into()), supported);
     }
 
     /// The same with a value that is written already.
@@ -193,7 +198,7 @@ impl Faults {
         self.push(
             "FieldValueTypeInvalid",
             field,
-            format!("Invalid value: {value:?}: {detail}"),
+            format!("Invalid value: {}: {detail}", go::quoted(value)),
         );
     }
 
@@ -285,5 +290,13 @@ impl fmt::Display for Faults {
             [one] => f.write_str(one),
             many => write!(f, "[{}]", many.join(", ")),
         }
+    }
+}
+
+/// A value as messages show it: texts are quoted as Go does, what else there is stands in JSON.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => go::quoted(text),
+        other => other.to_string(),
     }
 }

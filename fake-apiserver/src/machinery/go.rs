@@ -29,6 +29,40 @@ pub(crate) fn json(plain: &str) -> String {
         .fold(json, |json, (sign, escaped)| json.replace(sign, escaped))
 }
 
+/// A text as Go quotes it (`%q`).
+pub(crate) fn quoted(text: &str) -> String {
+    quoted_bytes(text.as_bytes())
+}
+
+/// The same of bytes that need not be a text: those that are no character stand alone.
+pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() + 2);
+    out.push('"');
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| quote(c, &mut out));
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn quote(c: char, out: &mut String) {
+    match c {
+        '"' | '\\' => out.extend(['\\', c]),
+        '\x07' => out.push_str("\\a"),
+        '\x08' => out.push_str("\\b"),
+        '\x0b' => out.push_str("\\v"),
+        '\x0c' => out.push_str("\\f"),
+        '\n' | '\r' | '\t' => out.extend(c.escape_default()),
+        c if is_print(c) => out.push(c),
+        c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+        c if u32::from(c) < 0x10000 => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        c => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+    }
+}
+
 /// The name that a member of a struct has in JSON: with a small first letter.
 pub(crate) fn member_name(name: &str) -> String {
     let mut name = name.to_owned();
@@ -55,7 +89,11 @@ pub(crate) fn float(number: f64) -> String {
 
 /// Whether Go counts a character as printable.
 pub(crate) fn is_print(c: char) -> bool {
-    c == ' ' || !(c.is_control() || c.is_whitespace() || ('\u{200b}'..='\u{200f}').contains(&c))
+    if c.is_ascii() {
+        return c == ' ' || c.is_ascii_graphic();
+    }
+    // The standard library decides as Go does, behind another character: alone, it escapes those that combine.
+    format!("a{c}").escape_debug().nth(1) == Some(c)
 }
 
 /// The error of `strconv` for a text that is no number of that size; `function` is `ParseInt` or `ParseUint`.
@@ -81,4 +119,17 @@ pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
 /// The error of `encoding/json` for a value that does not fit the Go value that it is decoded into.
 pub(crate) fn cannot_unmarshal(found: &str, into: &str) -> String {
     format!("json: cannot unmarshal {found} into Go {into}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_quoted_as_go_does() {
+        assert_eq!(quoted("a'b\"c\\ é"), r#""a'b\"c\\ é""#);
+        assert_eq!(quoted("\0\x01\x07\t\n\x7f"), r#""\x00\x01\a\t\n\x7f""#);
+        assert_eq!(quoted("\u{85}\u{200b}\u{e0001}"), r#""\u0085\u200b\U000e0001""#);
+        assert_eq!(quoted_bytes(b"urn\xc3"), r#""urn\xc3""#);
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::machinery::document::summary;
 use crate::machinery::faults::{Cause, Faults};
+use crate::machinery::go;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -151,7 +152,7 @@ impl Status {
         let object = if name.is_empty() {
             subject.qualified()
         } else {
-            format!("{} {name:?}", subject.qualified())
+            format!("{} {}", subject.qualified(), go::quoted(name))
         };
         Self {
             details: Some(subject.details(name)),
@@ -170,7 +171,7 @@ impl Status {
             ..Self::failure(
                 404,
                 "NotFound",
-                format!("{} {name:?} not found", subject.qualified()),
+                format!("{} {} not found", subject.qualified(), go::quoted(name)),
             )
         }
     }
@@ -230,15 +231,16 @@ impl Status {
             ..Self::failure(
                 409,
                 "AlreadyExists",
-                format!("{} {name:?} already exists", subject.qualified()),
+                format!("{} {} already exists", subject.qualified(), go::quoted(name)),
             )
         }
     }
 
     pub(crate) fn conflict(subject: GroupResource<'_>, name: &str, why: &str) -> Self {
         let message = format!(
-            "Operation cannot be fulfilled on {} {name:?}: {why}",
-            subject.qualified()
+            "Operation cannot be fulfilled on {} {}: {why}",
+            subject.qualified(),
+            go::quoted(name)
         );
         Self {
             details: Some(subject.details(name)),
@@ -268,7 +270,8 @@ impl Status {
     }
 
     pub(crate) fn invalid(subject: GroupResource<'_>, name: &str, faults: Faults) -> Self {
-        let message = format!("{} {name:?} is invalid: {faults}", subject.qualified());
+        let object = format!("{} {}", subject.qualified(), go::quoted(name));
+        let message = format!("{object} is invalid: {faults}");
         let mut details = subject.details(name);
         details.causes = faults.into_causes();
         Self {

@@ -12,7 +12,7 @@ use crate::kinds::volume::driver_name;
 use crate::kinds::{conditions, internal_form, selectors};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::{ip, metadata, names};
+use crate::machinery::{go, ip, metadata, names};
 use serde_json::Value;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -235,7 +235,7 @@ fn uuid_fault(id: &str) -> Option<String> {
             if prefix.eq_ignore_ascii_case(URN) {
                 Ok(bare)
             } else {
-                Err(format!("invalid urn prefix: {}", quoted(prefix)))
+                Err(format!("invalid urn prefix: {}", go::quoted_bytes(prefix)))
             }
         }
         bytes => Err(format!("invalid UUID length: {}", bytes.len())),
@@ -249,18 +249,4 @@ fn uuid_fault(id: &str) -> Option<String> {
             "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters".to_owned(),
         ),
     }
-}
-
-/// Part of a text as Go quotes it. The cut may go through a character, whose bytes then stand
-/// alone.
-fn quoted(part: &[u8]) -> String {
-    let mut out = String::from("\"");
-    for chunk in part.utf8_chunks() {
-        let valid = format!("{:?}", chunk.valid());
-        out.push_str(&valid[1..valid.len() - 1]);
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    out + "\""
 }
