@@ -18,13 +18,6 @@ const REGISTRATION: Row = Row {
     ..PLAIN
 };
 
-/// Conditions are judged when they are new.
-const WEBHOOK: Hooks = Hooks {
-    validate_create: registration::webhook_conditions,
-    validate_update: registration::changed_conditions,
-    ..NO_HOOKS
-};
-
 pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
     // New in 1.36, and stored so that 1.35 can still read it.
     storage_version: Some("v1beta1"),
@@ -73,8 +66,9 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
     columns: WEBHOOKS,
     hooks: Hooks {
         default: |object| registration::default_webhooks(object, true),
-        validate: registration::mutating_webhooks,
-        ..WEBHOOK
+        validate_create: registration::mutating_webhooks,
+        validate_update: registration::changed_mutating_webhooks,
+        ..NO_HOOKS
     },
     ..REGISTRATION
 };
@@ -125,8 +119,9 @@ pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
     columns: WEBHOOKS,
     hooks: Hooks {
         default: |object| registration::default_webhooks(object, false),
-        validate: registration::validating_webhooks,
-        ..WEBHOOK
+        validate_create: registration::validating_webhooks,
+        validate_update: registration::changed_validating_webhooks,
+        ..NO_HOOKS
     },
     ..REGISTRATION
 };

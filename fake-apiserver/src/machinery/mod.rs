@@ -21,6 +21,7 @@ pub mod quantity;
 pub(crate) mod selector;
 pub(crate) mod status;
 pub(crate) mod unified_diff;
+pub(crate) mod url;
 pub(crate) mod versions;
 pub(crate) mod x509;
 pub(crate) mod x509_request;

@@ -1,5 +1,6 @@
 //! URLs, as Go reads them: other libraries allow less, and change more.
 
+use super::go;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 /// What is escaped in a path.
@@ -27,59 +28,79 @@ const PATH: &AsciiSet = &CONTROLS
 
 /// A URL in its parts.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::rules) struct Url {
-    pub(in crate::rules) scheme: String,
-    user: String,
+pub(crate) struct Url {
+    pub(crate) scheme: String,
+    /// Who logs in; empty is not none.
+    pub(crate) user: Option<String>,
     /// With the port.
-    pub(in crate::rules) host: String,
+    pub(crate) host: String,
     path: String,
-    query: String,
-    fragment: String,
+    pub(crate) query: String,
+    pub(crate) fragment: String,
     /// What follows the scheme of a URL that has no path.
     opaque: String,
 }
 
 impl Url {
     /// Reads a URL that is absolute, or an absolute path. What is wrong with it, otherwise.
-    pub(in crate::rules) fn read(text: &str) -> Result<Self, String> {
-        Self::parts(text).map_err(|why| format!("parse {text:?}: {why}"))
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let mut url = Self::parts(whole, true).map_err(|why| format!("parse {}: {why}", go::quoted(text)))?;
+        fragment.clone_into(&mut url.fragment);
+        Ok(url)
     }
 
-    fn parts(text: &str) -> Result<Self, String> {
+    /// Reads a URL that may be relative. What is wrong with it, otherwise.
+    pub(crate) fn read_relative(text: &str) -> Result<Self, String> {
+        let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let mut url =
+            Self::parts(whole, false).map_err(|why| format!("parse {}: {why}", go::quoted(whole)))?;
+        check_escapes(fragment).map_err(|why| format!("parse {}: {why}", go::quoted(text)))?;
+        fragment.clone_into(&mut url.fragment);
+        Ok(url)
+    }
+
+    fn parts(text: &str, is_absolute: bool) -> Result<Self, String> {
         if text.bytes().any(|byte| byte.is_ascii_control()) {
             return Err("net/url: invalid control character in URL".to_owned());
         }
-        if text.is_empty() {
+        if text.is_empty() && is_absolute {
             return Err("empty url".to_owned());
         }
         let mut url = Self::default();
-        let (scheme, rest) = scheme(text)?;
-        url.scheme = scheme.to_ascii_lowercase();
-        let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
-        fragment.clone_into(&mut url.fragment);
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        query.clone_into(&mut url.query);
         if text == "*" {
             url.path = text.to_owned();
             return Ok(url);
         }
+        let (scheme, rest) = scheme(text)?;
+        url.scheme = scheme.to_ascii_lowercase();
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        query.clone_into(&mut url.query);
         if !rest.starts_with('/') {
-            if url.scheme.is_empty() {
+            if !url.scheme.is_empty() {
+                url.opaque = rest.to_owned();
+                return Ok(url);
+            }
+            if is_absolute {
                 return Err("invalid URI for request".to_owned());
             }
-            url.opaque = rest.to_owned();
-            return Ok(url);
+            if rest.split('/').next().is_some_and(|first| first.contains(':')) {
+                return Err("first path segment in URL cannot contain colon".to_owned());
+            }
         }
+        let has_authority = !url.scheme.is_empty() || !is_absolute && !rest.starts_with("///");
         let mut path = rest;
-        if let (false, Some(rest)) = (url.scheme.is_empty(), rest.strip_prefix("//")) {
+        if let (true, Some(rest)) = (has_authority, rest.strip_prefix("//")) {
             let end = rest.find('/').unwrap_or(rest.len());
             let (authority, after) = rest.split_at(end);
             path = after;
-            let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-            if !user.bytes().all(is_user) {
-                return Err("net/url: invalid userinfo".to_owned());
-            }
-            user.clone_into(&mut url.user);
+            let host = match authority.rsplit_once('@') {
+                Some((user, host)) => {
+                    url.user = Some(read_user(user)?);
+                    host
+                }
+                None => authority,
+            };
             url.host = read_host(host)?;
         }
         check_escapes(path)?;
@@ -88,7 +109,7 @@ impl Url {
     }
 
     /// The host, without brackets, and the port.
-    pub(in crate::rules) fn host_and_port(&self) -> (&str, &str) {
+    pub(crate) fn host_and_port(&self) -> (&str, &str) {
         let (host, port) = match self.host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port),
             _ => (self.host.as_str(), ""),
@@ -98,7 +119,7 @@ impl Url {
     }
 
     /// The path, with what must not be in one escaped.
-    pub(in crate::rules) fn escaped_path(&self) -> String {
+    pub(crate) fn escaped_path(&self) -> String {
         let is_escaped = |c: char| c.is_ascii_alphanumeric() || "!$&'()*+,;=:@[]%-_.~/".contains(c);
         if self.path.chars().all(is_escaped) {
             return self.path.clone();
@@ -108,7 +129,7 @@ impl Url {
     }
 
     /// The values of the query by name.
-    pub(in crate::rules) fn parameters(&self) -> Vec<(String, Vec<String>)> {
+    pub(crate) fn parameters(&self) -> Vec<(String, Vec<String>)> {
         let mut entries: Vec<(String, Vec<String>)> = Vec::new();
         let pairs = self.query.split('&');
         let pairs =
@@ -140,6 +161,14 @@ fn is_user(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte)
 }
 
+fn read_user(user: &str) -> Result<String, String> {
+    if !user.bytes().all(is_user) {
+        return Err("net/url: invalid userinfo".to_owned());
+    }
+    check_escapes(user)?;
+    Ok(user.to_owned())
+}
+
 fn read_host(host: &str) -> Result<String, String> {
     let port = match host.strip_prefix('[') {
         Some(_) => match host.rfind(']') {
@@ -153,14 +182,22 @@ fn read_host(host: &str) -> Result<String, String> {
             .strip_prefix(':')
             .is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
     if !is_port {
-        return Err(format!("invalid port {port:?} after host"));
+        return Err(format!("invalid port {} after host", go::quoted(port)));
     }
     let is_fit =
         |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"%".contains(c);
     if let Some(c) = host.chars().find(|c| !is_fit(*c)) {
-        return Err(format!("invalid character {:?} in host name", c.to_string()));
+        return Err(format!(
+            "invalid character {} in host name",
+            go::quoted(&c.to_string())
+        ));
     }
     check_escapes(host)?;
+    // Only bytes of other characters are escaped in a host, and the sign itself, before a zone.
+    let is_ascii = |at: usize| host.as_bytes()[at + 1] < b'8' && !host[at..].starts_with("%25");
+    if let Some((at, _)) = host.match_indices('%').find(|(at, _)| is_ascii(*at)) {
+        return Err(format!("invalid URL escape {}", go::quoted(&host[at..at + 3])));
+    }
     Ok(percent_decode_str(host).decode_utf8_lossy().into_owned())
 }
 
@@ -171,7 +208,7 @@ fn check_escapes(text: &str) -> Result<(), String> {
         if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
             let end = text.len().min(at + 3);
             let shown = text.get(at..end).unwrap_or("%");
-            return Err(format!("invalid URL escape {shown:?}"));
+            return Err(format!("invalid URL escape {}", go::quoted(shown)));
         }
     }
     Ok(())

@@ -5,9 +5,10 @@
 use super::authority::Permission;
 use super::failure::Failure;
 use super::instants::{duration, time};
-use super::libraries::{Format, Range, Url};
+use super::libraries::{Format, Range};
 use crate::machinery::ip::bits;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::url::Url;
 use crate::structural::{ListType, Schema};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;

@@ -138,6 +138,13 @@ fn prepare_slice(slice: &mut Value, setting: &Setting<'_>) {
     for device in json::entries(slice, "/spec/devices") {
         // DRANodeAllocatableResources is off.
         json::assign(device, "nodeAllocatableResourceMappings", Value::Null);
+        // DRAListTypeAttributes is off.
+        let attributes = device.get_mut("attributes").and_then(Value::as_object_mut);
+        for attribute in attributes.into_iter().flat_map(|all| all.values_mut()) {
+            for list in ["bools", "ints", "strings", "versions"] {
+                json::assign(attribute, list, Value::Null);
+            }
+        }
         for taint in json::entries(device, "/taints") {
             json::default_member(taint, "timeAdded", setting.now);
         }

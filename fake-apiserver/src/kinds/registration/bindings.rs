@@ -51,7 +51,12 @@ fn parameters(of: &Value, at: &str, faults: &mut Faults) {
     if name.is_empty() && !has_selector {
         faults.required(at, "one of name or selector must be specified");
     }
-    matching::choice(of, "parameterNotFoundAction", at, &MISSING, faults);
+    // An empty one counts as none.
+    let field = format!("{at}.parameterNotFoundAction");
+    match string(of, "parameterNotFoundAction") {
+        "" => faults.required(field, ""),
+        chosen => faults.one_of(&field, chosen, &MISSING),
+    }
 }
 
 fn actions(of: &Value, at: &str, faults: &mut Faults) {

@@ -3,7 +3,7 @@
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string;
 use crate::machinery::names;
-use hyper::Uri;
+use crate::machinery::url::Url;
 use serde_json::Value;
 
 const FORM: &str = "; desired format: https://host[/path]";
@@ -25,34 +25,25 @@ pub(super) fn client(client: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn url(text: &str, at: &str, faults: &mut Faults) {
-    let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let (place, query) = whole.split_once('?').unwrap_or((whole, ""));
-    let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
-    let authority = if scheme.is_empty() {
-        ""
-    } else {
-        rest.split('/').next().unwrap_or_default()
+    let url = match Url::read_relative(text) {
+        Ok(url) => url,
+        Err(why) => return faults.required(at, &format!("url must be a valid URL: {why}{FORM}")),
     };
-    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    if !host.is_empty() && host.parse::<Uri>().is_err() {
-        let why = format!("url must be a valid URL: parse {text:?}: invalid character in host name{FORM}");
-        return faults.required(at, &why);
-    }
-    if scheme != "https" {
+    if url.scheme != "https" {
         let why = format!("'https' is the only allowed URL scheme{FORM}");
-        faults.invalid(at, scheme, &why);
+        faults.invalid(at, url.scheme, &why);
     }
-    if host.is_empty() {
+    if url.host.is_empty() {
         faults.invalid(at, "", &format!("host must be specified{FORM}"));
     }
-    if !user.is_empty() {
+    if let Some(user) = url.user {
         faults.invalid(at, user, "user information is not permitted in the URL");
     }
-    if !fragment.is_empty() {
-        faults.invalid(at, fragment, "fragments are not permitted in the URL");
+    if !url.fragment.is_empty() {
+        faults.invalid(at, url.fragment, "fragments are not permitted in the URL");
     }
-    if !query.is_empty() {
-        faults.invalid(at, query, "query parameters are not permitted in the URL");
+    if !url.query.is_empty() {
+        faults.invalid(at, url.query, "query parameters are not permitted in the URL");
     }
 }
 

@@ -10,25 +10,6 @@ use std::collections::HashSet;
 /// Conditions that one webhook or policy may have.
 const CONDITIONS_MAX: usize = 64;
 
-/// The rules for the conditions of all webhooks of a configuration.
-pub(in crate::kinds) fn of_webhooks(configuration: &Value, faults: &mut Faults) {
-    for (i, hook) in list(&configuration["webhooks"]).iter().enumerate() {
-        let at = format!("webhooks[{i}].matchConditions");
-        conditions(&hook["matchConditions"], &Declarations::new(), &at, faults);
-    }
-}
-
-/// The same for a configuration that was written before: what did not change is not judged again.
-pub(in crate::kinds) fn changed(new: &Value, old: &Value, faults: &mut Faults) {
-    let of = |configuration: &Value| -> Vec<Value> {
-        let hooks = list(&configuration["webhooks"]).iter();
-        hooks.map(|hook| hook["matchConditions"].clone()).collect()
-    };
-    if of(new) != of(old) {
-        of_webhooks(new, faults);
-    }
-}
-
 /// The rules for conditions that know such variables.
 pub(super) fn conditions(all: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
     let all = list(all);

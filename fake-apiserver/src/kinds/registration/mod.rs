@@ -12,9 +12,11 @@ mod webhooks;
 
 pub(super) use bindings::{mutating as mutating_binding, validating as validating_binding};
 pub(super) use clients::place as client_place;
-pub(super) use conditions::{changed as changed_conditions, of_webhooks as webhook_conditions};
 pub(super) use defaults::{
     binding as default_binding, policy as default_policy, webhooks as default_webhooks,
 };
 pub(super) use policies::{mutating as mutating_policy, validating as validating_policy, validating_status};
-pub(super) use webhooks::{mutating as mutating_webhooks, validating as validating_webhooks};
+pub(super) use webhooks::{
+    mutating as mutating_webhooks, mutating_update as changed_mutating_webhooks,
+    validating as validating_webhooks, validating_update as changed_validating_webhooks,
+};

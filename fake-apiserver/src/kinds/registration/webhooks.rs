@@ -1,11 +1,12 @@
-//! The rules for configurations of webhooks, but for their conditions.
+//! The rules for configurations of webhooks.
 
 use super::super::selectors;
-use super::clients;
 use super::matching::{self, FAILURES, MATCHES};
+use super::{clients, conditions};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::names;
+use crate::rules::Declarations;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -15,20 +16,40 @@ const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 
 /// The rules for webhooks that look at requests.
-pub(in crate::kinds) fn validating(configuration: &Value, faults: &mut Faults) {
-    all(configuration, false, faults);
+pub(in crate::kinds) fn validating(new: &Value, faults: &mut Faults) {
+    all(new, &Value::Null, false, faults);
+}
+
+/// The rules for a change of such webhooks.
+pub(in crate::kinds) fn validating_update(new: &Value, old: &Value, faults: &mut Faults) {
+    all(new, old, false, faults);
 }
 
 /// The rules for webhooks that change requests.
-pub(in crate::kinds) fn mutating(configuration: &Value, faults: &mut Faults) {
-    all(configuration, true, faults);
+pub(in crate::kinds) fn mutating(new: &Value, faults: &mut Faults) {
+    all(new, &Value::Null, true, faults);
 }
 
-fn all(configuration: &Value, mutating: bool, faults: &mut Faults) {
+/// The rules for a change of such webhooks.
+pub(in crate::kinds) fn mutating_update(new: &Value, old: &Value, faults: &mut Faults) {
+    all(new, old, true, faults);
+}
+
+/// Judges all webhooks. Conditions are not judged again where those of none have changed.
+fn all(new: &Value, old: &Value, mutating: bool, faults: &mut Faults) {
+    let conditions = |configuration: &Value| -> Vec<Value> {
+        let hooks = list(&configuration["webhooks"]).iter();
+        hooks.map(|hook| hook["matchConditions"].clone()).collect()
+    };
+    let have_changed = old.is_null() || conditions(new) != conditions(old);
     let mut known = HashSet::new();
-    for (i, hook) in list(&configuration["webhooks"]).iter().enumerate() {
+    for (i, hook) in list(&new["webhooks"]).iter().enumerate() {
         let at = format!("webhooks[{i}]");
         one(hook, mutating, &at, faults);
+        if have_changed {
+            let at = format!("{at}.matchConditions");
+            conditions::conditions(&hook["matchConditions"], &Declarations::new(), &at, faults);
+        }
         reviews(hook, &format!("{at}.admissionReviewVersions"), faults);
         let name = string(hook, "name");
         if !name.is_empty() && !known.insert(name) {

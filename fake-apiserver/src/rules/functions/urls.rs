@@ -1,8 +1,8 @@
 //! URLs.
 
 use super::found::Found;
+use crate::machinery::url::Url;
 use crate::rules::failure::Failure;
-use crate::rules::libraries::Url;
 use crate::rules::value::Val;
 use std::rc::Rc;
 

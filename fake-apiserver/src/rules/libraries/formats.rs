@@ -1,7 +1,7 @@
 //! Formats of texts, by their names.
 
-use super::urls::Url;
 use crate::machinery::names;
+use crate::machinery::url::Url;
 use crate::structural::fits_format;
 
 /// A format of texts.

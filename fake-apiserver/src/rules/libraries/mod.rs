@@ -4,8 +4,6 @@
 
 mod addresses;
 mod formats;
-mod urls;
 
 pub(super) use addresses::{Range, address};
 pub(super) use formats::{Format, named};
-pub(super) use urls::Url;
