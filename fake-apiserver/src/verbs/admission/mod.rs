@@ -19,7 +19,7 @@ use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORA
 use crate::machinery::faults::Cause;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
-use crate::machinery::{json, metadata};
+use crate::machinery::{json, metadata, names};
 use crate::store::Txn;
 use serde_json::Value;
 
@@ -241,9 +241,12 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
     let account = account.unwrap_or("default");
     let key = SERVICE_ACCOUNT.key(Some(namespace), account);
     let Some(found) = txn.get(&SERVICE_ACCOUNT, &key) else {
-        let why = format!(
-            "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
-        );
+        let complaints = names::path_segment(account);
+        let why = match complaints.is_empty() {
+            true => format!("serviceaccount {account:?} not found"),
+            false => format!("invalid resource name {account:?}: [{}]", complaints.join(" ")),
+        };
+        let why = format!("error looking up service account {namespace}/{account}: {why}");
         return Err(Status::forbidden(
             kind.resource(),
             metadata::text(pod, "name"),
