@@ -7,7 +7,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
@@ -209,7 +209,7 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
     let at = format!("{at}.volumeMounts");
     let mounts = list(&container["volumeMounts"]);
     let devices = list(&container["volumeDevices"]);
-    let (device_names, device_paths) = (texts(devices, "name"), texts(devices, "devicePath"));
+    let (device_names, device_paths) = placed(devices, "devicePath");
     let mut seen = HashSet::new();
     for (i, mount) in mounts.iter().enumerate() {
         let (name, path) = (string(mount, "name"), string(mount, "mountPath"));
@@ -279,7 +279,7 @@ fn recursive(mount: &Value, field: &str, faults: &mut Faults) {
 fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let devices = list(&container["volumeDevices"]);
     let mounts = list(&container["volumeMounts"]);
-    let (mount_names, mount_paths) = (texts(mounts, "name"), texts(mounts, "mountPath"));
+    let (mount_names, mount_paths) = placed(mounts, "mountPath");
     let (mut names, mut paths) = (HashSet::new(), HashSet::new());
     for (i, device) in devices.iter().enumerate() {
         let (name, path) = (string(device, "name"), string(device, "devicePath"));
@@ -321,7 +321,9 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fa
     }
 }
 
-/// What the entries of a list have in a field.
-fn texts<'a>(list: &'a [Value], field: &str) -> HashSet<&'a str> {
-    list.iter().map(|entry| string(entry, field)).collect()
+/// The names of mounts or devices, and where they are. Of those of one name, the last counts.
+fn placed<'a>(list: &'a [Value], path: &str) -> (HashSet<&'a str>, HashSet<&'a str>) {
+    let by_name = list.iter().map(|one| (string(one, "name"), string(one, path)));
+    let by_name: HashMap<&str, &str> = by_name.collect();
+    by_name.into_iter().unzip()
 }

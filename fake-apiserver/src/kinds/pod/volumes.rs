@@ -1,8 +1,8 @@
 //! The rules for a pod's volumes (`ValidateVolumes` of core/v1).
 //!
-//! Sources that have left Kubernetes are recognized, but not looked into.
+//! Sources of plugins are judged where those of volumes are.
 
-use super::super::volume::{claim_validate, driver_name, host_path, nfs, template_metadata, told};
+use super::super::volume::{Owner, Plugin, claim_validate, driver_name, host_path, template_metadata, told};
 use super::{files, projected};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
@@ -10,38 +10,55 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
+/// Of the name of a volume and the portal that it is at, together.
+const PORTAL_BYTES_MAX: usize = 64;
+
 /// A rule for a source at some place.
 type VolumeRule = fn(&Value, &str, &mut Faults);
 
-/// All sources in the order in which the real server looks for them, with the rules that matter here.
-const SOURCES: [(&str, VolumeRule); 29] = [
+/// All sources in the order in which the real server looks for them.
+const SOURCES: [&str; 29] = [
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+];
+
+/// Rules for those that are of pods alone, and for paths of the host; plugins have the others.
+const RULES: [(&str, VolumeRule); 10] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
     ("gitRepo", repository),
-    ("gcePersistentDisk", any),
-    ("awsElasticBlockStore", any),
     ("secret", secret),
-    ("nfs", nfs),
-    ("iscsi", any),
-    ("glusterfs", any),
-    ("flocker", any),
     ("persistentVolumeClaim", claim),
-    ("rbd", any),
-    ("cinder", any),
-    ("cephfs", any),
-    ("quobyte", any),
     ("downwardAPI", downward),
-    ("fc", any),
-    ("flexVolume", any),
     ("configMap", config_map),
-    ("azureFile", any),
-    ("vsphereVolume", any),
-    ("photonPersistentDisk", any),
-    ("portworxVolume", any),
-    ("azureDisk", any),
-    ("storageos", any),
     ("projected", projected::validate),
-    ("scaleIO", any),
     ("csi", csi),
     ("ephemeral", ephemeral),
 ];
@@ -81,31 +98,53 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
 }
 
 fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
-    let image = &volume["image"];
-    let mut present = SOURCES.iter().filter(|(name, _)| !volume[*name].is_null());
-    let Some((first, rule)) = present.next() else {
-        match image.is_null() {
-            true => faults.required(at, "must specify a volume type"),
-            false => self::image(image, pod, &format!("{at}.image"), faults),
-        }
-        return;
-    };
-    rule(&volume[*first], &format!("{at}.{first}"), faults);
     let name = string(volume, "name");
-    if *first == "ephemeral" && !pod.is_empty() && !name.is_empty() {
-        let claim = format!("{pod}-{name}");
-        for complaint in names::subdomain(&claim) {
-            faults.invalid(
-                format!("{at}.name"),
-                name,
-                &format!("PVC name {claim:?}: {complaint}"),
-            );
+    let mut is_taken = false;
+    for field in SOURCES.into_iter().filter(|field| !volume[*field].is_null()) {
+        if is_taken {
+            another(field, at, faults);
+        } else {
+            is_taken = true;
+            one(field, volume, at, faults);
+            if field == "ephemeral" {
+                claim_name(pod, name, at, faults);
+            }
+        }
+        if field == "iscsi" {
+            portal(&volume[field], name, at, faults);
         }
     }
-    let image = Some("image").filter(|_| !image.is_null());
-    for name in present.map(|(name, _)| *name).chain(image) {
-        let name = told(name);
-        faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
+    let image = &volume["image"];
+    match (is_taken, image.is_null()) {
+        (false, true) => faults.required(at, "must specify a volume type"),
+        (false, false) => self::image(image, pod, &format!("{at}.image"), faults),
+        (true, false) => another("image", at, faults),
+        (true, true) => {}
+    }
+}
+
+fn one(field: &str, volume: &Value, at: &str, faults: &mut Faults) {
+    if let Some((_, rule)) = RULES.iter().find(|(of, _)| *of == field) {
+        rule(&volume[field], &format!("{at}.{field}"), faults);
+    } else if let Some(plugin) = Plugin::of(field) {
+        plugin.validate(Owner::Pod, &volume[field], at, faults);
+    }
+}
+
+fn another(field: &str, at: &str, faults: &mut Faults) {
+    let field = format!("{at}.{}", told(field));
+    faults.forbidden(field, "may not specify more than 1 volume type");
+}
+
+/// The name of the claim that is made for an ephemeral volume.
+fn claim_name(pod: &str, name: &str, at: &str, faults: &mut Faults) {
+    if pod.is_empty() || name.is_empty() {
+        return;
+    }
+    let claim = format!("{pod}-{name}");
+    for complaint in names::subdomain(&claim) {
+        let why = format!("PVC name {claim:?}: {complaint}");
+        faults.invalid(format!("{at}.name"), name, &why);
     }
 }
 
@@ -116,7 +155,17 @@ fn repository(source: &Value, at: &str, faults: &mut Faults) {
     files::descending_path(string(source, "directory"), &format!("{at}.directory"), faults);
 }
 
-fn any(_: &Value, _: &str, _: &mut Faults) {}
+/// Of a volume of iSCSI with an initiator of its own, the name becomes part of a longer one.
+fn portal(source: &Value, name: &str, at: &str, faults: &mut Faults) {
+    let length = name.len() + ":".len() + string(source, "targetPortal").len();
+    if source["initiatorName"].is_string() && length > PORTAL_BYTES_MAX {
+        let why = format!(
+            "Total length of <volume name>:<iscsi.targetPortal> must be under {PORTAL_BYTES_MAX} characters if \
+             iscsi.initiatorName is specified."
+        );
+        faults.invalid(format!("{at}.name"), name, &why);
+    }
+}
 
 fn empty_dir(source: &Value, at: &str, faults: &mut Faults) {
     if string(source, "sizeLimit").starts_with('-') {

@@ -1,5 +1,4 @@
-//! Sources that belong to plugins: what they default to and what they must have, as `ValidatePersistentVolumeSpec` of
-//! core/v1 has it.
+//! Sources that belong to plugins: what they default to and what they must have, in volumes and in pods.
 //!
 //! Most of these plugins left Kubernetes; their fields did not, and are still judged. Does not know which source a
 //! volume has.
@@ -9,18 +8,25 @@ use crate::machinery::json::{self, string as text};
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-/// A rule for a source at some place.
-pub(super) type SourceRule = fn(&Value, &str, &mut Faults);
-
-/// A source by its field, the name that faults call it by, what it cannot do without, and its further rules.
-pub(super) struct Plugin {
-    pub(super) field: &'static str,
-    shown: &'static str,
-    required: &'static [&'static str],
-    rule: SourceRule,
+/// What has a source. Its secret is in the namespace of a pod, and somewhere else for a volume.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::kinds) enum Owner {
+    Volume,
+    Pod,
 }
 
-pub(super) const PLUGINS: [Plugin; 19] = [
+/// A rule for a source of somebody, at some place.
+type PluginRule = fn(Owner, &Value, &str, &mut Faults);
+
+/// A source by its field, the name that faults call it by, what it cannot do without, and its further rules.
+pub(in crate::kinds) struct Plugin {
+    field: &'static str,
+    shown: &'static str,
+    required: &'static [&'static str],
+    rule: PluginRule,
+}
+
+static PLUGINS: [Plugin; 19] = [
     plugin("gcePersistentDisk", "persistentDisk", &["pdName"], partition),
     plugin(
         "awsElasticBlockStore",
@@ -56,7 +62,7 @@ const fn plugin(
     field: &'static str,
     shown: &'static str,
     required: &'static [&'static str],
-    rule: SourceRule,
+    rule: PluginRule,
 ) -> Plugin {
     Plugin {
         field,
@@ -106,11 +112,16 @@ pub(super) fn default(spec: &mut Value) {
 }
 
 impl Plugin {
-    /// Judges a source of this plugin in the spec of a volume at some place.
-    pub(super) fn validate(&self, source: &Value, at: &str, faults: &mut Faults) {
+    /// The plugin of a source.
+    pub(in crate::kinds) fn of(field: &str) -> Option<&'static Self> {
+        PLUGINS.iter().find(|plugin| plugin.field == field)
+    }
+
+    /// Judges a source of this plugin, in a volume at some place.
+    pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
         let at = format!("{at}.{}", self.shown);
         require(source, &at, self.required, faults);
-        (self.rule)(source, &at, faults);
+        (self.rule)(owner, source, &at, faults);
     }
 }
 
@@ -124,9 +135,9 @@ fn require(source: &Value, at: &str, names: &[&str], faults: &mut Faults) {
     }
 }
 
-fn nothing(_: &Value, _: &str, _: &mut Faults) {}
+fn nothing(_: Owner, _: &Value, _: &str, _: &mut Faults) {}
 
-fn partition(source: &Value, at: &str, faults: &mut Faults) {
+fn partition(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let partition = source["partition"].as_i64().unwrap_or_default();
     if !(0..=255).contains(&partition) {
         let why = "must be between 1 and 255, inclusive";
@@ -134,7 +145,7 @@ fn partition(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn glusterfs(source: &Value, at: &str, faults: &mut Faults) {
+fn glusterfs(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let field = format!("{at}.endpointsNamespace");
     match source["endpointsNamespace"].as_str() {
         None => {}
@@ -146,7 +157,7 @@ fn glusterfs(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn flocker(source: &Value, at: &str, faults: &mut Faults) {
+fn flocker(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let (name, uuid) = (text(source, "datasetName"), text(source, "datasetUUID"));
     match (name.is_empty(), uuid.is_empty()) {
         (true, true) => faults.required(at, "one of datasetName and datasetUUID is required"),
@@ -161,7 +172,7 @@ fn flocker(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn quobyte(source: &Value, at: &str, faults: &mut Faults) {
+fn quobyte(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let why = "must be a host:port pair or multiple pairs separated by commas";
     let (registry, field) = (text(source, "registry"), format!("{at}.registry"));
     if registry.is_empty() {
@@ -188,11 +199,11 @@ fn is_host_and_port(pair: &str) -> bool {
     })
 }
 
-fn iscsi(source: &Value, at: &str, faults: &mut Faults) {
+fn iscsi(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     require(source, at, &["iqn"], faults);
     let iqn = text(source, "iqn");
-    if !iqn.is_empty() && !is_initiator(iqn) {
-        faults.invalid(format!("{at}.iqn"), iqn, "must be valid format");
+    if !iqn.is_empty() {
+        initiator(owner, iqn, format!("{at}.iqn"), faults);
     }
     unit(&source["lun"], at, faults);
     let asks = |name: &str| source[name].as_bool().unwrap_or_default();
@@ -200,14 +211,22 @@ fn iscsi(source: &Value, at: &str, faults: &mut Faults) {
     if secret.is_null() && (asks("chapAuthDiscovery") || asks("chapAuthSession")) {
         faults.required(format!("{at}.secretRef"), "");
     }
-    if !secret.is_null() {
+    if !secret.is_null() && owner == Owner::Volume {
         require(secret, &format!("{at}.secretRef"), &["name"], faults);
     }
-    if let Some(initiator) = source["initiatorName"].as_str()
-        && !is_initiator(initiator)
-    {
+    if let Some(name) = source["initiatorName"].as_str() {
         // The real server spells the field so.
-        faults.invalid(format!("{at}.initiatorname"), initiator, "must be valid format");
+        initiator(owner, name, format!("{at}.initiatorname"), faults);
+    }
+}
+
+fn initiator(owner: Owner, name: &str, field: String, faults: &mut Faults) {
+    let has_form = ["iqn", "eui", "naa"].iter().any(|form| name.starts_with(form));
+    if owner == Owner::Pod && !has_form {
+        let why = "must be valid format starting with iqn, eui, or naa";
+        faults.invalid(field, name, why);
+    } else if !is_initiator(name) {
+        faults.invalid(field, name, "must be valid format");
     }
 }
 
@@ -255,16 +274,19 @@ fn unit(number: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for a secret that a cluster-wide object refers to.
-fn secret(source: &Value, at: &str, faults: &mut Faults) {
+/// The rules for a secret that is referred to.
+fn secret(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let secret = &source["secretRef"];
     if !secret.is_null() {
-        let at = format!("{at}.secretRef");
-        require(secret, &at, &["name", "namespace"], faults);
+        let names: &[&str] = match owner {
+            Owner::Volume => &["name", "namespace"],
+            Owner::Pod => &["name"],
+        };
+        require(secret, &format!("{at}.secretRef"), names, faults);
     }
 }
 
-fn fibre_channel(source: &Value, at: &str, faults: &mut Faults) {
+fn fibre_channel(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let any = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
     let field = format!("{at}.targetWWNs");
     match (any("targetWWNs"), any("wwids")) {
@@ -283,7 +305,7 @@ fn fibre_channel(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn flex(source: &Value, at: &str, faults: &mut Faults) {
+fn flex(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     for (key, _) in json::pairs(&source["options"]) {
         let namespace = key.split('/').next().unwrap_or_default().to_lowercase();
         let namespace = format!(".{namespace}");
@@ -294,13 +316,13 @@ fn flex(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn azure_file(source: &Value, at: &str, faults: &mut Faults) {
+fn azure_file(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     if source["secretNamespace"] == "" {
         faults.required(format!("{at}.secretNamespace"), "");
     }
 }
 
-fn azure_disk(source: &Value, at: &str, faults: &mut Faults) {
+fn azure_disk(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     for (name, known) in [
         ("cachingMode", ["None", "ReadOnly", "ReadWrite"]),
         ("kind", ["Dedicated", "Managed", "Shared"]),
@@ -326,18 +348,18 @@ fn azure_disk(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn storage_os(source: &Value, at: &str, faults: &mut Faults) {
+fn storage_os(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     for name in ["volumeName", "volumeNamespace"] {
         let value = text(source, name);
         if !value.is_empty() {
             faults.complain(&format!("{at}.{name}"), value, names::label(value));
         }
     }
-    secret(source, at, faults);
+    secret(owner, source, at, faults);
 }
 
 /// The rule for the path of a share.
-pub(super) fn nfs_path(source: &Value, at: &str, faults: &mut Faults) {
+fn nfs_path(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let path = text(source, "path");
     if !path.starts_with('/') {
         faults.invalid(format!("{at}.path"), path, "must be an absolute path");

@@ -2,7 +2,7 @@
 //!
 //! Those of plugins are in `plugins`.
 
-use super::plugins::{PLUGINS, SourceRule, nfs_path};
+use super::plugins::{Owner, Plugin};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string as text;
 use crate::machinery::names;
@@ -45,6 +45,9 @@ const HOST_PATH_TYPES: [&str; 8] = [
     "Socket",
 ];
 
+/// A rule for a source at some place.
+type SourceRule = fn(&Value, &str, &mut Faults);
+
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
 /// The source alone.
@@ -69,8 +72,8 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
         is_taken = true;
         if let Some((_, rule)) = RULES.iter().find(|(of, _)| *of == name) {
             rule(&spec[name], &format!("{at}.{name}"), faults);
-        } else if let Some(plugin) = PLUGINS.iter().find(|plugin| plugin.field == name) {
-            plugin.validate(&spec[name], at, faults);
+        } else if let Some(plugin) = Plugin::of(name) {
+            plugin.validate(Owner::Volume, &spec[name], at, faults);
         }
         if name == "local" && spec["nodeAffinity"].is_null() {
             let why = "Local volume requires node affinity";
@@ -143,14 +146,4 @@ fn local(source: &Value, at: &str, faults: &mut Faults) {
     } else if path.split('/').any(|part| part == "..") {
         faults.invalid(field, path, "must not contain '..'");
     }
-}
-
-/// The rules for a share, also in pods.
-pub(in crate::kinds) fn nfs(source: &Value, at: &str, faults: &mut Faults) {
-    for name in ["server", "path"] {
-        if text(source, name).is_empty() {
-            faults.required(format!("{at}.{name}"), "");
-        }
-    }
-    nfs_path(source, at, faults);
 }
