@@ -152,20 +152,35 @@ impl Writer {
         if let Some(items) = kind.strip_prefix("[]") {
             return match value.as_array() {
                 Some(list) => self.all(["[", "]"], list, |writer, item| {
-                    writer.structure(items, item, value);
+                    writer.member(items, item, value);
                 }),
                 None => self.put("null"),
             };
         }
+        if let Some(items) = kind.strip_prefix("{}") {
+            return match value.as_object() {
+                Some(members) => {
+                    let members: Vec<_> = members.iter().collect();
+                    self.all(["{", "}"], &members, |writer, (name, item)| {
+                        writer.name(&go::json(name));
+                        writer.member(items, item, value);
+                    });
+                }
+                None => self.put("null"),
+            };
+        }
         if let Some(kind) = kind.strip_prefix('*') {
-            return match value.is_null() {
-                true => self.put("null"),
-                false => self.structure(kind, value, parent),
+            return match value {
+                Value::Null => self.put("null"),
+                Value::Object(_) => self.structure(kind, value, parent),
+                _ if is_choice(kind) => self.structure(kind, value, parent),
+                _ => self.put("null"),
             };
         }
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
             "-" if value.is_null() => self.put("null"),
+            "true" => self.put(if *value == false { "false" } else { "true" }),
             // The kind is what is shown where there is nothing.
             nothing if value.is_null() => self.put(nothing),
             _ => self.plain(value),
@@ -188,7 +203,19 @@ impl Writer {
     }
 }
 
+/// Whether a type is one of several forms of a value, each of which is a member of it.
+fn is_choice(kind: &str) -> bool {
+    let members = TYPES.get(kind).map_or(&[] as &[Member], Vec::as_slice);
+    members.iter().any(|member| member.place == ITSELF)
+}
+
+/// The place of a member that is the value itself, where that has its form.
+const ITSELF: &str = ".";
+
 fn found<'v>(place: &str, value: &'v Value, parent: &'v Value) -> &'v Value {
+    if place == ITSELF {
+        return value;
+    }
     match place.strip_prefix('^') {
         Some(place) => &parent[place],
         None => place.split('/').fold(value, |value, name| &value[name]),
@@ -204,8 +231,9 @@ mod tests {
     fn every_kind_of_a_member_is_known() {
         for (kind, members) in TYPES.iter() {
             for member in members {
-                let of = member.kind.trim_start_matches("[]").trim_start_matches('*');
-                let is_plain = ["\"\"", "\"0\"", "0", "false", "-"].contains(&of);
+                let of = member.kind.trim_start_matches("[]").trim_start_matches("{}");
+                let of = of.trim_start_matches('*');
+                let is_plain = ["\"\"", "\"0\"", "0", "false", "true", "-"].contains(&of);
                 assert!(is_plain || TYPES.contains_key(of), "{of} of {kind}");
             }
         }
@@ -226,6 +254,21 @@ mod tests {
         ];
         assert_eq!(shown[..7], expected);
         assert_eq!(shown.last().map(String::as_str), Some("}"));
+    }
+
+    #[test]
+    fn of_several_forms_of_a_value_one_is_shown() {
+        let shown = |kind: &str, value: Value| shown(kind, &value);
+        let of_bool = |value: Value| shown("JSONSchemaPropsOrBool", value);
+        assert_eq!(of_bool(json!(false)), r#"{"Allows":false,"Schema":null}"#);
+        assert!(of_bool(json!({"type": "string"})).starts_with(r#"{"Allows":true,"Schema":{"ID":"""#));
+        let names = shown("{}JSONSchemaPropsOrStringArray", json!({"a": ["b"]}));
+        assert_eq!(names, r#"{"a":{"Schema":null,"Property":["b"]}}"#);
+        let several = shown("JSONSchemaPropsOrArray", json!([{}]));
+        assert!(
+            several.starts_with(r#"{"Schema":null,"JSONSchemas":[{"ID":"""#),
+            "{several}"
+        );
     }
 
     #[test]

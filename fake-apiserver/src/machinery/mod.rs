@@ -17,6 +17,7 @@ pub(crate) mod jws;
 pub(crate) mod member_order;
 pub(crate) mod metadata;
 pub(crate) mod names;
+pub(crate) mod pattern;
 pub mod quantity;
 pub(crate) mod selector;
 pub(crate) mod status;

@@ -9,7 +9,7 @@ use super::program::Program;
 use super::types::CelType;
 use crate::machinery::faults::Faults;
 use crate::machinery::{go, json};
-use crate::structural::{ListType, Schema};
+use crate::structural::{ListType, Schema, unreadable};
 use serde_json::Value;
 use std::cmp::Reverse;
 
@@ -29,7 +29,7 @@ const REASONS: [&str; 4] = [
 ];
 const REMEDY: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
-/// Reports what is wrong with the rules of a schema, which is at `at`.
+/// Reports what is wrong with the expressions of a schema, which is at `at`, and with what they cost.
 pub(crate) fn validate(text: &Value, at: &str, faults: &mut Faults) {
     let schema = Schema::read(text);
     let mut total = Total::default();
@@ -93,18 +93,13 @@ impl Place {
 
 fn visit(text: &Value, schema: &Schema, at: &str, place: &Place, total: &mut Total, faults: &mut Faults) {
     for (index, rule) in json::list(&text["x-kubernetes-validations"]).iter().enumerate() {
-        let at = format!("{at}.x-kubernetes-validations[{index}]");
-        let before = faults.len();
-        words(rule, schema, &at, faults);
-        if faults.len() == before {
-            Judge {
-                rule,
-                declared: Declared::Value(schema, place.is_root),
-                at: &at,
-                place,
-            }
-            .judge(total, faults);
+        Judge {
+            rule,
+            declared: Declared::Value(schema, place.is_root),
+            at: &format!("{at}.x-kubernetes-validations[{index}]"),
+            place,
         }
+        .judge(total, faults);
     }
     let checks = schema.checks.as_deref();
     let lost = schema.atomic.then_some(at);
@@ -133,8 +128,20 @@ fn visit(text: &Value, schema: &Schema, at: &str, place: &Place, total: &mut Tot
     }
 }
 
-/// The rules for everything but expressions.
-fn words(rule: &Value, schema: &Schema, at: &str, faults: &mut Faults) {
+/// Reports what is wrong with the rules of one schema but for their expressions.
+pub(crate) fn validate_words(schema: &Value, at: &str, faults: &mut Faults) {
+    let rules = json::list(&schema["x-kubernetes-validations"]);
+    for (index, rule) in rules.iter().enumerate() {
+        words(
+            rule,
+            schema,
+            &format!("{at}.x-kubernetes-validations[{index}]"),
+            faults,
+        );
+    }
+}
+
+fn words(rule: &Value, schema: &Value, at: &str, faults: &mut Faults) {
     let text = json::string(rule, "rule");
     let message = rule["message"].as_str();
     let trimmed = message.unwrap_or_default().trim();
@@ -164,7 +171,7 @@ fn words(rule: &Value, schema: &Schema, at: &str, faults: &mut Faults) {
         if path.contains(['\n', '\r']) {
             faults.invalid(path_at.clone(), path, "must not contain line breaks");
         }
-        if !path.is_empty() && !leads_somewhere(path, schema) {
+        if !path.is_empty() && unreadable(schema).is_none() && !leads_somewhere(path, &Schema::read(schema)) {
             faults.invalid(path_at, path, "must be a valid path");
         }
     }

@@ -41,7 +41,7 @@ mod walk;
 mod weights;
 
 pub(crate) use authority::{Authority, Check};
-pub(crate) use definition::validate as validate_definition;
+pub(crate) use definition::{validate as validate_definition, validate_words as validate_definition_words};
 pub(crate) use expression::{Budget, Declarations, Expression, Inputs, ObjectForm, Returns, Variables};
 pub(crate) use names::RESERVED;
 pub(crate) use tree::Rules;

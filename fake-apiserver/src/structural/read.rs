@@ -5,8 +5,7 @@
 
 use super::formats;
 use super::schema::{Additional, Checks, ListType, Pattern, Schema};
-use crate::machinery::json;
-use regex::Regex;
+use crate::machinery::{json, pattern};
 use serde_json::Value;
 
 /// The types that values may have.
@@ -96,7 +95,7 @@ fn checks(text: &Value, of: &str) -> Option<Box<Checks>> {
     let schemas = |name: &str| json::list(&text[name]).iter().map(Schema::read).collect();
     let pattern = json::string(text, "pattern");
     let matcher = Some(pattern).filter(|pattern| !pattern.is_empty());
-    let matcher = matcher.and_then(|pattern| Regex::new(pattern).ok());
+    let matcher = matcher.and_then(|pattern| pattern::read(pattern).ok());
     Some(Box::new(Checks {
         format: formats::of(of, json::string(text, "format")),
         maximum: text["maximum"].as_f64(),

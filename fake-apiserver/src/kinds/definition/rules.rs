@@ -2,12 +2,14 @@
 //!
 //! Fields are named as the real server names them, which moves what all versions share to the top of the spec.
 
+use super::super::internal_form;
 use super::super::registration::client_place;
 use super::conditions::is_true;
 use super::schema_rules;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
+use crate::structural::unreadable;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -39,7 +41,7 @@ pub(crate) fn validate_name(definition: &Value, faults: &mut Faults) {
 
 /// The rules for a definition.
 pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
-    let spec = &definition["spec"];
+    let spec = &moved(&definition["spec"]);
     group(spec, faults);
     match string(spec, "scope") {
         "" => faults.required("spec.scope", ""),
@@ -52,6 +54,7 @@ pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
         }
     }
     names_of(&spec["names"], "spec.names", faults);
+    shared(spec, faults);
     conversion(spec, faults);
     stored_versions(definition, faults);
     if spec["preserveUnknownFields"] == true {
@@ -90,80 +93,117 @@ fn group(spec: &Value, faults: &mut Faults) {
     }
 }
 
-/// Where a part of the versions is told about: at the top where all versions have the same.
-fn place(spec: &Value, part: &str, top: &str, index: usize) -> Option<String> {
-    let versions = list(&spec["versions"]);
-    let first = versions.first().map(|version| &version[part]);
-    if !versions.iter().all(|version| Some(&version[part]) == first) {
-        return Some(format!("spec.versions[{index}].{part}"));
+/// What versions may have of their own, by the names that it has in a version and at the top of the spec.
+const SHAREABLE: [(&str, &str); 4] = [
+    ("schema", "validation"),
+    ("subresources", "subresources"),
+    ("additionalPrinterColumns", "additionalPrinterColumns"),
+    ("selectableFields", "selectableFields"),
+];
+
+/// A spec as the real server has it inside: what all versions share is moved from them to the top.
+fn moved(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    for version in json::entries(&mut spec, "/versions") {
+        if list(&version["additionalPrinterColumns"]).is_empty() {
+            json::assign(version, "additionalPrinterColumns", Value::Null);
+        }
     }
-    // What is told once is not told again.
-    (index == 0).then(|| format!("spec.{top}"))
+    for (part, top) in SHAREABLE {
+        let versions = list(&spec["versions"]);
+        let Some(first) = versions.first().map(|version| version[part].clone()) else {
+            break;
+        };
+        if versions.iter().all(|version| version[part] == first) {
+            json::entries(&mut spec, "/versions")
+                .for_each(|version| json::assign(version, part, Value::Null));
+            json::assign(&mut spec, top, first);
+        }
+    }
+    spec
 }
 
 fn versions(spec: &Value, faults: &mut Faults) {
     let versions = list(&spec["versions"]);
-    for (index, version) in versions.iter().enumerate() {
-        self::version(spec, version, index, faults);
-    }
-    // Inside the real server the first version is one of the definition, too.
-    if let Some(first) = versions.first() {
-        let name = string(first, "name");
-        let complaints = names::label_1035(name);
-        if !name.is_empty() && !complaints.is_empty() {
-            faults.invalid("spec.version", name, &complaints.join(","));
+    if spec["validation"]["openAPIV3Schema"].is_null() {
+        for (index, version) in versions.iter().enumerate() {
+            if version["schema"]["openAPIV3Schema"].is_null() {
+                faults.required(format!("spec.versions[{index}].schema.openAPIV3Schema"), "");
+            }
         }
     }
+    for (index, version) in versions.iter().enumerate() {
+        self::version(spec, version, &format!("spec.versions[{index}]"), faults);
+    }
     let names: Vec<&str> = versions.iter().map(|version| string(version, "name")).collect();
+    let shown = || internal_form::shown("[]CustomResourceDefinitionVersion", &spec["versions"]);
     let comes_twice = (0..names.len()).any(|at| names[..at].contains(&names[at]));
     if comes_twice {
-        faults.invalid(
-            "spec.versions",
-            spec["versions"].clone(),
-            "must contain unique version names",
-        );
+        faults.invalid_as("spec.versions", &shown(), "must contain unique version names");
     }
-    if versions
-        .iter()
-        .filter(|version| version["storage"] == true)
-        .count()
-        != 1
-    {
+    let is_stored = |version: &&Value| version["storage"] == true;
+    if versions.iter().filter(is_stored).count() != 1 {
         let text = "must have exactly one version marked as storage version";
-        faults.invalid("spec.versions", spec["versions"].clone(), text);
+        faults.invalid_as("spec.versions", &shown(), text);
+    }
+    // Inside the real server the first version is one of the definition, too.
+    let first = names.first().copied().unwrap_or_default();
+    let complaints = names::label_1035(first);
+    if !first.is_empty() && !complaints.is_empty() {
+        faults.invalid("spec.version", first, &complaints.join(","));
     }
 }
 
-fn version(spec: &Value, version: &Value, index: usize, faults: &mut Faults) {
-    let at = format!("spec.versions[{index}]");
+fn version(spec: &Value, version: &Value, at: &str, faults: &mut Faults) {
     let name = string(version, "name");
     let complaints = names::label_1035(name);
     if !complaints.is_empty() {
         faults.invalid(format!("{at}.name"), name, &complaints.join(","));
     }
-    deprecation(version, &at, faults);
-    let schema = &version["schema"]["openAPIV3Schema"];
-    if schema.is_null() {
-        faults.required(format!("{at}.schema.openAPIV3Schema"), "");
-    } else if let Some(place) = place(spec, "schema", "validation", index) {
-        let has_status = version["subresources"]["status"].is_object();
-        schema_rules::validate(schema, &format!("{place}.openAPIV3Schema"), has_status, faults);
+    deprecation(version, at, faults);
+    let is_shared = list(&spec["versions"])
+        .iter()
+        .all(|version| version["subresources"].is_null());
+    let subresources = if is_shared { spec } else { version };
+    let has_status = subresources["subresources"]["status"].is_object();
+    let schema = &version["schema"];
+    self::schema(schema, &format!("{at}.schema"), has_status, faults);
+    parts(version, at, faults);
+    let without = schema["openAPIV3Schema"]
+        .is_null()
+        .then_some("may only be set when `version.schema.openAPIV3Schema` is not included");
+    selectable(version, schema, at, without, faults);
+}
+
+/// What all versions share.
+fn shared(spec: &Value, faults: &mut Faults) {
+    let has_status = |of: &Value| of["subresources"]["status"].is_object();
+    let has_status = has_status(spec) || list(&spec["versions"]).iter().any(has_status);
+    let schema = &spec["validation"];
+    self::schema(schema, "spec.validation", has_status, faults);
+    parts(spec, "spec", faults);
+    let without = schema
+        .is_null()
+        .then_some("may only be set when validations.schema is included");
+    selectable(spec, schema, "spec", without, faults);
+}
+
+fn schema(schema: &Value, at: &str, has_status: bool, faults: &mut Faults) {
+    let schema = &schema["openAPIV3Schema"];
+    if !schema.is_null() {
+        schema_rules::validate(schema, &format!("{at}.openAPIV3Schema"), has_status, faults);
     }
-    if let Some(place) = place(spec, "subresources", "subresources", index) {
-        scale(&version["subresources"]["scale"], &place, faults);
-    }
-    if let Some(place) = place(
-        spec,
-        "additionalPrinterColumns",
-        "additionalPrinterColumns",
-        index,
-    ) {
-        for (number, column) in list(&version["additionalPrinterColumns"]).iter().enumerate() {
-            self::column(column, &format!("{place}[{number}]"), faults);
-        }
-    }
-    if let Some(place) = place(spec, "selectableFields", "selectableFields", index) {
-        selectable(version, &place, faults);
+}
+
+/// The subresources and columns of a version, or of all.
+fn parts(of: &Value, at: &str, faults: &mut Faults) {
+    scale(
+        &of["subresources"]["scale"],
+        &format!("{at}.subresources"),
+        faults,
+    );
+    for (index, column) in list(&of["additionalPrinterColumns"]).iter().enumerate() {
+        self::column(column, &format!("{at}.additionalPrinterColumns[{index}]"), faults);
     }
 }
 
@@ -241,29 +281,35 @@ fn column(column: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn selectable(version: &Value, at: &str, faults: &mut Faults) {
-    let fields = list(&version["selectableFields"]);
-    if !fields.is_empty() && version["schema"]["openAPIV3Schema"].is_null() {
-        let text = match at {
-            "spec.selectableFields" => "may only be set when validations.schema is included",
-            _ => "may only be set when `version.schema.openAPIV3Schema` is not included",
-        };
-        faults.invalid(at, "", text);
+/// The fields that select objects of a version, or of all; `without` tells why there may be none.
+fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, faults: &mut Faults) {
+    let (fields, root) = (list(&of["selectableFields"]), &schema["openAPIV3Schema"]);
+    let all = format!("{at}.selectableFields");
+    if fields.is_empty() {
         return;
     }
+    if let Some(why) = without {
+        return faults.invalid(all, "", why);
+    }
+    let unreadable = unreadable(root);
+    if let Some(why) = &unreadable {
+        faults.invalid(format!("{at}.schema.openAPIV3Schema"), "", why);
+    }
+    // Then there is nothing that a path could lead to.
+    let root = if unreadable.is_some() { &Value::Null } else { root };
     let mut seen: Vec<&str> = Vec::new();
     for (number, field) in fields.iter().enumerate() {
-        let (path, place) = (string(field, "jsonPath"), format!("{at}[{number}].jsonPath"));
+        let (path, place) = (string(field, "jsonPath"), format!("{all}[{number}].jsonPath"));
         if path.is_empty() {
             faults.required(place, "");
             continue;
         }
-        let mut names = path.trim_start_matches('.').split('.');
-        let root = &version["schema"]["openAPIV3Schema"];
-        let found = names.try_fold(root, |schema, name| schema["properties"].get(name));
-        let Some(found) = found.filter(|_| path.starts_with('.')) else {
-            faults.invalid(place, path, "is an invalid path: does not refer to a valid field");
-            continue;
+        let found = match led_to(path, root) {
+            Ok(found) => found,
+            Err(why) => {
+                faults.invalid(place, path, &format!("is an invalid path: {why}"));
+                continue;
+            }
         };
         if path.starts_with(".metadata") {
             faults.invalid(place.as_str(), path, "must not point to fields in metadata");
@@ -280,8 +326,37 @@ fn selectable(version: &Value, at: &str, faults: &mut Faults) {
         }
     }
     if seen.len() > SELECTABLE_MAX {
-        faults.too_many(at, seen.len(), SELECTABLE_MAX);
+        faults.too_many(all, seen.len(), SELECTABLE_MAX);
     }
+}
+
+/// The schema of the field that a path of members (`.spec.name`) leads to.
+fn led_to<'s>(path: &str, root: &'s Value) -> Result<&'s Value, String> {
+    let token = |rest: &str| {
+        let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
+        if end == 0 { 1.min(rest.len()) } else { end }
+    };
+    let (mut schema, mut rest) = (root, path);
+    while !rest.is_empty() {
+        let (sign, after) = rest.split_at(token(rest));
+        match sign {
+            "." => {}
+            "[" => return Err("array notation is not allowed".to_owned()),
+            other => return Err(format!("expected [ or . but got: {other}")),
+        }
+        let (name, after) = after.split_at(token(after));
+        if name.is_empty() {
+            return Err("unexpected end of JSON path".to_owned());
+        }
+        let members = schema["properties"].as_object().filter(|all| !all.is_empty());
+        let inner = match members {
+            Some(members) => members.get(name),
+            None => Some(&schema["additionalProperties"]).filter(|inner| !inner.is_null()),
+        };
+        schema = inner.ok_or("does not refer to a valid field")?;
+        rest = after;
+    }
+    Ok(schema)
 }
 
 fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {

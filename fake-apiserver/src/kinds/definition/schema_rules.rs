@@ -3,15 +3,16 @@
 //! Owns the rules for every schema in it. Whether it is structural is judged in `structure_rules`, and whether defaults
 //! fit in `default_rules`.
 
+use super::super::internal_form;
 use super::{default_rules, structure_rules};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::rules;
-use crate::structural::TYPES;
+use crate::structural::{TYPES, unreadable};
 use serde_json::Value;
 
 /// What may be said of a whole object that has a status of its own.
-const AT_ROOT: [&str; 23] = [
+const AT_ROOT: [&str; 22] = [
     "description",
     "type",
     "format",
@@ -34,8 +35,9 @@ const AT_ROOT: [&str; 23] = [
     "example",
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-validations",
-    "$schema",
 ];
+/// Words that the real server looks at before the type.
+const BEFORE_TYPE: [&str; 3] = ["id", "$schema", "$ref"];
 /// The names of those in the text that refuses others.
 const AT_ROOT_SHOWN: &str = "[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength \
     MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example \
@@ -51,6 +53,9 @@ const FORBIDDEN: [&str; 6] = [
     "$ref",
 ];
 
+/// Of these, those that count only where something is in them.
+const MAPS: [&str; 2] = ["patternProperties", "definitions"];
+
 /// The rules for the schema of one version.
 pub(super) fn validate(schema: &Value, at: &str, has_status: bool, faults: &mut Faults) {
     let before = faults.len();
@@ -60,9 +65,12 @@ pub(super) fn validate(schema: &Value, at: &str, has_status: bool, faults: &mut 
     if schema["nullable"] == true {
         faults.forbidden(format!("{at}.nullable"), "nullable cannot be true at the root");
     }
-    structure_rules::validate(schema, at, faults);
-    if faults.len() == before {
-        default_rules::validate(schema, at, faults);
+    let unreadable = unreadable(schema);
+    if unreadable.is_none() {
+        structure_rules::validate(schema, at, faults);
+        if faults.len() == before {
+            default_rules::validate(schema, at, faults);
+        }
     }
     let place = Place {
         is_root: true,
@@ -70,24 +78,30 @@ pub(super) fn validate(schema: &Value, at: &str, has_status: bool, faults: &mut 
         no_defaults: None,
     };
     visit(schema, at, &place, faults);
-    if faults.len() == before {
-        rules::validate_definition(schema, at, faults);
+    if faults.len() > before {
+        return;
+    }
+    match unreadable {
+        Some(why) => faults.invalid(at, "", &why),
+        None => rules::validate_definition(schema, at, faults),
     }
 }
 
 fn root_with_status(schema: &Value, at: &str, faults: &mut Faults) {
+    let is_set = |value: &Value| !(value.is_null() || *value == false || *value == "");
     let of = string(schema, "type");
-    if !of.is_empty() && of != "object" {
+    let comes_first = BEFORE_TYPE.iter().any(|word| is_set(&schema[*word]));
+    if !of.is_empty() && of != "object" && !comes_first {
         let text = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
         return faults.invalid(format!("{at}.type"), of, text);
     }
     let members = schema.as_object().into_iter().flatten();
-    let mut names = members.map(|(name, _)| name.as_str());
-    if names.any(|name| !AT_ROOT.contains(&name)) {
+    let mut set = members.filter(|(_, value)| is_set(value));
+    if set.any(|(name, _)| !AT_ROOT.contains(&name.as_str())) {
         let text = format!(
             "only {AT_ROOT_SHOWN} fields are allowed at the root of the schema if the status subresource is enabled"
         );
-        faults.invalid(at, schema.clone(), &text);
+        faults.invalid_as(at, &internal_form::shown("JSONSchemaProps", schema), &text);
     }
 }
 
@@ -132,11 +146,36 @@ fn visit(schema: &Value, at: &str, place: &Place, faults: &mut Faults) {
             visit(inner, &format!("{at}.{word}[{index}]"), &place.below(), faults);
         }
     }
+    for (name, inner) in schema["definitions"].as_object().into_iter().flatten() {
+        visit(
+            inner,
+            &format!("{at}.definitions[{name}]"),
+            &place.below(),
+            faults,
+        );
+    }
     if schema["items"].is_object() {
         visit(&schema["items"], &format!("{at}.items"), &place.below(), faults);
     }
-    list_type(schema, at, faults);
+    for (index, inner) in list(&schema["items"]).iter().enumerate() {
+        visit(inner, &format!("{at}.items[{index}]"), &place.below(), faults);
+    }
+    let dependencies = schema["dependencies"].as_object().into_iter().flatten();
+    for (name, inner) in dependencies.filter(|(_, inner)| inner.is_object()) {
+        visit(
+            inner,
+            &format!("{at}.dependencies[{name}]"),
+            &place.below(),
+            faults,
+        );
+    }
+    if schema["x-kubernetes-preserve-unknown-fields"] == false {
+        let place = format!("{at}.x-kubernetes-preserve-unknown-fields");
+        faults.invalid(place, false, "must be true or undefined");
+    }
     map_type(schema, at, faults);
+    list_type(schema, at, faults);
+    rules::validate_definition_words(schema, at, faults);
 }
 
 /// The rules for the words of one schema.
@@ -150,7 +189,12 @@ fn words(schema: &Value, at: &str, place: &Place, faults: &mut Faults) {
     {
         faults.forbidden(format!("{at}.default"), &format!("must not be set {why}"));
     }
-    for word in FORBIDDEN.iter().filter(|word| schema.get(**word).is_some()) {
+    let is_empty = |word: &str| {
+        let members = schema[word].as_object();
+        MAPS.contains(&word) && members.is_some_and(serde_json::Map::is_empty)
+    };
+    let forbidden = FORBIDDEN.iter().filter(|word| schema.get(**word).is_some());
+    for word in forbidden.filter(|word| !is_empty(word)) {
         faults.forbidden(format!("{at}.{word}"), &format!("{word} is not supported"));
     }
     if of == "null" {
@@ -170,10 +214,6 @@ fn words(schema: &Value, at: &str, place: &Place, faults: &mut Faults) {
     if schema["uniqueItems"] == true {
         let text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         faults.forbidden(format!("{at}.uniqueItems"), text);
-    }
-    if schema["x-kubernetes-preserve-unknown-fields"] == false {
-        let place = format!("{at}.x-kubernetes-preserve-unknown-fields");
-        faults.invalid(place, false, "must be true or undefined");
     }
 }
 
@@ -246,10 +286,6 @@ fn list_type(schema: &Value, at: &str, faults: &mut Faults) {
             "must be map if x-kubernetes-list-map-keys is non-empty",
         );
     }
-    if ["set", "map"].contains(&list_type) && items["nullable"] == true {
-        let text = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
-        faults.forbidden(format!("{at}.items.nullable"), &text);
-    }
     if list_type == "map" {
         if keys.is_empty() {
             faults.required(
@@ -258,6 +294,9 @@ fn list_type(schema: &Value, at: &str, faults: &mut Faults) {
             );
         }
         map_items(schema, &keys, at, faults);
+    }
+    if ["set", "map"].contains(&list_type) && items.is_object() {
+        always_there(items, list_type, &keys, &format!("{at}.items"), faults);
     }
 }
 
@@ -276,7 +315,7 @@ fn atomic_items(items: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The entries of a list with keys have these keys, always.
+/// The entries of a list with keys have these keys.
 fn map_items(schema: &Value, keys: &[&str], at: &str, faults: &mut Faults) {
     let (items, place) = (&schema["items"], format!("{at}.items"));
     if items.is_null() {
@@ -286,7 +325,6 @@ fn map_items(schema: &Value, keys: &[&str], at: &str, faults: &mut Faults) {
         let text = "must be object if parent array's x-kubernetes-list-type is map";
         return faults.invalid(format!("{place}.type"), string(items, "type"), text);
     }
-    let required = json::texts(&items["required"]);
     for (index, key) in keys.iter().enumerate() {
         let all = || schema["x-kubernetes-list-map-keys"].clone();
         let of_keys = format!("{at}.x-kubernetes-list-map-keys");
@@ -305,8 +343,22 @@ fn map_items(schema: &Value, keys: &[&str], at: &str, faults: &mut Faults) {
         if keys[..index].contains(key) {
             faults.invalid(of_keys, all(), "must not contain duplicate entries");
         }
+    }
+}
+
+/// The entries of a list that are told apart are there, and their keys with them.
+fn always_there(items: &Value, list_type: &str, keys: &[&str], at: &str, faults: &mut Faults) {
+    if items["nullable"] == true {
+        let text = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
+        faults.forbidden(format!("{at}.nullable"), &text);
+    }
+    let keys = keys.iter().filter(|_| list_type == "map");
+    let required = json::texts(&items["required"]);
+    for key in keys.filter(|key| !items["properties"][**key].is_null()) {
+        let property = &items["properties"][*key];
+        let at = format!("{at}.properties[{key}]");
         let why = "this property is in x-kubernetes-list-map-keys, so it";
-        if !property.is_null() && !required.contains(key) && property.get("default").is_none() {
+        if !required.contains(key) && property.get("default").is_none() {
             let text = format!("{why} must have a default or be a required property");
             faults.required(format!("{at}.default"), &text);
         }

@@ -2,7 +2,7 @@
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
-use regex::Regex;
+use crate::machinery::pattern;
 use serde_json::{Value, json};
 
 /// Where a schema is.
@@ -32,7 +32,7 @@ const NOT_NESTED: [(&str, &str); 12] = [
     ("x-kubernetes-validations", "must be empty to be structural"),
 ];
 
-/// The rules for a structural schema; what is wrong is told in the order of its texts.
+/// The rules for a schema that can be read as a structural one; what is wrong is told in the order of its texts.
 pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     let mut found = Faults::default();
     visit(schema, at, Level::Root, &mut found);
@@ -195,7 +195,7 @@ fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut Faults) 
         nested(&schema["not"], &format!("{at}.not"), faults);
     }
     let pattern = string(schema, "pattern");
-    if let Err(error) = Regex::new(pattern) {
+    if let Err(error) = pattern::read(pattern) {
         let text = format!("must be a valid regular expression, but isn't: {error}");
         faults.invalid(format!("{at}.pattern"), pattern, &text);
     }

@@ -2,7 +2,7 @@
 
 use super::formatted::format;
 use super::found::Found;
-use crate::machinery::json;
+use crate::machinery::{json, pattern};
 use crate::rules::failure::Failure;
 use crate::rules::value::Val;
 use regex::Regex;
@@ -130,23 +130,7 @@ fn count(text: &str) -> i64 {
 
 /// A regular expression.
 pub(in crate::rules) fn pattern(text: &str) -> Result<Regex, Failure> {
-    Regex::new(text).map_err(|why| {
-        let why = why.to_string();
-        Failure::new(format!("error parsing regexp: {}", fault_of_pattern(text, &why)))
-    })
-}
-
-/// What Go says of a pattern, where it is one of the common faults.
-fn fault_of_pattern(text: &str, why: &str) -> String {
-    match () {
-        () if why.ends_with("unclosed group") => format!("missing closing ): `{text}`"),
-        () if why.ends_with("unclosed character class") => {
-            let from = text.rfind('[').unwrap_or_default();
-            format!("missing closing ]: `{}`", &text[from..])
-        }
-        () if why.ends_with("unopened group") => format!("unexpected ): `{text}`"),
-        () => why.to_owned(),
-    }
+    pattern::read(text).map_err(Failure::new)
 }
 
 fn all<'a>(pattern: &Regex, text: &str, most: usize) -> Val<'a> {

@@ -1,0 +1,200 @@
+//! Regular expressions, refused as Go refuses them.
+//!
+//! The syntax is that of the crate `regex`, which comes from the same origin as Go's. Go allows no repetition of a
+//! repetition, and none of more than a thousand times; a brace that begins no count is a brace there. What only Go allows beside
+//! (`\Q*\E`, two groups of one name) is refused here.
+
+use regex::Regex;
+use regex_syntax::ast::{
+    Ast, ErrorKind, Repetition, RepetitionKind, RepetitionRange, Span, Visitor, parse, visit,
+};
+use regex_syntax::hir::translate::Translator;
+use std::borrow::Cow;
+
+/// How often Go repeats something, at most.
+const REPEATED_MAX: u32 = 1000;
+
+/// Reads a pattern. What Go says of it, otherwise.
+pub(crate) fn read(text: &str) -> Result<Regex, String> {
+    let refused = |why: String| format!("error parsing regexp: {why}");
+    let (syntax, text) = parsed(text).map_err(refused)?;
+    let text = &*text;
+    visit(&syntax, Repetitions { text }).map_err(refused)?;
+    // It is about classes of characters.
+    let meant = Translator::new().translate(text, &syntax);
+    meant.map_err(|why| refused(told("invalid character class range", part(text, why.span()))))?;
+    Regex::new(text).map_err(|why| refused(why.to_string()))
+}
+
+/// The syntax of a pattern, with braces that are no counts escaped.
+fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
+    let mut text = Cow::Borrowed(text);
+    loop {
+        let why = match parse::Parser::new().parse(&text) {
+            Ok(syntax) => return Ok((syntax, text)),
+            Err(why) => why,
+        };
+        let is_about_count = matches!(
+            why.kind(),
+            ErrorKind::RepetitionMissing
+                | ErrorKind::RepetitionCountUnclosed
+                | ErrorKind::RepetitionCountDecimalEmpty
+                | ErrorKind::DecimalInvalid
+        );
+        let until = text.get(..=why.span().start.offset).unwrap_or(&text);
+        let brace = until
+            .rfind('{')
+            .filter(|at| is_about_count && !is_count(&text[*at..]));
+        match brace {
+            Some(at) => text.to_mut().insert(at, '\\'),
+            None => return Err(fault(&text, why.kind(), why.span())),
+        }
+    }
+}
+
+/// Whether a text begins with how often something comes: `{2}`, `{2,}` or `{2,3}`.
+fn is_count(text: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let inner = text.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+    inner.is_some_and(|(inner, _)| {
+        let (least, most) = inner.split_once(',').unwrap_or((inner, ""));
+        !least.is_empty() && is_number(least) && is_number(most)
+    })
+}
+
+fn told(what: &str, part: &str) -> String {
+    format!("{what}: `{part}`")
+}
+
+fn part<'t>(text: &'t str, span: &Span) -> &'t str {
+    text.get(span.start.offset..span.end.offset).unwrap_or_default()
+}
+
+fn fault(text: &str, kind: &ErrorKind, span: &Span) -> String {
+    let (part, rest) = (
+        part(text, span),
+        text.get(span.start.offset..).unwrap_or_default(),
+    );
+    match kind {
+        ErrorKind::GroupUnclosed => told("missing closing )", text),
+        ErrorKind::GroupUnopened => told("unexpected )", text),
+        ErrorKind::ClassUnclosed => told("missing closing ]", rest),
+        ErrorKind::ClassRangeInvalid | ErrorKind::ClassRangeLiteral => {
+            told("invalid character class range", part)
+        }
+        ErrorKind::RepetitionMissing => {
+            let end = if is_count(rest) {
+                rest.find('}').map_or(1, |end| end + 1)
+            } else {
+                1
+            };
+            let sign = rest.get(..end).unwrap_or_default();
+            told("missing argument to repetition operator", sign)
+        }
+        ErrorKind::RepetitionCountInvalid => told("invalid repeat count", part),
+        ErrorKind::UnsupportedLookAround if part.starts_with("(?<") => named(rest),
+        ErrorKind::UnsupportedLookAround => told("invalid or unsupported Perl syntax", part),
+        ErrorKind::FlagUnrecognized | ErrorKind::FlagUnexpectedEof => {
+            let from = text.get(..span.end.offset).unwrap_or_default();
+            let from = from.rfind("(?").map_or("", |at| &from[at..]);
+            told("invalid or unsupported Perl syntax", from)
+        }
+        ErrorKind::GroupNameEmpty | ErrorKind::GroupNameInvalid | ErrorKind::GroupNameUnexpectedEof => {
+            let until = text.get(..span.end.offset).unwrap_or_default();
+            named(&text[until.rfind("(?").unwrap_or_default()..])
+        }
+        ErrorKind::EscapeUnexpectedEof => told("trailing backslash at end of expression", ""),
+        ErrorKind::EscapeUnrecognized | ErrorKind::UnsupportedBackreference => {
+            told("invalid escape sequence", part)
+        }
+        other => other.to_string(),
+    }
+}
+
+fn named(from: &str) -> String {
+    let end = from.find('>').map_or(from.len(), |end| end + 1);
+    told("invalid named capture", &from[..end])
+}
+
+/// Looks for repetitions that Go does not allow.
+struct Repetitions<'t> {
+    text: &'t str,
+}
+
+impl Visitor for Repetitions<'_> {
+    type Output = ();
+    type Err = String;
+
+    fn finish(self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), String> {
+        let Ast::Repetition(outer) = ast else {
+            return Ok(());
+        };
+        if times(outer).is_some_and(|times| times > REPEATED_MAX) {
+            return Err(told("invalid repeat count", part(self.text, &outer.op.span)));
+        }
+        if let Ast::Repetition(inner) = &*outer.ast {
+            let both = Span::new(inner.op.span.start, outer.op.span.end);
+            return Err(told("invalid nested repetition operator", part(self.text, &both)));
+        }
+        Ok(())
+    }
+}
+
+fn times(repetition: &Repetition) -> Option<u32> {
+    let RepetitionKind::Range(range) = &repetition.op.kind else {
+        return None;
+    };
+    Some(match *range {
+        RepetitionRange::Exactly(times)
+        | RepetitionRange::AtLeast(times)
+        | RepetitionRange::Bounded(_, times) => times,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As kube-apiserver 1.36 told of them in a definition.
+    #[test]
+    fn patterns_are_refused_in_the_words_of_go() {
+        for (text, why) in [
+            ("(", "missing closing ): `(`"),
+            ("a)", "unexpected ): `a)`"),
+            ("x[a", "missing closing ]: `[a`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("{2}a", "missing argument to repetition operator: `{2}`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("x{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("(?!a)", "invalid or unsupported Perl syntax: `(?!`"),
+            ("(?z)a", "invalid or unsupported Perl syntax: `(?z`"),
+            (r"\1", r"invalid escape sequence: `\1`"),
+            (r"\q", r"invalid escape sequence: `\q`"),
+            (r"\p{Foo}", r"invalid character class range: `\p{Foo}`"),
+            ("a{2,1}", "invalid repeat count: `{2,1}`"),
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("[z-a]", "invalid character class range: `z-a`"),
+            ("\\", "trailing backslash at end of expression: ``"),
+            ("(?P<a", "invalid named capture: `(?P<a`"),
+            ("(?P<>a)", "invalid named capture: `(?P<>`"),
+            ("(?<!a)", "invalid named capture: `(?<!a)`"),
+        ] {
+            assert_eq!(
+                read(text).unwrap_err(),
+                format!("error parsing regexp: {why}"),
+                "{text}"
+            );
+        }
+        for text in [
+            "", "^[a-z]+$", "(?i)a", r"\d+", "(?P<a>.)", "a{1000}", "(a*)*", "a*?", "a+|b*", "a{", "a{,2}{1",
+            "{x}",
+        ] {
+            assert!(read(text).is_ok(), "{text}");
+        }
+    }
+}
