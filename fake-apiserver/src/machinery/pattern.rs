@@ -14,6 +14,9 @@ use std::borrow::Cow;
 /// How often Go repeats something, at most.
 const REPEATED_MAX: u32 = 1000;
 
+/// How many braces that are no counts a pattern may have: it is read anew for each.
+const BRACES_MAX: usize = 100;
+
 /// Reads a pattern. What Go says of it, otherwise.
 pub(crate) fn read(text: &str) -> Result<Regex, String> {
     let refused = |why: String| format!("error parsing regexp: {why}");
@@ -29,6 +32,7 @@ pub(crate) fn read(text: &str) -> Result<Regex, String> {
 /// The syntax of a pattern, with braces that are no counts escaped.
 fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
     let mut text = Cow::Borrowed(text);
+    let mut braces = 0;
     loop {
         let why = match parse::Parser::new().parse(&text) {
             Ok(syntax) => return Ok((syntax, text)),
@@ -45,7 +49,8 @@ fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
         let brace = until
             .rfind('{')
             .filter(|at| is_about_count && !is_count(&text[*at..]));
-        match brace {
+        braces += 1;
+        match brace.filter(|_| braces <= BRACES_MAX) {
             Some(at) => text.to_mut().insert(at, '\\'),
             None => return Err(fault(&text, why.kind(), why.span())),
         }
@@ -158,6 +163,7 @@ fn times(repetition: &Repetition) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// As kube-apiserver 1.36 told of them in a definition.
     #[test]
@@ -195,6 +201,17 @@ mod tests {
             "{x}",
         ] {
             assert!(read(text).is_ok(), "{text}");
+        }
+        assert!(read(&"{".repeat(BRACES_MAX)).is_ok());
+        assert!(read(&"{".repeat(BRACES_MAX + 1)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_pattern_or_refused(text in r"[a{},0-9?<>P=!:()\[\]\\^*+é|-]{0,24}") {
+            if let Err(why) = read(&text) {
+                prop_assert!(why.starts_with("error parsing regexp: "), "{}", why);
+            }
         }
     }
 }

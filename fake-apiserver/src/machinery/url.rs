@@ -213,3 +213,41 @@ fn check_escapes(text: &str) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parts_of_a_relative_url_are_optional() {
+        let url = Url::read_relative("//u@h:1/p?q#f").unwrap();
+        let parts = (
+            &*url.scheme,
+            url.user.as_deref(),
+            &*url.host,
+            &*url.query,
+            &*url.fragment,
+        );
+        assert_eq!(parts, ("", Some("u"), "h:1", "q", "f"));
+        assert_eq!(Url::read_relative(""), Ok(Url::default()));
+        let why = Url::read_relative("a:b/c").map(|url| url.opaque);
+        assert_eq!(why, Ok("b/c".to_owned()));
+        let why = Url::read_relative("1:b").unwrap_err();
+        assert_eq!(
+            why,
+            r#"parse "1:b": first path segment in URL cannot contain colon"#
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_url_or_refused(text in r"[a:/@?#%\[\]0-9é\x01 *.-]{0,24}") {
+            for read in [Url::read, Url::read_relative] {
+                if let Err(why) = read(&text) {
+                    prop_assert!(why.starts_with("parse \""), "{}", why);
+                }
+            }
+        }
+    }
+}
