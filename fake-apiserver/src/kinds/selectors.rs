@@ -22,13 +22,24 @@ pub(super) enum Values {
 pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
     metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
-        let at = format!("{field}.matchExpressions[{i}]");
-        match string(term, "operator") {
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => count(term, &at, faults),
-            operator => faults.invalid(format!("{at}.operator"), operator, UNKNOWN),
+        let (at, operator) = (format!("{field}.matchExpressions[{i}]"), string(term, "operator"));
+        if !is_operator(operator) {
+            faults.invalid(format!("{at}.operator"), operator, UNKNOWN);
         }
-        key_and_values(term, &at, Values::Labels, faults);
+        requirement(term, &at, faults);
     }
+}
+
+fn is_operator(operator: &str) -> bool {
+    matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist")
+}
+
+/// The rules for a requirement about labels, whatever its operator.
+pub(crate) fn requirement(term: &Value, at: &str, faults: &mut Faults) {
+    if is_operator(string(term, "operator")) {
+        count(term, at, faults);
+    }
+    key_and_values(term, at, Values::Labels, faults);
 }
 
 /// The rules for a selector of nodes.
@@ -85,7 +96,8 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn count(term: &Value, at: &str, faults: &mut Faults) {
+/// How many values an operator takes: some, or none.
+pub(crate) fn count(term: &Value, at: &str, faults: &mut Faults) {
     let takes = matches!(string(term, "operator"), "In" | "NotIn");
     match (takes, list(&term["values"]).is_empty()) {
         (true, true) => faults.required(format!("{at}.values"), NONE_GIVEN),

@@ -33,6 +33,7 @@ mod policies;
 mod read;
 pub(crate) mod remove;
 mod review;
+mod review_selectors;
 mod scale;
 mod sent;
 mod token;

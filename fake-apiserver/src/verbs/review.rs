@@ -6,6 +6,7 @@ use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload};
 use super::decode::decode;
 use super::options::WriteOptions;
+use super::review_selectors;
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::kinds::{Part, Review};
@@ -16,6 +17,9 @@ use crate::object::Object;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use serde_json::{Value, json};
+
+/// Where a review says which resource it is about.
+const RESOURCE: &str = "spec.resourceAttributes";
 
 /// create of a kind that is a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
@@ -121,10 +125,15 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     if names_user && !has_user && json::texts(&spec["groups"]).is_empty() {
         faults.invalid("spec.user", "", "at least one of user or group must be specified");
     }
+    review_selectors::validate(resource, RESOURCE, &mut faults);
     let mut metadata = object["metadata"].clone();
     let namespace = metadata.as_object_mut().and_then(|own| own.remove("namespace"));
     if metadata.as_object().is_some_and(|own| !own.is_empty()) {
-        faults.invalid("metadata", object["metadata"].clone(), "must be empty");
+        let why = match namespace {
+            Some(_) => "must be empty except for namespace",
+            None => "must be empty",
+        };
+        faults.invalid("metadata", object["metadata"].clone(), why);
     }
     if let Some(namespace) = namespace {
         let own = resource["namespace"].as_str().unwrap_or_default();
@@ -185,6 +194,9 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     let mut status = json!({"allowed": decision.allowed});
     if !decision.reason.is_empty() {
         status["reason"] = decision.reason.into();
+    }
+    if let Some(why) = review_selectors::unread(of, RESOURCE) {
+        status["evaluationError"] = why.into();
     }
     status
 }

@@ -1,0 +1,96 @@
+//! Selectors in access reviews: a review may ask about a list of objects that labels or fields select.
+//!
+//! Owns their rules, and what is told of a selector that can't be read; permissions do not depend on them here. Does not
+//! know who may do what.
+
+use crate::kinds::{label_requirement, requirement_values};
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string};
+use crate::machinery::selector::{FieldSelector, LabelSelector};
+use serde_json::Value;
+
+const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
+
+/// One kind of selector.
+struct Selectors {
+    field: &'static str,
+    /// The rules for one requirement. An operator that is not known is none of their business: newer clients may know it.
+    rule: fn(&Value, &str, &mut Faults),
+    /// Whether a requirement has a meaning.
+    is_meant: fn(&Value) -> bool,
+    is_text: fn(&str) -> bool,
+}
+
+const ALL: [Selectors; 2] = [
+    Selectors {
+        field: "fieldSelector",
+        rule: |requirement, at, faults| {
+            if string(requirement, "key").is_empty() {
+                faults.required(format!("{at}.key"), "must be specified");
+            }
+            if OPERATORS.contains(&string(requirement, "operator")) {
+                requirement_values(requirement, at, faults);
+            }
+        },
+        is_meant: |requirement| {
+            let is_one = list(&requirement["values"]).len() == 1;
+            is_one && ["In", "NotIn"].contains(&string(requirement, "operator"))
+        },
+        is_text: |text| FieldSelector::read(text).is_ok(),
+    },
+    Selectors {
+        field: "labelSelector",
+        rule: label_requirement,
+        is_meant: |requirement| OPERATORS.contains(&string(requirement, "operator")),
+        is_text: |text| LabelSelector::parse(text).is_ok(),
+    },
+];
+
+/// The rules for the selectors of a review.
+pub(super) fn validate(attributes: &Value, at: &str, faults: &mut Faults) {
+    for selectors in &ALL {
+        let (selector, at) = (&attributes[selectors.field], format!("{at}.{}", selectors.field));
+        if selector.is_null() {
+            continue;
+        }
+        let (text, requirements) = (string(selector, "rawSelector"), list(&selector["requirements"]));
+        match (text.is_empty(), requirements.is_empty()) {
+            (false, false) => {
+                let why = "may not specified at the same time as requirements";
+                faults.invalid(format!("{at}.rawSelector"), text, why);
+            }
+            (true, true) => {
+                let why = format!("when {at} is specified, requirements or rawSelector is required");
+                faults.required(format!("{at}.requirements"), &why);
+            }
+            _ => {}
+        }
+        for (i, requirement) in requirements.iter().enumerate() {
+            (selectors.rule)(requirement, &format!("{at}.requirements[{i}]"), faults);
+        }
+    }
+}
+
+/// What is told of selectors that can't be read, in whole or in part; none where they can.
+pub(super) fn unread(attributes: &Value, at: &str) -> Option<String> {
+    let told = ALL.iter().filter_map(|selectors| {
+        let selector = &attributes[selectors.field];
+        let (text, requirements) = (string(selector, "rawSelector"), list(&selector["requirements"]));
+        let meant = requirements
+            .iter()
+            .filter(|requirement| (selectors.is_meant)(requirement));
+        let is_read = match requirements.is_empty() {
+            true => text.is_empty() || (selectors.is_text)(text),
+            false => meant.clone().count() == requirements.len(),
+        };
+        let how = if meant.count() > 0 {
+            "partially ignored"
+        } else {
+            "ignored"
+        };
+        let field = selectors.field;
+        (!is_read).then(|| format!("{at}.{field} {how} due to parse error"))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
