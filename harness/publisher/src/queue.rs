@@ -39,9 +39,10 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Ready,
-    /// A worker has it; `again` if it was added meanwhile.
+    /// A worker has it; `again` if it was added meanwhile, `later` if it was added for a later time.
     Taken {
         again: bool,
+        later: Option<Instant>,
     },
     /// It failed, and waits.
     Waiting(Instant),
@@ -73,7 +74,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 ..
             }) => Some(*until),
             Some(Entry {
-                place: Place::Taken { again },
+                place: Place::Taken { again, .. },
                 ..
             }) => {
                 *again = true;
@@ -105,10 +106,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Adds a key that becomes ready at a later time. A key that is in the queue already stays as it is.
+    /// Adds a key that becomes ready at a later time. One that waits or is ready stays as it is; one that a worker has waits when the
+    /// work is done.
     pub(crate) fn add_at(&self, key: K, at: Instant) {
         let mut inner = self.inner.lock();
-        if inner.entries.contains_key(&key) {
+        if let Some(entry) = inner.entries.get_mut(&key) {
+            if let Place::Taken { later, .. } = &mut entry.place {
+                *later = Some(at);
+            }
             return;
         }
         let entry = Entry {
@@ -125,14 +130,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Removes a key that was added for a later time.
     pub(crate) fn cancel(&self, key: &K) {
         let mut inner = self.inner.lock();
-        if let Some(Entry {
-            place: Place::Waiting(until),
-            ..
-        }) = inner.entries.get(key)
-        {
-            let until = *until;
-            inner.waiting.remove(&(until, key.clone()));
-            inner.entries.remove(key);
+        match inner.entries.get_mut(key).map(|entry| &mut entry.place) {
+            Some(Place::Waiting(until)) => {
+                let until = *until;
+                inner.waiting.remove(&(until, key.clone()));
+                inner.entries.remove(key);
+            }
+            Some(Place::Taken { later, .. }) => *later = None,
+            Some(Place::Ready) | None => {}
         }
     }
 
@@ -206,11 +211,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             return;
         };
         inner.meter.worked.observe(entry.since.elapsed().as_secs_f64());
-        let again = entry.place == Place::Taken { again: true };
-        match wait(entry, self.pace) {
+        let (again, later) = match entry.place {
+            Place::Taken { again, later } => (again, later),
+            _ => (false, None),
+        };
+        let failed = wait(entry, self.pace).map(|wait| Instant::now() + wait);
+        match failed.or(later) {
             _ if again => inner.make_ready(key.clone()),
-            Some(wait) => {
-                let until = Instant::now() + wait;
+            Some(until) => {
                 entry.place = Place::Waiting(until);
                 inner.waiting.insert((until, key.clone()));
             }
@@ -252,7 +260,10 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
             self.meter
                 .waited
                 .observe(now.duration_since(entry.since).as_secs_f64());
-            entry.place = Place::Taken { again: false };
+            entry.place = Place::Taken {
+                again: false,
+                later: None,
+            };
             entry.since = now;
         }
         (key, self.waiting.first().map(|(until, _)| *until))
@@ -301,6 +312,19 @@ mod tests {
         assert_eq!(ready_now(&queue), Some("a"));
         queue.done(&"a");
         assert_eq!(ready_now(&queue), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_added_for_later_while_worked_on_comes_then() {
+        let queue = queue();
+        queue.add("a");
+        assert_eq!(ready_now(&queue), Some("a"));
+        queue.add_at("a", Instant::now() + Duration::from_secs(7));
+        queue.done(&"a");
+        assert_eq!(ready_now(&queue), None);
+        let before = Instant::now();
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(before.elapsed().as_secs(), 7);
     }
 
     #[tokio::test(start_paused = true)]
