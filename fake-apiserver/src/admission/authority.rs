@@ -2,7 +2,7 @@
 
 use super::question::Subject;
 use super::surroundings::Surroundings;
-use crate::access::auth::User;
+use crate::access::auth::{User, account_groups, account_user};
 use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::rules::{Authority, Check};
 
@@ -15,10 +15,11 @@ pub(crate) struct Asker<'a> {
 impl Authority for Asker<'_> {
     fn decide(&self, check: &Check) -> (bool, String) {
         let account = check.account.as_ref().map(|(namespace, name)| {
-            User::new(&format!("system:serviceaccount:{namespace}:{name}"))
-                .in_group("system:serviceaccounts")
-                .in_group(&format!("system:serviceaccounts:{namespace}"))
-                .authenticated()
+            let account = User {
+                groups: account_groups(namespace),
+                ..User::new(&account_user(namespace, name))
+            };
+            account.authenticated()
         });
         let asked = match &check.path {
             Some(path) => ResourceOrPath::Path(path),

@@ -6,7 +6,7 @@ use super::endpoint::Endpoint;
 use super::impersonate;
 use super::route::Route;
 use crate::access::auth::User;
-use crate::access::rbac::{Attributes, Decision, ResourceOrPath};
+use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, Verb};
 use crate::verbs::call::Params;
@@ -96,13 +96,10 @@ impl Wish {
     /// Lets the user through or refuses; either way it is noted who wanted what.
     pub(super) fn admit(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
         let attributes = self.attributes();
-        let Decision { allowed, reason } = endpoint.service.store.authorize(user, attributes);
-        endpoint.service.usage.note(&user.name, attributes, allowed);
-        if allowed {
-            Ok(())
-        } else {
-            Err(attributes.forbidden(user, &reason))
-        }
+        let decision = endpoint.service.store.authorize(user, attributes);
+        let usage = &endpoint.service.usage;
+        usage.note(&user.name, attributes, decision.allowed);
+        decision.require(&attributes, user)
     }
 }
 

@@ -72,12 +72,7 @@ fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
             verb: "impersonate",
             asked,
         };
-        let decision = store.authorize(user, attributes);
-        if decision.allowed {
-            Ok(())
-        } else {
-            Err(attributes.forbidden(user, &decision.reason))
-        }
+        store.authorize(user, attributes).require(&attributes, user)
     };
     match account_of(&wanted.name) {
         Some((namespace, name)) => need("", "serviceaccounts", "", namespace, name)?,

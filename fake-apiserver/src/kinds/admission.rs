@@ -66,8 +66,8 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
     columns: WEBHOOKS,
     hooks: Hooks {
         default: |object| registration::default_webhooks(object, true),
-        validate_create: registration::mutating_webhooks,
-        validate_update: registration::changed_mutating_webhooks,
+        validate_create: |new, faults| registration::webhooks(new, &Value::Null, true, faults),
+        validate_update: |new, old, faults| registration::webhooks(new, old, true, faults),
         ..NO_HOOKS
     },
     ..REGISTRATION
@@ -119,8 +119,8 @@ pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
     columns: WEBHOOKS,
     hooks: Hooks {
         default: |object| registration::default_webhooks(object, false),
-        validate_create: registration::validating_webhooks,
-        validate_update: registration::changed_validating_webhooks,
+        validate_create: |new, faults| registration::webhooks(new, &Value::Null, false, faults),
+        validate_update: |new, old, faults| registration::webhooks(new, old, false, faults),
         ..NO_HOOKS
     },
     ..REGISTRATION

@@ -101,7 +101,9 @@ pub(crate) use pod::{drop_disabled, forbid_privileged};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
 pub(crate) use row::{Generation, Grants, Looks, MetadataChecks, Review, StatusMetadata, Unstored};
-pub(crate) use selectors::{count as requirement_values, requirement as label_requirement};
+pub(crate) use selectors::{
+    count as requirement_values, is_operator as is_label_operator, requirement as label_requirement,
+};
 
 pub(crate) use sent::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, body as sent_to};
 pub(crate) use service_families::complete as complete_service;

@@ -30,15 +30,14 @@ pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-fn is_operator(operator: &str) -> bool {
+/// Whether an operator is one of selectors of labels.
+pub(crate) fn is_operator(operator: &str) -> bool {
     matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist")
 }
 
 /// The rules for a requirement about labels, whatever its operator.
 pub(crate) fn requirement(term: &Value, at: &str, faults: &mut Faults) {
-    if is_operator(string(term, "operator")) {
-        count(term, at, faults);
-    }
+    count(term, at, faults);
     key_and_values(term, at, Values::Labels, faults);
 }
 
@@ -96,12 +95,11 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// How many values an operator takes: some, or none.
+/// How many values an operator takes: some, or none. Others than those of labels are not judged.
 pub(crate) fn count(term: &Value, at: &str, faults: &mut Faults) {
-    let takes = matches!(string(term, "operator"), "In" | "NotIn");
-    match (takes, list(&term["values"]).is_empty()) {
-        (true, true) => faults.required(format!("{at}.values"), NONE_GIVEN),
-        (false, false) => faults.forbidden(format!("{at}.values"), SOME_GIVEN),
+    match (string(term, "operator"), list(&term["values"]).is_empty()) {
+        ("In" | "NotIn", true) => faults.required(format!("{at}.values"), NONE_GIVEN),
+        ("Exists" | "DoesNotExist", false) => faults.forbidden(format!("{at}.values"), SOME_GIVEN),
         _ => {}
     }
 }

@@ -23,10 +23,11 @@ pub(crate) fn read(text: &str) -> Result<Regex, String> {
     let (syntax, text) = parsed(text).map_err(refused)?;
     let text = &*text;
     visit(&syntax, Repetitions { text }).map_err(refused)?;
-    // It is about classes of characters.
-    let meant = Translator::new().translate(text, &syntax);
-    meant.map_err(|why| refused(told("invalid character class range", part(text, why.span()))))?;
-    Regex::new(text).map_err(|why| refused(why.to_string()))
+    Regex::new(text).map_err(|why| match Translator::new().translate(text, &syntax) {
+        // It is about classes of characters.
+        Err(why) => refused(told("invalid character class range", part(text, why.span()))),
+        Ok(_) => refused(why.to_string()),
+    })
 }
 
 /// The syntax of a pattern, with braces that are no counts escaped.

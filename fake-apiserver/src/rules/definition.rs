@@ -11,6 +11,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::{go, json};
 use crate::structural::{ListType, Schema, unreadable};
 use serde_json::Value;
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 
 /// What one rule may cost by estimate, for all values that it is about.
@@ -130,18 +131,17 @@ fn visit(text: &Value, schema: &Schema, at: &str, place: &Place, total: &mut Tot
 
 /// Reports what is wrong with the rules of one schema but for their expressions.
 pub(crate) fn validate_words(schema: &Value, at: &str, faults: &mut Faults) {
+    // Only paths need it. Of a schema that can't be read, none is judged.
+    let read = LazyCell::new(|| unreadable(schema).is_none().then(|| Schema::read(schema)));
+    let is_path = |path: &str| read.as_ref().is_none_or(|schema| leads_somewhere(path, schema));
     let rules = json::list(&schema["x-kubernetes-validations"]);
     for (index, rule) in rules.iter().enumerate() {
-        words(
-            rule,
-            schema,
-            &format!("{at}.x-kubernetes-validations[{index}]"),
-            faults,
-        );
+        let at = format!("{at}.x-kubernetes-validations[{index}]");
+        words(rule, is_path, &at, faults);
     }
 }
 
-fn words(rule: &Value, schema: &Value, at: &str, faults: &mut Faults) {
+fn words(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, faults: &mut Faults) {
     let text = json::string(rule, "rule");
     let message = rule["message"].as_str();
     let trimmed = message.unwrap_or_default().trim();
@@ -171,7 +171,7 @@ fn words(rule: &Value, schema: &Value, at: &str, faults: &mut Faults) {
         if path.contains(['\n', '\r']) {
             faults.invalid(path_at.clone(), path, "must not contain line breaks");
         }
-        if !path.is_empty() && unreadable(schema).is_none() && !leads_somewhere(path, &Schema::read(schema)) {
+        if !path.is_empty() && !is_path(path) {
             faults.invalid(path_at, path, "must be a valid path");
         }
     }

@@ -133,14 +133,9 @@ impl Writer<'_, '_> {
             _ => vec![any],
         };
         for driver in changed_drivers(list(&old["devices"]), list(&new["devices"])) {
-            let mut refusals = Vec::new();
-            for verb in &verbs {
-                match self.may(verb, "driver", namespace, driver) {
-                    Ok(()) => break,
-                    Err(why) => refusals.push(why),
-                }
-            }
-            if refusals.len() == verbs.len() {
+            // One of the verbs is enough.
+            let refusal = |verb: &String| self.may(verb, "driver", namespace, driver).err();
+            if let Some(refusals) = verbs.iter().map(refusal).collect::<Option<Vec<_>>>() {
                 let why = format!(
                     "changing status.devices requires resource=\"resourceclaims/driver\", verb=\"[{}]\" permission: {}",
                     verbs.join(" "),
@@ -168,10 +163,8 @@ impl Writer<'_, '_> {
         };
         let attributes = Attributes { verb, asked };
         let decision = self.txn.authorize(self.user, attributes);
-        if decision.allowed {
-            return Ok(());
-        }
-        Err(attributes.forbidden(self.user, &decision.reason).message)
+        let refusal = decision.require(&attributes, self.user);
+        refusal.map_err(|status| status.message)
     }
 }
 

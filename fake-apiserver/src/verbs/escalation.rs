@@ -55,11 +55,7 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
             name: target.name(),
         },
     };
-    let decision = txn.authorize(user, attributes);
-    if decision.allowed {
-        return Ok(());
-    }
-    Err(attributes.forbidden(user, &decision.reason))
+    txn.authorize(user, attributes).require(&attributes, user)
 }
 
 /// Who writes an object of which kind.

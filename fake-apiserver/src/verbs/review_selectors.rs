@@ -3,13 +3,11 @@
 //! Owns their rules, and what is told of a selector that can't be read; permissions do not depend on them here. Does not
 //! know who may do what.
 
-use crate::kinds::{label_requirement, requirement_values};
+use crate::kinds::{is_label_operator, label_requirement, requirement_values};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::Value;
-
-const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
 
 /// One kind of selector.
 struct Selectors {
@@ -28,9 +26,7 @@ const ALL: [Selectors; 2] = [
             if string(requirement, "key").is_empty() {
                 faults.required(format!("{at}.key"), "must be specified");
             }
-            if OPERATORS.contains(&string(requirement, "operator")) {
-                requirement_values(requirement, at, faults);
-            }
+            requirement_values(requirement, at, faults);
         },
         is_meant: |requirement| {
             let is_one = list(&requirement["values"]).len() == 1;
@@ -41,7 +37,7 @@ const ALL: [Selectors; 2] = [
     Selectors {
         field: "labelSelector",
         rule: label_requirement,
-        is_meant: |requirement| OPERATORS.contains(&string(requirement, "operator")),
+        is_meant: |requirement| is_label_operator(string(requirement, "operator")),
         is_text: |text| LabelSelector::parse(text).is_ok(),
     },
 ];
@@ -78,15 +74,15 @@ pub(super) fn unread(attributes: &Value, at: &str) -> Option<String> {
         let (text, requirements) = (string(selector, "rawSelector"), list(&selector["requirements"]));
         let meant = requirements
             .iter()
-            .filter(|requirement| (selectors.is_meant)(requirement));
+            .filter(|requirement| (selectors.is_meant)(requirement))
+            .count();
         let is_read = match requirements.is_empty() {
             true => text.is_empty() || (selectors.is_text)(text),
-            false => meant.clone().count() == requirements.len(),
+            false => meant == requirements.len(),
         };
-        let how = if meant.count() > 0 {
-            "partially ignored"
-        } else {
-            "ignored"
+        let how = match meant {
+            0 => "ignored",
+            _ => "partially ignored",
         };
         let field = selectors.field;
         (!is_read).then(|| format!("{at}.{field} {how} due to parse error"))

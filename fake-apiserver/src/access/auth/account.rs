@@ -143,7 +143,8 @@ impl Signatures {
 /// What the name of a service account's user begins with.
 const USER_PREFIX: &str = "system:serviceaccount:";
 
-fn user_name(namespace: &str, name: &str) -> String {
+/// The name of the user that a service account is.
+pub(crate) fn user_name(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
 

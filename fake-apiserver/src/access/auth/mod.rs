@@ -7,7 +7,9 @@ mod authenticator;
 mod token_file;
 mod user;
 
-pub(crate) use account::{BINDABLE, Bound, Claim, groups as account_groups, named as account_of};
+pub(crate) use account::{
+    BINDABLE, Bound, Claim, groups as account_groups, named as account_of, user_name as account_user,
+};
 pub(crate) use authenticator::Authenticator;
 pub use token_file::TokenFileError;
 pub use user::User;

@@ -13,7 +13,7 @@ pub(crate) use defaults::{
 };
 pub(crate) use rule::{PolicyRule, is_path};
 
-use crate::access::auth::User;
+use crate::access::auth::{User, account_user};
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, RBAC_GROUP as GROUP, ROLE, ROLE_BINDING};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
@@ -50,6 +50,16 @@ pub(crate) enum ResourceOrPath<'a> {
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
     pub(crate) reason: String,
+}
+
+impl Decision {
+    /// Refuses the user where the decision is against them.
+    pub(crate) fn require(&self, attributes: &Attributes<'_>, user: &User) -> Result<(), Status> {
+        if self.allowed {
+            return Ok(());
+        }
+        Err(attributes.forbidden(user, &self.reason))
+    }
 }
 
 /// All roles and bindings, ready to decide.
@@ -255,7 +265,7 @@ impl Subject {
                     .unwrap_or(binding_namespace);
                 (!namespace.is_empty()).then(|| Self {
                     kind: SubjectKind::User,
-                    name: format!("system:serviceaccount:{namespace}:{name}"),
+                    name: account_user(namespace, name),
                     title: format!("{kind} {:?}", format!("{name}/{namespace}")),
                 })
             }
@@ -280,7 +290,7 @@ impl Attributes<'_> {
     }
 
     /// The refusal of a user who may not do this, with the text of the real server.
-    pub(crate) fn forbidden(&self, user: &User, reason: &str) -> Status {
+    fn forbidden(&self, user: &User, reason: &str) -> Status {
         let suffix = if reason.is_empty() {
             String::new()
         } else {

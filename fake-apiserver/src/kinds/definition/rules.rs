@@ -12,6 +12,7 @@ use crate::machinery::names;
 use crate::structural::unreadable;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] = [
@@ -137,8 +138,8 @@ fn versions(spec: &Value, faults: &mut Faults) {
     }
     let names: Vec<&str> = versions.iter().map(|version| string(version, "name")).collect();
     let shown = || internal_form::shown("[]CustomResourceDefinitionVersion", &spec["versions"]);
-    let comes_twice = (0..names.len()).any(|at| names[..at].contains(&names[at]));
-    if comes_twice {
+    let mut known = HashSet::new();
+    if !names.iter().all(|name| known.insert(name)) {
         faults.invalid_as("spec.versions", &shown(), "must contain unique version names");
     }
     let is_stored = |version: &&Value| version["storage"] == true;
@@ -161,11 +162,8 @@ fn version(spec: &Value, version: &Value, at: &str, faults: &mut Faults) {
         faults.invalid(format!("{at}.name"), name, &complaints.join(","));
     }
     deprecation(version, at, faults);
-    let is_shared = list(&spec["versions"])
-        .iter()
-        .all(|version| version["subresources"].is_null());
-    let subresources = if is_shared { spec } else { version };
-    let has_status = subresources["subresources"]["status"].is_object();
+    // What is shared is no version's own.
+    let has_status = [version, spec].into_iter().any(has_status);
     let schema = &version["schema"];
     self::schema(schema, &format!("{at}.schema"), has_status, faults);
     parts(version, at, faults);
@@ -177,7 +175,6 @@ fn version(spec: &Value, version: &Value, at: &str, faults: &mut Faults) {
 
 /// What all versions share.
 fn shared(spec: &Value, faults: &mut Faults) {
-    let has_status = |of: &Value| of["subresources"]["status"].is_object();
     let has_status = has_status(spec) || list(&spec["versions"]).iter().any(has_status);
     let schema = &spec["validation"];
     self::schema(schema, "spec.validation", has_status, faults);
@@ -186,6 +183,11 @@ fn shared(spec: &Value, faults: &mut Faults) {
         .is_null()
         .then_some("may only be set when validations.schema is included");
     selectable(spec, schema, "spec", without, faults);
+}
+
+/// Whether a version, or all, have a status of their own.
+fn has_status(of: &Value) -> bool {
+    of["subresources"]["status"].is_object()
 }
 
 fn schema(schema: &Value, at: &str, has_status: bool, faults: &mut Faults) {

@@ -2,7 +2,9 @@
 //!
 //! Sources of plugins are judged where those of volumes are.
 
-use super::super::volume::{Owner, Plugin, claim_validate, driver_name, host_path, template_metadata, told};
+use super::super::volume::{
+    Owner, SourceRule, another_source, claim_validate, driver_name, host_path, one_source, template_metadata,
+};
 use super::{files, projected};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
@@ -12,9 +14,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Of the name of a volume and the portal that it is at, together.
 const PORTAL_BYTES_MAX: usize = 64;
-
-/// A rule for a source at some place.
-type VolumeRule = fn(&Value, &str, &mut Faults);
 
 /// All sources in the order in which the real server looks for them.
 const SOURCES: [&str; 29] = [
@@ -50,7 +49,7 @@ const SOURCES: [&str; 29] = [
 ];
 
 /// Rules for those that are of pods alone, and for paths of the host; plugins have the others.
-const RULES: [(&str, VolumeRule); 10] = [
+const RULES: [(&str, SourceRule); 10] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
     ("gitRepo", repository),
@@ -102,10 +101,10 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mut is_taken = false;
     for field in SOURCES.into_iter().filter(|field| !volume[*field].is_null()) {
         if is_taken {
-            another(field, at, faults);
+            another_source(field, at, faults);
         } else {
             is_taken = true;
-            one(field, volume, at, faults);
+            one_source(&RULES, Owner::Pod, volume, field, at, faults);
             if field == "ephemeral" {
                 claim_name(pod, name, at, faults);
             }
@@ -118,22 +117,9 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
     match (is_taken, image.is_null()) {
         (false, true) => faults.required(at, "must specify a volume type"),
         (false, false) => self::image(image, pod, &format!("{at}.image"), faults),
-        (true, false) => another("image", at, faults),
+        (true, false) => another_source("image", at, faults),
         (true, true) => {}
     }
-}
-
-fn one(field: &str, volume: &Value, at: &str, faults: &mut Faults) {
-    if let Some((_, rule)) = RULES.iter().find(|(of, _)| *of == field) {
-        rule(&volume[field], &format!("{at}.{field}"), faults);
-    } else if let Some(plugin) = Plugin::of(field) {
-        plugin.validate(Owner::Pod, &volume[field], at, faults);
-    }
-}
-
-fn another(field: &str, at: &str, faults: &mut Faults) {
-    let field = format!("{at}.{}", told(field));
-    faults.forbidden(field, "may not specify more than 1 volume type");
 }
 
 /// The name of the claim that is made for an ephemeral volume.

@@ -16,7 +16,4 @@ pub(super) use defaults::{
     binding as default_binding, policy as default_policy, webhooks as default_webhooks,
 };
 pub(super) use policies::{mutating as mutating_policy, validating as validating_policy, validating_status};
-pub(super) use webhooks::{
-    mutating as mutating_webhooks, mutating_update as changed_mutating_webhooks,
-    validating as validating_webhooks, validating_update as changed_validating_webhooks,
-};
+pub(super) use webhooks::validate as webhooks;

@@ -15,33 +15,10 @@ const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 
-/// The rules for webhooks that look at requests.
-pub(in crate::kinds) fn validating(new: &Value, faults: &mut Faults) {
-    all(new, &Value::Null, false, faults);
-}
-
-/// The rules for a change of such webhooks.
-pub(in crate::kinds) fn validating_update(new: &Value, old: &Value, faults: &mut Faults) {
-    all(new, old, false, faults);
-}
-
-/// The rules for webhooks that change requests.
-pub(in crate::kinds) fn mutating(new: &Value, faults: &mut Faults) {
-    all(new, &Value::Null, true, faults);
-}
-
-/// The rules for a change of such webhooks.
-pub(in crate::kinds) fn mutating_update(new: &Value, old: &Value, faults: &mut Faults) {
-    all(new, old, true, faults);
-}
-
-/// Judges all webhooks. Conditions are not judged again where those of none have changed.
-fn all(new: &Value, old: &Value, mutating: bool, faults: &mut Faults) {
-    let conditions = |configuration: &Value| -> Vec<Value> {
-        let hooks = list(&configuration["webhooks"]).iter();
-        hooks.map(|hook| hook["matchConditions"].clone()).collect()
-    };
-    let have_changed = old.is_null() || conditions(new) != conditions(old);
+/// The rules for webhooks that change requests, or only look at them; `old` is null for new ones. Conditions are not judged
+/// again where those of none have changed.
+pub(in crate::kinds) fn validate(new: &Value, old: &Value, mutating: bool, faults: &mut Faults) {
+    let have_changed = old.is_null() || !conditions_of(new).eq(conditions_of(old));
     let mut known = HashSet::new();
     for (i, hook) in list(&new["webhooks"]).iter().enumerate() {
         let at = format!("webhooks[{i}]");
@@ -56,6 +33,11 @@ fn all(new: &Value, old: &Value, mutating: bool, faults: &mut Faults) {
             faults.duplicate(format!("{at}.name"), name);
         }
     }
+}
+
+fn conditions_of(configuration: &Value) -> impl Iterator<Item = &Value> {
+    let hooks = list(&configuration["webhooks"]).iter();
+    hooks.map(|hook| &hook["matchConditions"])
 }
 
 fn one(hook: &Value, mutating: bool, at: &str, faults: &mut Faults) {

@@ -11,6 +11,6 @@ pub(super) use persistent_volume::{PERSISTENT_VOLUME, inline_validate, source_de
 pub(super) use persistent_volume_claim::{
     PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate, spec_warn as claim_warn,
 };
-pub(super) use plugins::{Owner, Plugin};
+pub(super) use plugins::Owner;
 pub(super) use rules::{protect, template_metadata};
-pub(super) use source::{driver_name, host_path, told};
+pub(super) use source::{SourceRule, another as another_source, driver_name, host_path, one as one_source};

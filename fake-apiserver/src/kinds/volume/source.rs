@@ -46,7 +46,7 @@ const HOST_PATH_TYPES: [&str; 8] = [
 ];
 
 /// A rule for a source at some place.
-type SourceRule = fn(&Value, &str, &mut Faults);
+pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut Faults);
 
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
@@ -65,16 +65,11 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
         // The real server does not count what comes before this one.
         if is_taken && name != "flexVolume" {
-            let field = format!("{at}.{}", told(name));
-            faults.forbidden(field, "may not specify more than 1 volume type");
+            another(name, at, faults);
             continue;
         }
         is_taken = true;
-        if let Some((_, rule)) = RULES.iter().find(|(of, _)| *of == name) {
-            rule(&spec[name], &format!("{at}.{name}"), faults);
-        } else if let Some(plugin) = Plugin::of(name) {
-            plugin.validate(Owner::Volume, &spec[name], at, faults);
-        }
+        one(&RULES, Owner::Volume, spec, name, at, faults);
         if name == "local" && spec["nodeAffinity"].is_null() {
             let why = "Local volume requires node affinity";
             faults.required(format!("{at}.nodeAffinity"), why);
@@ -85,13 +80,31 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// How the real server spells a source where there is another one: two of them are misspelt there.
-pub(in crate::kinds) fn told(source: &str) -> &str {
-    match source {
+/// Judges a source by the rule that its owner has for it, or as its plugin does.
+pub(in crate::kinds) fn one(
+    rules: &[(&str, SourceRule)],
+    owner: Owner,
+    sources: &Value,
+    name: &str,
+    at: &str,
+    faults: &mut Faults,
+) {
+    let source = &sources[name];
+    if let Some((_, rule)) = rules.iter().find(|(of, _)| *of == name) {
+        rule(source, &format!("{at}.{name}"), faults);
+    } else if let Some(plugin) = Plugin::of(name) {
+        plugin.validate(owner, source, at, faults);
+    }
+}
+
+/// Refuses a source where there is one already. The real server misspells two of them.
+pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut Faults) {
+    let told = match name {
         "cephfs" => "cephFS",
         "downwardAPI" => "downwarAPI",
         other => other,
-    }
+    };
+    faults.forbidden(format!("{at}.{told}"), "may not specify more than 1 volume type");
 }
 
 /// The rules for the name of a driver.
