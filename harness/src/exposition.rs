@@ -28,11 +28,21 @@ pub struct Sample {
     pub value: f64,
 }
 
+/// In what is meant: a label of any name.
+const ANY_LABEL: &str = "*";
+
 impl Series {
-    /// Whether a series is one of those that are meant.
+    /// Whether a series is one of those that are meant: `*` is any label, and values joined by `|` are alternatives.
     pub fn means(&self, other: &Series) -> bool {
-        let mut labels = self.labels.iter();
-        self.name == other.name && labels.all(|(label, value)| other.labels.get(label) == Some(value))
+        let is_value = |wanted: &str, value: &String| wanted.split('|').any(|wanted| wanted == value);
+        self.name == other.name
+            && self.labels.iter().all(|(label, wanted)| match label.as_str() {
+                ANY_LABEL => other.labels.values().any(|value| is_value(wanted, value)),
+                label => other
+                    .labels
+                    .get(label)
+                    .is_some_and(|value| is_value(wanted, value)),
+            })
     }
 
     /// Reads a series from the beginning of a text; returns what comes after it.

@@ -67,8 +67,9 @@ pub fn plans_named(
 pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
     let catalogue = Catalogue::load();
     let resolved = scenarios.into_iter().map(|scenario| {
-        let plan = resolve(scenario)?;
+        let mut plan = resolve(scenario)?;
         catalogue.check(scenario)?;
+        catalogue.mark(&mut plan);
         Ok(plan)
     });
     resolved.collect()

@@ -8,6 +8,7 @@ use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
 use crate::defect::Defect;
+use crate::dialects::Dialect;
 
 /// Arguments of `e2e`.
 #[derive(Args)]
@@ -27,6 +28,12 @@ pub(crate) struct E2eArgs {
     /// Break one of the references on purpose, to see what the cases say
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
+    /// Run the references with these choices where the specifications leave one, such as `update=patch`; `list --dialects` prints them
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = Dialect::parse, conflicts_with = "defect")]
+    pub(crate) dialect: Option<Dialect>,
+    /// Run the core cases in simulated time in every dialect: each choice alone, and pairwise combinations
+    #[arg(long, conflicts_with_all = ["defect", "dialect", "repeat", "output", "shard", "apiserver", "watch"])]
+    pub(crate) every_dialect: bool,
     /// Run the cases of a file instead, and again at each save, in simulated time, until Ctrl-C
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "role", "requirement", "folder", "repeat", "output", "shard", "apiserver"])]
     pub(crate) watch: Option<PathBuf>,
@@ -227,6 +234,9 @@ pub(crate) struct ListArgs {
     /// Say how many pairs of values of axes occur together in the cases, for every two axes of a file, and which do not
     #[arg(long, conflicts_with_all = ["sut", "apiserver"])]
     pub(crate) coverage: bool,
+    /// List the choices that the specifications leave, for `e2e --dialect`, instead
+    #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver", "requirements"])]
+    pub(crate) dialects: bool,
     /// List what the documents ask instead, by document and section, with what shows it; for one alone, use --requirement
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver"])]
     pub(crate) requirements: bool,

@@ -1,10 +1,16 @@
-//! The systems that stand in where nobody brings any: the references, in good health or with a defect of the catalogue.
+//! The built-in systems: the references, in a dialect, or with an injected defect of the catalogue.
 
 use suites::harness::system::Systems;
 
 use crate::defect::Defect;
+use crate::dialects::Dialect;
 use crate::mutants;
 use crate::references;
+
+/// The references in a dialect: with these freedoms used otherwise than by default.
+pub(crate) fn in_dialect(dialect: &Dialect) -> Systems {
+    references::adjusted(&dialect.adjustments())
+}
 
 /// The built-in systems, perhaps with a defect. A mutant is there only in the program that is built with the mutants.
 pub fn built_in(defect: Option<Defect>) -> Systems {

@@ -2,16 +2,19 @@
 
 use suites::report::SystemRecord;
 
-use crate::Exit;
 use crate::args::{E2eArgs, default_jobs};
-use crate::built_in::built_in;
+use crate::built_in::{built_in, in_dialect};
 use crate::defect::Defect;
 use crate::mutants;
 use crate::out::eprintln;
 use crate::runner::{Cases, Run, run_cases};
+use crate::{Exit, every_dialect};
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
+    if args.every_dialect {
+        return every_dialect::run(args);
+    }
     if let Err(exit) = mutants::at_hand(args.defect) {
         return exit;
     }
@@ -26,7 +29,10 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
                 .jobs
                 .unwrap_or_else(|| default_jobs(&args.run, args.time.simulate)),
             simulate: args.time.simulate,
-            systems: built_in(args.defect),
+            systems: match &args.dialect {
+                Some(dialect) => in_dialect(dialect),
+                None => built_in(args.defect),
+            },
             manifest: None,
             defect: args.defect,
             record: record(args.defect),
@@ -43,6 +49,11 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
 /// The command without the cases.
 fn words(args: &E2eArgs) -> Vec<String> {
     let mut words = defect_words(args.defect, "e2e");
+    words.extend(
+        args.dialect
+            .as_ref()
+            .map(|dialect| format!("--dialect={dialect}")),
+    );
     words.extend(args.time.words());
     words
 }

@@ -12,6 +12,7 @@ use suites::report::{RECORD, Report};
 
 use crate::args::{ExplainArgs, ListArgs, SelectArgs};
 use crate::coverage;
+use crate::dialects::FREEDOMS;
 use crate::manifest::manifest_for;
 use crate::out::{eprintln, print, println};
 use crate::runtime::runtime;
@@ -23,6 +24,9 @@ use suites::quoted;
 pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
         return coverage::list(&args.select);
+    }
+    if args.dialects {
+        return dialects();
     }
     if args.requirements {
         return requirements::table(&args.select);
@@ -79,6 +83,19 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
         (Some(manifest), _) => eprintln!("{run} of {} cases run for {}", plans.len(), manifest.name),
         (None, Some(_)) => eprintln!("{run} of {} cases run against that API server", plans.len()),
         (None, None) => {}
+    }
+    Exit::Passed
+}
+
+/// The choices that the specifications leave to the references.
+fn dialects() -> Exit {
+    for freedom in FREEDOMS {
+        println!(
+            "{:<10} {:<24} {}",
+            freedom.role().as_str(),
+            freedom.to_string(),
+            freedom.source
+        );
     }
     Exit::Passed
 }
@@ -141,10 +158,10 @@ fn explanation(plan: &Plan) -> String {
     text.push_str(&format!("  level {:?}, runs {}\n", plan.level, roles).to_lowercase());
     text.push_str(&format!("  cluster: {}\n", cluster(plan)));
     for requirement in Catalogue::load().of(plan) {
-        text.push_str(&format!(
-            "  must: {} ({}, {})\n",
-            requirement.text, requirement.id, requirement.source
-        ));
+        text.push_str(&format!("  must: {}\n", requirement.sentence()));
+    }
+    if let Some(beyond) = &plan.beyond {
+        text.push_str(&format!("  beyond the documents: {beyond}\n"));
     }
     for report in &plan.catches {
         text.push_str(&format!("  catches {report}\n"));

@@ -16,19 +16,37 @@ use tower::ServiceBuilder;
 
 use crate::{publisher, scheduler};
 
+/// Changes of the options with which the references run, each after those before it.
+#[derive(Clone, Default)]
+pub(crate) struct Adjustments {
+    pub(crate) publisher: Vec<fn(&mut publisher::Options)>,
+    pub(crate) scheduler: Vec<fn(&mut scheduler::Options)>,
+}
+
 /// The references, each in its role.
 pub(crate) fn systems() -> Systems {
+    adjusted(&Adjustments::default())
+}
+
+/// The references with other options than usual.
+pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
+    let (of_publisher, of_scheduler) = (adjustments.publisher.clone(), adjustments.scheduler.clone());
     let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
+        let adjust = of_publisher.clone();
         Box::pin(async move {
             let clients = clients(&access).await?;
-            publisher::run_with(publisher_options(access), clients, stop.cancelled_owned()).await?;
+            let mut options = publisher_options(access);
+            adjust.iter().for_each(|adjust| adjust(&mut options));
+            publisher::run_with(options, clients, stop.cancelled_owned()).await?;
             Ok(())
         })
     });
     let run_scheduler: Arc<Run> = Arc::new(move |access, stop| {
+        let adjust = of_scheduler.clone();
         Box::pin(async move {
             let client = client(&access)?;
-            let options = scheduler_options(&access)?;
+            let mut options = scheduler_options(&access)?;
+            adjust.iter().for_each(|adjust| adjust(&mut options));
             let metrics = options.metrics.clone();
             let serving = async {
                 if let Some(connections) = connections(&access).await? {

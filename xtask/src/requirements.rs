@@ -80,7 +80,18 @@ fn counted(number: usize, what: &str) -> Option<String> {
 pub(crate) fn statement(id: &str, entry: &Entry) {
     let paint = Paint::of(&std::io::stdout());
     println!("{}  {}", paint.strong(id), entry.text);
-    println!("{:width$}  {}\n", "", entry.source, width = id.len());
+    let indent = |text: String| println!("{:width$}  {text}", "", width = id.len());
+    if let Some(quote) = &entry.quote {
+        indent(format!("“{quote}”"));
+    }
+    indent(match &entry.quote_from {
+        Some(document) => format!("{document}; see {}", entry.source),
+        None => entry.source.to_string(),
+    });
+    if let Some(beyond) = &entry.beyond {
+        indent(format!("beyond the documents: {beyond}"));
+    }
+    println!();
 }
 
 /// Prints what shows one requirement beside the cases, or why nothing does.

@@ -12,6 +12,7 @@ use std::{
 };
 
 use capacity_client::Pace;
+use capacity_types::Labels;
 use futures::future::FutureExt;
 use k8s_openapi::api::{
     core::v1::Node,
@@ -30,7 +31,7 @@ use tokio::{
 
 use crate::{
     Options,
-    capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy},
+    capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy, segment_of},
     cluster::registration,
     http::Health,
     status::{brief, is_not_found},
@@ -60,8 +61,8 @@ struct Cleaner {
 struct Nodes {
     /// Nodes whose CSINode lists the driver.
     registered: BTreeSet<String>,
-    /// Node objects.
-    existing: BTreeSet<String>,
+    /// Node objects, with their labels.
+    existing: BTreeMap<String, Labels>,
     /// Whether Node objects were listed; for want of a permission perhaps not: then the CSINodes decide alone.
     listed: bool,
 }
@@ -135,7 +136,7 @@ impl Cleaner {
         let mut nodes = self.nodes.lock();
         match change {
             Change::Set(node) => {
-                nodes.existing.insert(node.name_any());
+                nodes.existing.insert(node.name_any(), node.labels().clone());
             }
             Change::Gone(node) => {
                 nodes.existing.remove(&node.name_any());
@@ -194,9 +195,15 @@ impl Cleaner {
                 by_instance.entry(instance.clone()).or_default().push(object);
             }
         }
-        let alive = self.nodes.lock().instances(&self.driver);
-        let absent = by_instance.keys().filter(|instance| !alive.contains(*instance));
-        absences.update(absent.cloned().collect(), Instant::now());
+        let absent = {
+            let nodes = self.nodes.lock();
+            let alive = nodes.instances(&self.driver);
+            let absent = by_instance.iter().filter(|(instance, objects)| {
+                !alive.contains(*instance) && !objects.iter().any(|object| nodes.may_publish(object))
+            });
+            absent.map(|(instance, _)| instance.clone()).collect()
+        };
+        absences.update(absent, Instant::now());
         let due = absences.due(self.after, Instant::now());
         let present = match due.is_empty() {
             true => BTreeSet::new(),
@@ -225,7 +232,10 @@ impl Cleaner {
         if listed {
             let existing: Api<Node> = Api::all(self.client.clone());
             let existing = existing.list_metadata(&ListParams::default()).await?;
-            nodes.existing = existing.iter().map(ResourceExt::name_any).collect();
+            nodes.existing = existing
+                .iter()
+                .map(|node| (node.name_any(), node.labels().clone()))
+                .collect();
         }
         Ok(nodes.instances(&self.driver))
     }
@@ -268,11 +278,27 @@ impl Cleaner {
 impl Nodes {
     /// The instances that must be there.
     fn instances(&self, driver: &str) -> BTreeSet<String> {
-        let exists = |node: &&String| !self.listed || self.existing.contains(*node);
+        let exists = |node: &&String| !self.listed || self.existing.contains_key(*node);
         let registered = self.registered.iter().filter(exists);
         registered
             .map(|node| ManagedBy::new(driver, Some(node)).instance)
             .collect()
+    }
+}
+
+impl Nodes {
+    /// Whether an object may be of a node that runs the driver and whose name is too long for a label: KEP-1472 does not say how a
+    /// publisher shortens that label, so the object's topology decides.
+    fn may_publish(&self, object: &CSIStorageCapacity) -> bool {
+        let Some(segment) = segment_of(object) else {
+            return false;
+        };
+        let long = self
+            .registered
+            .iter()
+            .filter(|node| ManagedBy::is_shortened(node));
+        let mut labels = long.filter_map(|node| self.existing.get(node));
+        labels.any(|labels| segment.iter().all(|(key, value)| labels.get(key) == Some(value)))
     }
 }
 
@@ -345,7 +371,8 @@ mod tests {
             [of("n1"), of("n2")].into(),
             "nodes cannot be read"
         );
-        (nodes.existing, nodes.listed) = (absent(&["n1", "n3"]), true);
+        let existing = ["n1", "n3"].map(|node| (node.to_owned(), Labels::new()));
+        (nodes.existing, nodes.listed) = (existing.into(), true);
         assert_eq!(nodes.instances("d"), [of("n1")].into());
     }
 

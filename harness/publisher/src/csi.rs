@@ -17,13 +17,14 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, metrics::Metrics, status::code_text, watch::Retry};
+use crate::{Dialect, Options, metrics::Metrics, status::code_text, watch::Retry};
 
 /// A driver whose name and capabilities are known. A lost connection is made again.
 pub(crate) struct Driver {
     connection: Connection,
     pub(crate) name: Arc<str>,
     pub(crate) capabilities: Capabilities,
+    dialect: Dialect,
 }
 
 /// The connection to the driver.
@@ -98,6 +99,7 @@ impl Driver {
                         connection,
                         name,
                         capabilities,
+                        dialect: options.dialect,
                     });
                 }
                 Ok(None) => None,
@@ -133,7 +135,7 @@ impl Driver {
     ) -> Result<GetCapacityResponse, DriverError> {
         let topology = self.capabilities.topology && !segment.is_empty();
         let request = GetCapacityRequest {
-            volume_capabilities: Vec::new(),
+            volume_capabilities: self.dialect.volume_capabilities(),
             parameters,
             accessible_topology: topology.then(|| Topology {
                 segments: segment.clone(),

@@ -9,6 +9,7 @@
 //! capacity/  publishing                      provision/ claims to volumes and back
 //! topology   segments of the cluster         cluster    other objects, as the watches deliver them
 //! csi        the driver                      owner      who owns published objects
+//! dialect    choices of form that KEP-1472 and CSI leave
 //! queue      work and waiting                rate_limiter   requests per second
 //! cleaner    objects of vanished nodes       lease      leader election
 //! metrics    what is counted                 http       serves metrics and health
@@ -22,6 +23,7 @@ mod chance;
 mod cleaner;
 mod cluster;
 mod csi;
+mod dialect;
 mod events;
 mod http;
 mod lease;
@@ -41,6 +43,7 @@ mod watch;
 
 pub use chance::Chance;
 pub use csi::{DriverError, driver_channel};
+pub use dialect::{Dialect, NameForm, SelectorForm, SizeForm, UpdateVerb};
 pub use http::{Connections, Socket};
 pub use lease::LostLease;
 pub use options::{

@@ -153,6 +153,9 @@ impl Start {
             };
             return while_leading(election.as_deref(), work).await;
         }
+        if !self.options.dialect.start_delay.is_zero() {
+            tokio::time::sleep(self.options.dialect.start_delay).await;
+        }
         let driver = Arc::new(Driver::connect(self.driver.clone(), &self.options, &self.metrics).await?);
         tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "driver found");
         let publisher = self.publisher(&driver).await?;
@@ -185,10 +188,15 @@ impl Start {
         let pod = options.pod_name.as_deref().unwrap_or_default();
         let level = options.capacity_ownerref_level;
         let owner = owner::find(client, namespace, pod, level, options.pace()).await?;
+        let owner = owner.map(|owner| options.dialect.owner(owner));
         let recognized = owner
             .as_ref()
             .filter(|_| options.recognize_by == RecognizeBy::Owner);
         let by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
+        let by = match options.dialect.hashed_instance {
+            true => by.hashed(options.own_node()),
+            false => by,
+        };
         let capacities = Arc::new(Capacities::new(self.publishing.clone(), namespace, options));
         Ok(Some(Publisher::new(
             options.clone(),
@@ -208,7 +216,8 @@ impl Start {
     ) -> Result<Infallible, Error> {
         let (options, client) = (self.options.clone(), &self.client);
         let cluster = Arc::new(Mutex::new(Cluster::default()));
-        if let Some(node) = options.own_node() {
+        let reads_csi_node = options.dialect.topology_of_csi_node;
+        if let Some(node) = options.own_node().filter(|_| !reads_csi_node) {
             let topology = Topology::fixed(node, driver.node_segment(options.pace()).await?);
             let added = topology.segments().next().cloned();
             cluster.lock().topology = topology;
@@ -222,8 +231,8 @@ impl Start {
             publisher.clone(),
             &self.metrics,
         );
-        let watches_nodes =
-            options.own_node().is_none() && (driver.capabilities.topology || publisher.is_some());
+        let watches_nodes = (options.own_node().is_none() || reads_csi_node)
+            && (driver.capabilities.topology || publisher.is_some());
         let parts = Parts {
             driver,
             cluster,
@@ -289,6 +298,15 @@ impl Parts {
 
     fn node_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
         let (pace, gate) = (self.options.pace(), &self.gate);
+        // A distributed instance needs its own node alone.
+        let own = self
+            .options
+            .own_node()
+            .map(|node| format!("metadata.name={node}"));
+        let config = || watcher::Config {
+            field_selector: own.clone(),
+            ..Default::default()
+        };
         let nodes = move |change: Change<Node>| self.node_changed(&change);
         let csi_nodes = move |change: Change<CSINode>| self.csi_node_changed(&change);
         let departures = self.departures.ready().for_each(move |node| {
@@ -298,22 +316,8 @@ impl Parts {
         });
         vec![
             departures.then(|()| future::pending()).boxed(),
-            follow(
-                Api::all(client.clone()),
-                watcher::Config::default(),
-                pace,
-                gate,
-                nodes,
-            )
-            .boxed(),
-            follow(
-                Api::all(client.clone()),
-                watcher::Config::default(),
-                pace,
-                gate,
-                csi_nodes,
-            )
-            .boxed(),
+            follow(Api::all(client.clone()), config(), pace, gate, nodes).boxed(),
+            follow(Api::all(client.clone()), config(), pace, gate, csi_nodes).boxed(),
         ]
     }
 

@@ -16,7 +16,7 @@ use crate::filter_error::FilterError;
 use crate::message::{self, Preemption};
 use crate::node_fit::{NodeConditions, Unfit};
 use crate::objects::{Node, Pod};
-use crate::rules::Rules;
+use crate::rules::{Refusals, Rules, Ties};
 use crate::score;
 use crate::snapshot::Snapshot;
 
@@ -216,7 +216,12 @@ pub fn choose(mut assessment: Assessment, rules: &Rules, pod: &Pod, random: &mut
     assessment
         .feasible
         .retain(|feasible| Some(feasible.score) == best);
-    match assessment.feasible.choose(random) {
+    let chosen = match rules.ties {
+        Ties::Random => assessment.feasible.choose(random),
+        Ties::First => assessment.feasible.first(),
+        Ties::Last => assessment.feasible.last(),
+    };
+    match chosen {
         Some(chosen) => Decision::Place(chosen.clone()),
         None => unschedulable(assessment.refused, rules, pod),
     }
@@ -237,6 +242,9 @@ fn unschedulable(refused: Vec<Refused>, rules: &Rules, pod: &Pod) -> Decision {
 /// The text for a pod that every node refused.
 pub(crate) fn refusal(refused: &[Refused], rules: &Rules, pod: &Pod) -> String {
     let reasons = refused.iter().flat_map(|refused| refused.cause.reasons(rules));
+    if rules.refusals == Refusals::Plain {
+        return message::plain(reasons);
+    }
     let may_have_room = |refused: &&Refused| {
         matches!(
             refused.cause,

@@ -47,5 +47,6 @@ pub use self::listen::{Connections, Socket, connections};
 pub use self::metrics::{Metrics, serve_metrics};
 pub use self::options::{Deviation, Options};
 pub use self::release::Release;
+pub use self::rules::{Refusals, Ties};
 pub use self::shape::ShapePoint;
 pub use self::transport::{Http, Transport};

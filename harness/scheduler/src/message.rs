@@ -4,7 +4,7 @@
 //! compare these texts. A judge of other versions should look only for `<count> <reason>`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The greatest length of an event's note, in bytes.
 const NOTE_MAX: usize = 1024;
@@ -66,6 +66,13 @@ pub fn refused(
     let histogram = histogram(counts);
     let tail = form.tail(nodes, preemption);
     format!("0/{nodes} nodes are available: {histogram}.{tail}")
+}
+
+/// The text for a pod that each node refused, without numbers.
+pub fn plain(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
+    let reasons: BTreeSet<Cow<'static, str>> = reasons.into_iter().collect();
+    let reasons: Vec<_> = reasons.iter().map(AsRef::as_ref).collect();
+    format!("the pod fits no node: {}", reasons.join("; "))
 }
 
 impl Form {

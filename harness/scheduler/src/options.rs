@@ -14,7 +14,7 @@ use k8s_openapi::jiff::Timestamp;
 use crate::extender::Extender;
 use crate::metrics::Metrics;
 use crate::release::Release;
-use crate::rules::{Choice, Pooling, Rules};
+use crate::rules::{Choice, Pooling, Refusals, Rules, Ties};
 use crate::shape::{Shape, ShapeError, ShapePoint};
 use crate::transport::Transport;
 
@@ -48,6 +48,10 @@ pub struct Options {
     pub pooling: Pooling,
     /// Seeds the choice among nodes of equal score; random if none is given.
     pub seed: Option<u64>,
+    /// How one of several nodes of equal score is chosen.
+    pub ties: Ties,
+    /// How a refusal lists its reasons.
+    pub refusals: Refusals,
     /// The extenders, in the order of the calls.
     pub extenders: Vec<Extender>,
     /// How requests reach the extenders; unset: by HTTP over TCP.
@@ -119,6 +123,8 @@ impl Default for Options {
             deviations: BTreeSet::new(),
             pooling: Pooling::Once,
             seed: None,
+            ties: Ties::default(),
+            refusals: Refusals::default(),
             extenders: Vec::new(),
             transport: None,
             metrics: Metrics::default(),
@@ -181,6 +187,8 @@ impl Options {
             without_capacity: !self.capacity,
             without_maximum: !release.has_maximum(),
             pooling: self.pooling,
+            ties: self.ties,
+            refusals: self.refusals,
             static_only: !self.scoring,
             sleeps_through_flag: has(Deviation::Flag),
             form: release.form(),

@@ -29,6 +29,32 @@ pub struct Rules {
     pub taint_words: TaintWords,
     /// Which of several sufficient objects is recorded, and scored.
     pub choice: Choice,
+    /// How one of several nodes of equal score is chosen.
+    pub ties: Ties,
+    /// How a refusal lists its reasons.
+    pub refusals: Refusals,
+}
+
+/// How one of several nodes of equal score is chosen, which no document says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// At random, as kube-scheduler does for single pods.
+    #[default]
+    Random,
+    /// The first one, so that equal pods get the same node, as with the batches of kube-scheduler 1.36.
+    First,
+    /// The last one.
+    Last,
+}
+
+/// How a refusal lists its reasons. KEP-1472 quotes the reason itself and says nothing of the text around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refusals {
+    /// With the number of nodes for each reason, as kube-scheduler does.
+    #[default]
+    Counted,
+    /// Each reason once, without numbers.
+    Plain,
 }
 
 /// Which of several sufficient capacity objects is recorded.

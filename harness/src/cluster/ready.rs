@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Cluster;
-use crate::journal::{FaultFact, ProcessEvent, ProcessFact, RequestFact, What};
+use crate::journal::{FaultFact, ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What};
 use crate::scenario::Role;
-
-/// How long a program may take from its start to its first list or watch, before patience.
-const START: Duration = Duration::from_secs(30);
 
 /// How long one that was started is waited for before the next action.
 const UP: Duration = Duration::from_secs(2);
@@ -26,13 +23,13 @@ impl Cluster {
             .map(|(client, role)| (client.clone(), role))
             .collect();
         let names = waiting.iter().map(|(client, _)| client.clone()).collect();
-        let left = tokio::time::timeout(START.mul_f64(patience), self.all_seen(names, 0)).await;
+        let left = tokio::time::timeout(START_TIMEOUT.mul_f64(patience), self.all_seen(names, 0)).await;
         if left.is_ok() {
             return;
         }
         for (client, role) in waiting {
             if !self.has_asked(&client) {
-                let event = ProcessEvent::NotReady(self.instead(&client, START.mul_f64(patience)));
+                let event = ProcessEvent::NotReady(self.instead(&client, START_TIMEOUT.mul_f64(patience)));
                 self.journal
                     .append(What::Process(ProcessFact { client, role, event }));
             }

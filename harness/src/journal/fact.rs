@@ -118,6 +118,9 @@ pub struct Begin {
 /// The longest wait after an error, where nothing else is said: client-go's, after some errors.
 pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
+/// How long a program may take from its start to its first request, before patience.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// What a journal that does not say it was judged with.
 fn retry_interval_max_us() -> u64 {
     micros(RETRY_INTERVAL_MAX)

@@ -22,7 +22,7 @@ pub use fact::{
     ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
     LagFact, LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
-pub(crate) use fact::{RETRY_INTERVAL_MAX, micros};
+pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, micros};
 pub use services::{
     AnswerFact, CallDetails, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, PlacedVolume, Reading,
 };

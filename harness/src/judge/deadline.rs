@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::monitor::{Monitor, Phase, View};
 use super::settled::Scene;
 use crate::cluster_state::Rounds;
-use crate::journal::BoundKind;
+use crate::journal::{BoundKind, START_TIMEOUT};
 use crate::plan::{Bound, Expect, Predicate};
 
 /// A missed expectation is judged when nothing has moved for this long: requests, commits, watch events, and calls that change
@@ -85,6 +85,8 @@ pub(super) enum Wait {
     Undecided(Duration),
     /// Until what had failed may have been tried again for this long.
     Retry(Duration),
+    /// For the first request of a program that has started, for this long.
+    Start(Duration),
     /// For systems that go on, but no longer than this.
     Longest(Duration),
 }
@@ -128,6 +130,9 @@ impl Pace {
             let limit = self.scaled(self.retry_interval_max) + late;
             waits.push((trouble + limit, Wait::Retry(limit)));
         }
+        if let Some(at) = self.starts_until(scene) {
+            return (at, Wait::Start(self.scaled(START_TIMEOUT)));
+        }
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
         let longest = self.scaled(LONGEST).max(said);
         let longest = match last {
@@ -139,6 +144,12 @@ impl Pace {
             Some((_, Wait::Retry(_))) => (from + longest, Wait::Retry(longest)),
             _ => (from + longest, Wait::Longest(longest)),
         }
+    }
+
+    /// Until when a program that has started may take to make its first request, in journal time; none: each has made one.
+    fn starts_until(self, scene: &Scene) -> Option<Duration> {
+        let started = scene.starting_us().map(Duration::from_micros)?;
+        Some(started + self.scaled(START_TIMEOUT))
     }
 
     /// When systems that go on are waited for no longer, in journal time.
@@ -168,7 +179,12 @@ impl Pace {
             BoundKind::Unasked => since.at_us.max(scene.asked_us),
             _ => since.at_us,
         };
-        Duration::from_micros(from) + limit + slowed
+        let at = Duration::from_micros(from) + limit + slowed;
+        match bound {
+            // The silence of a program that has not begun proves nothing.
+            BoundKind::Unasked | BoundKind::Undecided => at.max(self.starts_until(scene).unwrap_or_default()),
+            BoundKind::Within | BoundKind::Hold => at,
+        }
     }
 
     /// How long something may take that an expectation which holds waits for.

@@ -129,7 +129,9 @@ impl<'p> Judge<'p> {
             }
             What::StepStarted(mark) => self.start(mark.step, fact),
             What::StepActed(_) => {
-                if self.plan.steps[self.step].starts_the_driver() {
+                let step = &self.plan.steps[self.step];
+                // What waits for the driver, or for a version of the API, may do so in a back-off that began before the step.
+                if step.starts_the_driver() || step.changes_the_release() {
                     self.scene.troubles.unseen(fact.at_us);
                 }
                 self.acted = Some(Acted {

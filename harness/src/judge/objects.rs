@@ -1,6 +1,8 @@
-//! Expectations about objects of any kind: which are meant, how many there are, and where one differs. Knows no kind.
+//! Expectations about objects of any kind: which are meant, how many there are, and where one differs. Sizes compare as quantities and
+//! topology selectors by meaning; everything else compares as JSON.
 
-use serde_json::Value;
+use capacity_types::{Quantity, capacity_api::RESOURCE};
+use serde_json::{Map, Value};
 
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
@@ -13,7 +15,7 @@ fn selected<'w>(cluster: &'w ClusterState, want: &Objects) -> impl Iterator<Item
         .map(|((_, name), object)| (name.as_str(), &**object))
         .filter(|(name, object)| {
             want.name.as_ref().is_none_or(|wanted| wanted == name)
-                && first_difference(&want.having, object).is_none()
+                && first_difference(&want.resource, &want.having, object).is_none()
         })
 }
 
@@ -76,7 +78,7 @@ pub(super) fn rows(cluster: &ClusterState, at: usize, want: &Objects) -> Vec<Dif
         });
     }
     for (name, object) in selected {
-        let difference = first_difference(&want.fields, object);
+        let difference = first_difference(&want.resource, &want.fields, object);
         let state = if difference.is_none() {
             RowState::Same
         } else {
@@ -94,21 +96,30 @@ pub(super) fn rows(cluster: &ClusterState, at: usize, want: &Objects) -> Vec<Dif
 }
 
 /// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
-pub(super) fn first_difference(want: &Value, got: &Value) -> Option<(String, String)> {
-    difference("", want, got)
+pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Option<(String, String)> {
+    difference(resource, "", want, got)
 }
 
-fn difference(path: &str, want: &Value, got: &Value) -> Option<(String, String)> {
+fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(String, String)> {
     match (want, got) {
         (Value::Null, Value::Null) => None,
+        (Value::Object(want), Value::Object(got)) if is_selector(resource, path) => {
+            let (want, got) = (Value::Object(in_labels(want)), Value::Object(in_labels(got)));
+            let fields = ["matchLabels", "matchExpressions"].into_iter();
+            let mut pairs = fields.map(|key| (format!("{path}.{key}"), &want[key], &got[key]));
+            pairs.find_map(|(path, want, got)| difference(resource, &path, want, got))
+        }
         (Value::Object(fields), Value::Object(_)) => fields
             .iter()
-            .find_map(|(key, want)| difference(&format!("{path}.{key}"), want, &got[key])),
+            .find_map(|(key, want)| difference(resource, &format!("{path}.{key}"), want, &got[key])),
         (Value::Array(wants), Value::Array(gots)) if wants.len() == gots.len() => {
             let pairs = wants.iter().zip(gots).enumerate();
             pairs
                 .into_iter()
-                .find_map(|(at, (want, got))| difference(&format!("{path}[{at}]"), want, got))
+                .find_map(|(at, (want, got))| difference(resource, &format!("{path}[{at}]"), want, got))
+        }
+        (Value::String(want), Value::String(got)) if is_size(resource, path) && is_same_size(want, got) => {
+            None
         }
         // `having` and `fields` that are left out require nothing.
         (Value::Null, _) if path.is_empty() => None,
@@ -117,19 +128,90 @@ fn difference(path: &str, want: &Value, got: &Value) -> Option<(String, String)>
     }
 }
 
+/// Whether a field of a published object is a label selector.
+fn is_selector(resource: &str, path: &str) -> bool {
+    resource == RESOURCE && path == ".nodeTopology"
+}
+
+/// Whether a field of a published object is a quantity.
+fn is_size(resource: &str, path: &str) -> bool {
+    resource == RESOURCE && matches!(path, ".capacity" | ".maximumVolumeSize")
+}
+
+fn is_same_size(one: &str, other: &str) -> bool {
+    matches!((one.parse::<Quantity>(), other.parse::<Quantity>()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// A label selector with `In` of one value written as a label, and nothing that requires nothing.
+fn in_labels(selector: &Map<String, Value>) -> Map<String, Value> {
+    let mut labels = selector
+        .get("matchLabels")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    let mut others = Vec::new();
+    for term in selector
+        .get("matchExpressions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        match (
+            term["key"].as_str(),
+            term["operator"].as_str(),
+            term["values"].as_array().map(Vec::as_slice),
+        ) {
+            (Some(key), Some("In"), Some([value])) if labels.get(key).is_none_or(|known| known == value) => {
+                labels.insert(key.to_owned(), value.clone());
+            }
+            _ => others.push(term.clone()),
+        }
+    }
+    let mut selector = Map::new();
+    if !labels.is_empty() {
+        selector.insert("matchLabels".to_owned(), labels.into());
+    }
+    if !others.is_empty() {
+        selector.insert("matchExpressions".to_owned(), others.into());
+    }
+    selector
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     #[test]
+    fn sizes_and_selectors_of_published_objects_compare_by_meaning() {
+        let expression = json!({"key": "node", "operator": "In", "values": ["n1"]});
+        let got = json!({"capacity": "10737418240", "nodeTopology": {"matchExpressions": [expression]}});
+        let differs = |resource: &str, want: Value| first_difference(resource, &want, &got).is_some();
+        assert!(!differs(RESOURCE, json!({"capacity": "10Gi"})));
+        assert!(differs(RESOURCE, json!({"capacity": "10G"})));
+        assert!(differs("configmaps", json!({"capacity": "10Gi"})));
+        assert!(!differs(
+            RESOURCE,
+            json!({"nodeTopology": {"matchLabels": {"node": "n1"}}})
+        ));
+        assert!(differs(
+            RESOURCE,
+            json!({"nodeTopology": {"matchLabels": {"node": "n2"}}})
+        ));
+        assert!(
+            differs(RESOURCE, json!({"nodeTopology": {}})),
+            "it selects every node"
+        );
+    }
+
+    #[test]
     fn containment_names_the_first_difference() {
         let got = json!({"a": {"b": 1, "c": [1, 2]}, "d": "x"});
-        assert_eq!(first_difference(&json!({"a": {"b": 1}}), &got), None);
-        assert_eq!(first_difference(&json!({"e": null}), &got), None);
-        assert_eq!(first_difference(&Value::Null, &got), None);
-        let (want, got_text) = first_difference(&json!({"a": {"c": [1, 3]}}), &got).unwrap();
+        assert_eq!(first_difference("pods", &json!({"a": {"b": 1}}), &got), None);
+        assert_eq!(first_difference("pods", &json!({"e": null}), &got), None);
+        assert_eq!(first_difference("pods", &Value::Null, &got), None);
+        let (want, got_text) = first_difference("pods", &json!({"a": {"c": [1, 3]}}), &got).unwrap();
         assert_eq!((want.as_str(), got_text.as_str()), (".a.c[1] 3", ".a.c[1] 2"));
-        assert!(first_difference(&json!({"d": null}), &got).is_some());
+        assert!(first_difference("pods", &json!({"d": null}), &got).is_some());
     }
 }

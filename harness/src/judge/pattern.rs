@@ -9,18 +9,18 @@ use crate::journal::{CallFact, ExtenderFact, Fact, What};
 use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
 
-/// Whether a word is the one that is named; `*` names every word.
+/// Whether a word is one of those that are named, joined by `|`; `*` names every word.
 fn is_meant(named: &str, word: &str) -> bool {
-    named == "*" || named == word
+    named == "*" || named.split('|').any(|named| named == word)
 }
 
 /// Whether the fact is of that kind.
 pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
     match (&pattern.kind, &fact.what) {
         (PatternKind::Write(verb, resource), What::Commit(commit)) => {
-            commit.change.verb() == verb
+            is_meant(verb, commit.change.verb())
                 && *commit.resource == **resource
-                && first_difference(&pattern.having, &commit.object).is_none()
+                && first_difference(resource, &pattern.having, &commit.object).is_none()
                 && is_named(pattern, Some(&commit.name))
                 && is_by(pattern, &commit.client)
         }
@@ -51,7 +51,7 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
             log.line.contains(text.as_str()) && is_by(pattern, &log.client)
         }
         (PatternKind::Delivery(verb, resource), What::Delivery(delivery)) => {
-            delivery.change.verb() == verb
+            is_meant(verb, delivery.change.verb())
                 && *delivery.resource == **resource
                 && is_named(pattern, Some(&delivery.name))
                 && is_by(pattern, &delivery.client)

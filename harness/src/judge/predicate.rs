@@ -47,7 +47,7 @@ pub(super) fn evaluate(plan: &Plan, cluster: &ClusterState, predicate: &Predicat
 pub(super) fn is_true(plan: &Plan, cluster: &ClusterState, predicate: &Predicate) -> bool {
     match predicate {
         // A cluster with more objects than can be wanted needs no comparison: there may be thousands.
-        Predicate::Capacities(rows) if published(plan, cluster).nth(rows.len()).is_some() => false,
+        Predicate::Capacities(rows) if published(plan, cluster, rows).nth(rows.len()).is_some() => false,
         _ => holds(&evaluate(plan, cluster, predicate)),
     }
 }
@@ -57,17 +57,31 @@ pub(super) fn holds(rows: &[DiffRow]) -> bool {
     rows.iter().all(|row| row.state == RowState::Same)
 }
 
-/// The objects of the case's publisher.
-fn published<'w>(plan: &'w Plan, cluster: &'w ClusterState) -> impl Iterator<Item = &'w Value> {
+/// The objects of the case's publisher. KEP-1472 leaves open whether classes with immediate binding have any: theirs count only where the
+/// publisher is set to publish them, or the expectation names the class.
+fn published<'w>(
+    plan: &'w Plan,
+    cluster: &'w ClusterState,
+    want: &'w Rows,
+) -> impl Iterator<Item = &'w Value> {
+    let is_open = |class: &str| {
+        let class_object = cluster.object("storageclasses", None, class);
+        let binding = class_object.and_then(|object| object["volumeBindingMode"].as_str());
+        !plan.publisher.immediate
+            && !want.keys().any(|(named, _)| named == class)
+            && binding == Some("Immediate")
+    };
     cluster
         .objects("csistoragecapacities")
         .map(|(_, object)| &**object)
-        .filter(|object| is_managed(plan, cluster, object))
+        .filter(move |object| {
+            is_managed(plan, cluster, object) && !object["storageClassName"].as_str().is_some_and(is_open)
+        })
 }
 
 fn capacities(plan: &Plan, cluster: &ClusterState, want: &Rows) -> Vec<DiffRow> {
     let mut got: BTreeMap<(String, String), Vec<Offer>> = BTreeMap::new();
-    for object in published(plan, cluster) {
+    for object in published(plan, cluster, want) {
         got.entry(row_key(plan, object))
             .or_default()
             .push(Offer::of(object));

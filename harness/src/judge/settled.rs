@@ -33,10 +33,15 @@ pub(super) const NEWS: [&str; 7] = [
     "storageclasses",
 ];
 
+/// The calls of the Identity service, with which a publisher begins.
+const IDENTITY: [&str; 3] = ["Probe", "GetPluginInfo", "GetPluginCapabilities"];
+
 /// Which systems run, and what schedulers have heard.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     running: BTreeMap<Arc<str>, Role>,
+    /// Programs that have made no request since they started, with the journal time of that.
+    starting: BTreeMap<Arc<str>, u64>,
     /// In the order of their facts.
     news: Vec<News>,
     /// Journal time of the last GetCapacity call.
@@ -78,13 +83,22 @@ impl Scene {
             self.moved_us = fact.at_us;
         }
         self.troubles.apply(&fact.what, fact.at_us);
+        if !self.starting.is_empty() {
+            self.end_start(&fact.what);
+        }
         match &fact.what {
-            What::Process(process) => {
-                match process.event {
-                    ProcessEvent::Started => self.running.insert(process.client.clone(), process.role),
-                    _ => self.running.remove(&process.client),
-                };
-            }
+            What::Process(process) => match process.event {
+                ProcessEvent::Started => {
+                    self.running.insert(process.client.clone(), process.role);
+                    if process.role != Role::Driver {
+                        self.starting.insert(process.client.clone(), fact.at_us);
+                    }
+                }
+                _ => {
+                    self.running.remove(&process.client);
+                    self.starting.remove(&process.client);
+                }
+            },
             What::Call(call) if call.method == "GetCapacity" => {
                 self.asked_us = fact.at_us;
                 // Whoever hears something new acts on it.
@@ -109,6 +123,33 @@ impl Scene {
             }),
             _ => {}
         }
+    }
+
+    /// A request ends the start of its client. The driver does not know who calls it: a call of its Identity service, which the harness does
+    /// not make for cases about capacity, ends the start of the publishers of its node.
+    fn end_start(&mut self, what: &What) {
+        match what {
+            What::Request(request) => drop(self.starting.remove(&request.client)),
+            What::Fault(fault) => {
+                if let Some(client) = &fault.client {
+                    self.starting.remove(client);
+                }
+            }
+            What::Call(call) if IDENTITY.contains(&call.method.as_str()) => {
+                let running = &self.running;
+                self.starting.retain(|client, _| {
+                    let node = client.split_once('@').map(|(_, node)| node);
+                    let calls = node.is_none() || node == call.node.as_deref();
+                    !(calls && running.get(client) == Some(&Role::Publisher))
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Journal time at which the last program started that has made no request since.
+    pub(super) fn starting_us(&self) -> Option<u64> {
+        self.starting.values().copied().max()
     }
 
     fn runs(&self, role: Role) -> bool {

@@ -79,6 +79,10 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
             "then what had failed could be tried again for {}",
             seconds(time)
         )),
+        Wait::Start(time) => Some(format!(
+            "then a program that had started made no request for {}",
+            seconds(time)
+        )),
         Wait::Longest(time) => Some(format!(
             "then the systems were not done, for {} at most",
             seconds(time)

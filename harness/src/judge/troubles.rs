@@ -58,7 +58,13 @@ impl Troubles {
                 };
                 self.note(ending, at_us, || of_request(request));
             }
-            What::Call(call) => self.note(Ending::of(call.is_answered()), at_us, || of_call(call)),
+            What::Call(call) => {
+                // A publisher cannot use a negative capacity: it retries as after an error.
+                let is_sound = call.available.is_none_or(|bytes| bytes >= 0);
+                self.note(Ending::of(call.is_answered() && is_sound), at_us, || {
+                    of_call(call)
+                });
+            }
             What::Extender(question) => {
                 let attempt = || Attempt::Question(question.verb.clone(), question.pod.clone());
                 self.note(Ending::of(question.error.is_none()), at_us, attempt);

@@ -7,7 +7,7 @@ use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::{Answer, Change, Figures, Parameters};
 
 use super::Oracle;
-use super::storage::{GET_CAPACITY, parsed};
+use super::storage::{GET_CAPACITY, NODE_GET_INFO, parsed};
 use crate::journal::{AnswerFact, CallFact};
 use crate::plan::Action;
 
@@ -19,9 +19,14 @@ impl Oracle<'_> {
             self.told.answered(call, instance);
         }
         if call.method != GET_CAPACITY {
+            let reads_topology = call.method == NODE_GET_INFO && matches!(by, Author::Publisher(_));
+            let node = call.node.as_deref().filter(|_| reads_topology);
+            let changed = node.and_then(|node| self.programs.node_info(node));
+            let changed = changed.map_or_else(Vec::new, |change| self.changed(change));
             let event = self.volume_event(call, by);
             self.storage.called(call);
-            return event.into_iter().chain(self.answers()).collect();
+            let events = changed.into_iter().chain(event);
+            return events.chain(self.answers()).collect();
         }
         let segment = parsed(self.plan, call.segment.as_deref());
         let answer = call

@@ -159,7 +159,7 @@ impl<'p> Oracle<'p> {
     }
 
     /// A change that may be one of the questions to the driver, and so of its answers.
-    fn changed(&mut self, change: Change) -> Vec<Event> {
+    pub(super) fn changed(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
             self.served(api);
         }

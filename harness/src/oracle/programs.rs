@@ -22,6 +22,8 @@ pub(super) struct Programs<'p> {
     running: BTreeMap<Arc<str>, Role>,
     /// Nodes with a plugin of their own, and the segments that it reports there.
     plugins: BTreeMap<String, Segment>,
+    /// Nodes whose publisher asks the plugin for the segment; others read it from CSINode and Node.
+    calls_node_info: BTreeSet<String>,
     owners: Owners,
     /// The managed-by label that a publisher was first seen to write.
     labels: BTreeMap<Instance, String>,
@@ -34,6 +36,7 @@ impl<'p> Programs<'p> {
             plan,
             running: BTreeMap::new(),
             plugins: plan.driver_nodes.iter().cloned().collect(),
+            calls_node_info: BTreeSet::new(),
             owners: Owners::default(),
             labels: BTreeMap::new(),
         }
@@ -81,6 +84,16 @@ impl<'p> Programs<'p> {
             _ => {}
         }
         None
+    }
+
+    /// NodeGetInfo is called on a node.
+    pub(super) fn node_info(&mut self, node: &str) -> Option<Change> {
+        if !self.calls_node_info.insert(node.to_owned()) {
+            return None;
+        }
+        let instance = self.instance_on(Some(node));
+        let publisher = self.publisher(&instance)?;
+        Some(Change::Publisher(instance, Some(publisher)))
     }
 
     /// A program starts or ends.
@@ -145,7 +158,10 @@ impl<'p> Programs<'p> {
         let spec = &self.plan.publisher;
         let deployment = match &instance.node {
             None => Deployment::Central,
-            Some(node) => Deployment::Distributed(self.plugins.get(node).cloned().unwrap_or_default()),
+            Some(node) if self.calls_node_info.contains(node) => {
+                Deployment::Distributed(self.plugins.get(node).cloned().unwrap_or_default())
+            }
+            Some(_) => Deployment::OfNode,
         };
         Publisher {
             namespace: NAMESPACE.to_owned(),

@@ -18,6 +18,8 @@ use crate::scenario::Role;
 
 /// The call whose answers are published. All others that a case speaks of are about volumes.
 pub(super) const GET_CAPACITY: &str = "GetCapacity";
+/// The call that reports the topology of a node.
+pub(super) const NODE_GET_INFO: &str = "NodeGetInfo";
 
 /// The storage of a case, at one point of its journal.
 pub(super) struct Storage<'p> {

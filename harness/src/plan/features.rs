@@ -38,7 +38,11 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// Those that are about more than one setting.
-const OTHERS: [Feature; 17] = [
+const OTHERS: [Feature; 21] = [
+    beyond("publisher.beyond", |plan| goes_beyond(plan, Role::Publisher)),
+    beyond("scheduler.beyond", |plan| goes_beyond(plan, Role::Scheduler)),
+    beyond("cleaner.beyond", |plan| goes_beyond(plan, Role::Cleaner)),
+    beyond("driver.beyond", |plan| goes_beyond(plan, Role::Driver)),
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -71,7 +75,7 @@ const OTHERS: [Feature; 17] = [
     },
     Feature {
         name: "publisher.patient-start",
-        text: "where it cannot begin because the API server refuses or cuts its requests, it waits instead of ending",
+        text: "where it cannot begin because the API server is unavailable (429, 5xx, cut connections), it waits instead of ending",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
@@ -125,6 +129,19 @@ const OTHERS: [Feature; 17] = [
         needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Cleaner)),
     },
 ];
+
+/// What a case marked with `beyond` needs of a role.
+const fn beyond(name: &'static str, needed: fn(&Plan) -> bool) -> Feature {
+    Feature {
+        name,
+        text: "it does what cases marked `beyond` require, though no document does",
+        needed: Needed::ByPlan(needed),
+    }
+}
+
+fn goes_beyond(plan: &Plan, role: Role) -> bool {
+    plan.beyond.is_some() && plays(plan, role)
+}
 
 /// All features: those of settings, and others.
 pub fn features() -> impl Iterator<Item = Feature> {
@@ -296,13 +313,20 @@ impl Step {
         let mut actions = self.actions.iter();
         actions.any(|(action, _)| matches!(action, Action::Start(Role::Driver)))
     }
+
+    /// Whether the API server becomes another release or gets other gates.
+    pub(crate) fn changes_the_release(&self) -> bool {
+        let mut actions = self.actions.iter();
+        actions.any(|(action, _)| matches!(action, Action::Release(..)))
+    }
 }
 
 fn has_claims(plan: &Plan) -> bool {
-    plan.actions().any(|action| match action {
-        Action::Create(object) => is_claim_or_pod(object),
-        _ => false,
-    })
+    let created = plan.actions().filter_map(|action| match action {
+        Action::Create(object) => Some(object),
+        _ => None,
+    });
+    plan.objects.iter().chain(created).any(is_claim_or_pod)
 }
 
 fn is_claim_or_pod(object: &Value) -> bool {

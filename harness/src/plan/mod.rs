@@ -78,6 +78,8 @@ pub struct Plan {
     pub requirements: Vec<String>,
     /// How binding a failure is.
     pub level: Level,
+    /// What the case requires beyond the documents; such a case is never core.
+    pub beyond: Option<String>,
     /// Names of the features that the case names itself.
     pub named_features: Vec<String>,
     /// Public reports of the bug that this case would have caught.
@@ -121,6 +123,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Marks the case as one that requires more than the documents do, unless it is marked already.
+    pub fn go_beyond(&mut self, why: String) {
+        self.beyond.get_or_insert(why);
+        if self.level == Level::Core {
+            self.level = Level::Extended;
+        }
+    }
+
     /// The case's id.
     pub fn id(&self) -> &str {
         &self.id
@@ -158,10 +168,11 @@ impl Plan {
         })
     }
 
-    /// How often faults of the API that are over by themselves can be met.
+    /// How often faults of the API and of the driver that are over by themselves can be met.
     pub(crate) fn times_of_faults(&self) -> u32 {
         let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
+            Action::Script(script) => script.times,
             _ => None,
         });
         times.fold(0, u32::saturating_add)

@@ -32,7 +32,7 @@ pub enum PatternKind {
     Write(String, String),
     /// An answered request.
     Request {
-        /// As RBAC names it, or `*` for any.
+        /// As RBAC names them, joined by `|`, or `*` for any.
         verb: String,
         /// Plural resource name, or `*` for any.
         resource: String,
@@ -239,11 +239,13 @@ const VERBS: &[&str] = &[
 
 fn verb_and_resource(text: &str, verbs: &[&str]) -> Result<(String, String), String> {
     match text.split_once(' ') {
-        Some((verb, resource)) if verbs.contains(&verb) && !resource.is_empty() => {
+        Some((verb, resource))
+            if verb.split('|').all(|verb| verbs.contains(&verb)) && !resource.is_empty() =>
+        {
             Ok((verb.to_owned(), resource.to_owned()))
         }
         _ => Err(format!(
-            "`{text}` is not `<verb> <resource>` with a verb of {}",
+            "`{text}` is not `<verb> <resource>` with verbs of {}, joined by `|`",
             verbs.join(", ")
         )),
     }

@@ -117,6 +117,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         title: scenario.file.title.clone(),
         requirements: texts(&scenario.file.requirements),
         level: scenario.file.level,
+        beyond: None,
         named_features: texts(&scenario.file.features),
         catches: scenario.file.catches.clone(),
         source: scenario.source.clone(),
@@ -154,6 +155,9 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         segments: scope.segments,
         steps,
     };
+    if let Some(beyond) = &scenario.file.beyond {
+        plan.go_beyond(beyond.clone());
+    }
     if stands_in_with_maximum && !plan.has_largest() {
         whole_maximum::tell(&mut plan);
     }

@@ -31,6 +31,23 @@ pub struct Requirement {
     pub text: String,
     /// Where it comes from.
     pub source: String,
+    /// The sentence of the document, word for word; none: no document has one.
+    pub quote: Option<String>,
+    /// The document with that sentence, where it is not that of `source`.
+    pub quote_from: Option<String>,
+    /// What `text` demands and the quote does not.
+    pub beyond: Option<String>,
+}
+
+impl Requirement {
+    /// The document's own sentence with its id and place; the text of the catalogue where no document has one.
+    pub fn sentence(&self) -> String {
+        let source = self.quote_from.as_ref().unwrap_or(&self.source);
+        match &self.quote {
+            Some(quote) => format!("“{quote}” ({}, {source})", self.id),
+            None => format!("{} ({}, derived)", self.text, self.id),
+        }
+    }
 }
 
 /// Rows shown at most; equal ones go first.
@@ -50,13 +67,10 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     );
     line(&mut out, &format!("  title   {}", plan.title));
     for requirement in context.requirements.iter().take(3) {
-        line(
-            &mut out,
-            &format!(
-                "  must    {} ({}, {})",
-                requirement.text, requirement.id, requirement.source
-            ),
-        );
+        line(&mut out, &format!("  must    {}", requirement.sentence()));
+    }
+    if let Some(beyond) = &plan.beyond {
+        line(&mut out, &format!("  beyond the documents: {beyond}"));
     }
     if let Some(step) = plan.steps.get(failure.step) {
         let place = format!("{}:{}", plan.source, step.line);

@@ -48,6 +48,16 @@ type Key = u64;
 /// Rows may be so many times what the two (or three) largest axes need alone.
 const WASTE_MAX: usize = 2;
 
+/// Rows in which every two values of different axes occur together; each row has the number of a value for each axis, which has as many
+/// values as `sizes` says.
+pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let space = Space {
+        sizes: sizes.to_vec(),
+        excluded: Vec::new(),
+    };
+    cover(&space, Strength::Pairs)
+}
+
 /// The rows in which every combination of this strength occurs that any allowed row has.
 pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     let strength = strength.size().min(space.sizes.len());

@@ -157,7 +157,7 @@ pub struct ObjectSpec {
 pub struct PatternSpec {
     /// `<create|update|delete> <resource>`, as committed by the API server.
     pub write: Option<String>,
-    /// `<verb> <resource>`, as sent, whatever the answer; `*` stands for any verb, or any resource.
+    /// `<verb> <resource>`, as sent, whatever the answer; verbs are joined by `|`, and `*` stands for any verb, or any resource.
     pub request: Option<String>,
     /// `<create|update|delete> <resource>`, as a watch delivered it.
     pub delivery: Option<String>,

@@ -51,7 +51,7 @@ pub use case_files::CaseFiles;
 pub use cluster::{
     Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, VolumeSpec,
 };
-pub use cover::Strength;
+pub use cover::{Strength, pairs};
 pub use coverage::PairCoverage;
 pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
 pub use error::ScenarioError;
@@ -106,6 +106,9 @@ pub struct ScenarioFile {
     /// How binding a failure is.
     #[serde(default)]
     pub level: Level,
+    /// What the case requires beyond the documents, in a sentence. Such a case is not core, and runs for systems that claim `<role>.beyond`.
+    #[serde(default)]
+    pub beyond: Option<String>,
     /// What a system must support for the case to apply.
     #[serde(default)]
     pub features: Vec<Spanned<String>>,

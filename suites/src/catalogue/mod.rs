@@ -30,8 +30,17 @@ pub struct Catalogue {
 pub struct Entry {
     /// Where it is written.
     pub source: Source,
-    /// What is demanded, in one sentence.
+    /// What is demanded, in one sentence of this project.
     pub text: String,
+    /// The sentence of the document, word for word; none: no document has one.
+    #[serde(default)]
+    pub quote: Option<String>,
+    /// The document with that sentence, where it is not the one of `source`.
+    #[serde(default)]
+    pub quote_from: Option<String>,
+    /// What `text` demands and the quote does not.
+    #[serde(default)]
+    pub beyond: Option<String>,
     /// What shows it beside the cases that name it.
     #[serde(default)]
     pub shown_by: Vec<Evidence>,
@@ -57,6 +66,9 @@ impl Catalogue {
             id: id.to_owned(),
             text: entry.text.clone(),
             source: entry.source.to_string(),
+            quote: entry.quote.clone(),
+            quote_from: entry.quote_from.clone(),
+            beyond: entry.beyond.clone(),
         })
     }
 
@@ -85,6 +97,17 @@ impl Catalogue {
     /// The requirements that a case shows, in its order.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
         plan.requirements.iter().filter_map(|id| self.get(id)).collect()
+    }
+
+    /// Marks a case as beyond the documents where each of its requirements demands more than a document does.
+    pub fn mark(&self, plan: &mut Plan) {
+        let beyond = plan.requirements.iter().map(|id| {
+            let beyond = self.entry(id)?.beyond.as_ref()?;
+            Some(format!("{id}: {beyond}"))
+        });
+        if let Some(beyond) = beyond.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty()) {
+            plan.go_beyond(beyond.join(" "));
+        }
     }
 
     /// Fails where a case names a requirement that does not exist: what it shows would be lost.

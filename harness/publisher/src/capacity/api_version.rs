@@ -7,14 +7,15 @@ use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version,
 use k8s_openapi::{api::storage::v1::CSIStorageCapacity, apimachinery::pkg::apis::meta::v1::APIResourceList};
 use kube::{
     Api, Client, ResourceExt,
-    api::{DeleteParams, DynamicObject, ListParams, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
     core::{ApiResource, Status},
 };
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Options, rate_limiter::RateLimiter, status::is_type_missing};
+use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter, status::is_type_missing};
 
 /// The only version of 1.19 and 1.20, which know no `maximumVolumeSize`; later releases have a better one besides.
 const ALPHA: &str = "v1alpha1";
@@ -30,6 +31,7 @@ pub(crate) struct Capacities {
     maximum_dropped: Mutex<Option<Instant>>,
     /// How often such a server is asked.
     asks_every: Duration,
+    dialect: Dialect,
 }
 
 /// Access in the version that is served.
@@ -48,6 +50,7 @@ impl Capacities {
             version: Mutex::default(),
             maximum_dropped: Mutex::default(),
             asks_every: options.capacity_poll_interval,
+            dialect: options.dialect,
         }
     }
 
@@ -59,6 +62,7 @@ impl Capacities {
             let mut dropped = self.maximum_dropped.lock();
             match *dropped {
                 None => return true,
+                Some(_) if self.dialect.cached_discovery => return false,
                 Some(asked) if asked.elapsed() < self.asks_every => return false,
                 Some(_) => *dropped = Some(Instant::now()),
             }
@@ -87,19 +91,53 @@ impl Capacities {
             .inspect(|created| self.note_maximum(object, created))
     }
 
-    pub(crate) async fn replace(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
-        let (name, parameters) = (object.name_any(), PostParams::default());
+    /// Changes an object to what it is here, unless it has changed since it was read.
+    pub(crate) async fn write(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
+        let name = object.name_any();
         let written = match self.access().await? {
-            Access::V1(api) => api.replace(&name, &parameters, object).await,
+            Access::V1(api) => match self.patch(object, "v1") {
+                None => api.replace(&name, &PostParams::default(), object).await,
+                Some((parameters, patch)) => api.patch(&name, &parameters, &patch).await,
+            },
             Access::Before(api, version) => {
-                let written = api
-                    .replace(&name, &parameters, &converted(object, version)?)
-                    .await;
+                let written = match self.patch(object, version) {
+                    None => {
+                        let object = converted(object, version)?;
+                        api.replace(&name, &PostParams::default(), &object).await
+                    }
+                    Some((parameters, patch)) => api.patch(&name, &parameters, &patch).await,
+                };
                 written.and_then(|written| as_v1(&written))
             }
         };
         self.noted(written)
             .inspect(|written| self.note_maximum(object, written))
+    }
+
+    /// The change as a patch, in a dialect that patches.
+    fn patch(&self, object: &CSIStorageCapacity, version: &str) -> Option<(PatchParams, Patch<Value>)> {
+        let metadata = &object.metadata;
+        let mut change = json!({
+            "metadata": {"resourceVersion": metadata.resource_version, "ownerReferences": metadata.owner_references},
+            "capacity": object.capacity,
+            "maximumVolumeSize": object.maximum_volume_size,
+        });
+        match self.dialect.update {
+            UpdateVerb::Update => None,
+            UpdateVerb::Apply if object.maximum_volume_size.is_some() => {
+                change["apiVersion"] = api_version(version).into();
+                change["kind"] = KIND.into();
+                change["metadata"]["name"] = json!(metadata.name);
+                change["storageClassName"] = object.storage_class_name.as_str().into();
+                Some((
+                    PatchParams::apply("capacity-publisher").force(),
+                    Patch::Apply(change),
+                ))
+            }
+            UpdateVerb::Apply | UpdateVerb::MergePatch => {
+                Some((PatchParams::default(), Patch::Merge(change)))
+            }
+        }
     }
 
     pub(crate) async fn get(&self, name: &str) -> kube::Result<CSIStorageCapacity> {

@@ -8,7 +8,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
 };
 
-use crate::quantity;
+use crate::{dialect::as_labels, quantity};
 
 /// Label that names the driver of an object.
 pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
@@ -76,6 +76,19 @@ impl ManagedBy {
             instance,
             owner: None,
         }
+    }
+
+    /// The same, with another way to shorten the label of a long node name.
+    pub(crate) fn hashed(mut self, node: Option<&str>) -> ManagedBy {
+        if let Some(node) = node.filter(|node| Self::is_shortened(node)) {
+            self.instance = format!("{CENTRAL}-{:08x}{:08x}", fnv1a(node), fnv1a(&node[1..]));
+        }
+        self
+    }
+
+    /// Whether the label of the instance on a node does not have the whole name of the node.
+    pub(crate) fn is_shortened(node: &str) -> bool {
+        CENTRAL.len() + 1 + node.len() > LABEL_LENGTH_MAX
     }
 
     /// Our objects are those that this owner controls; with none, those with our labels.
@@ -153,16 +166,12 @@ impl Key {
 }
 
 impl Place {
-    /// What a selector says. Only labels make a segment: one with expressions is replaced by one that says the same in labels, because
-    /// readers may rely on the form that external-provisioner writes.
+    /// The segment that a selector means, in whichever form it is written.
     fn of(selector: Option<&LabelSelector>) -> Place {
-        match selector {
-            Some(LabelSelector {
-                match_labels,
-                match_expressions: None,
-            }) => Place::Segment(Arc::new(match_labels.clone().unwrap_or_default())),
-            other => Place::Other(format!("{other:?}")),
-        }
+        selected(selector).map_or_else(
+            || Place::Other(format!("{selector:?}")),
+            |segment| Place::Segment(Arc::new(segment)),
+        )
     }
 }
 
@@ -180,6 +189,20 @@ impl fmt::Display for Place {
             }
         }
     }
+}
+
+/// The segment that a selector means, in whichever form it is written; none: no segment.
+fn selected(selector: Option<&LabelSelector>) -> Option<Segment> {
+    let LabelSelector {
+        match_labels,
+        match_expressions,
+    } = selector?;
+    as_labels(match_labels.as_ref(), match_expressions.as_ref())
+}
+
+/// The segment of an object; none: its selector means none.
+pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
+    selected(object.node_topology.as_ref())
 }
 
 /// A new object for a class and segment.
@@ -300,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn only_labels_make_a_segment() {
+    fn a_selector_is_read_by_its_meaning() {
         assert_eq!(
             Place::of(Some(&LabelSelector::default())),
             Place::Segment(Arc::default())
@@ -314,9 +337,11 @@ mod tests {
             match_labels: Some(segment(&[("zone", "a")])),
             match_expressions: Some(vec![expression]),
         };
-        for other in [None, Some(&with_expression)] {
-            assert!(matches!(Place::of(other), Place::Other(_)), "{other:?}");
-        }
+        assert_eq!(
+            Place::of(Some(&with_expression)),
+            Place::Segment(Arc::new(segment(&[("zone", "a")])))
+        );
+        assert!(matches!(Place::of(None), Place::Other(_)));
     }
 
     #[test]

@@ -23,6 +23,8 @@ impl Publisher {
         values: Values,
     ) -> Result<(), Unfinished> {
         let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
+        let (dialect, chance) = (self.options.dialect, &self.options.chance);
+        let object = dialect.new_object(object, &self.by.driver, chance);
         self.ledger.lock().begin_create(key);
         let created = self.capacities.create(&object).await;
         let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
@@ -38,7 +40,8 @@ impl Publisher {
             return Ok(());
         }
         let wanted = desired::updated(object, values, self.owner.as_ref());
-        match self.capacities.replace(&wanted).await {
+        let wanted = self.options.dialect.changed_object(wanted);
+        match self.capacities.write(&wanted).await {
             Ok(written) => {
                 self.ledger.lock().wrote(written);
                 Ok(())

@@ -20,7 +20,7 @@ use values::{duration, fraction, rate};
 use capacity_client::Pace;
 use k8s_openapi::jiff::Timestamp;
 
-use crate::chance::Chance;
+use crate::{Dialect, chance::Chance};
 
 /// 3000 objects can be refreshed in each minute, which is the usual interval.
 const GET_CAPACITY_QPS: f64 = 50.0;
@@ -199,6 +199,10 @@ pub struct Options {
     /// The random choices.
     #[arg(skip)]
     pub chance: Chance,
+
+    /// Forms that the specifications leave open.
+    #[arg(skip)]
+    pub dialect: Dialect,
 }
 
 impl Default for Options {
@@ -244,6 +248,7 @@ impl Default for Options {
             cleaner: CleanerOptions::default(),
             clock: Timestamp::now,
             chance: Chance::default(),
+            dialect: Dialect::default(),
         }
     }
 }

@@ -141,9 +141,10 @@ fn is_near_enough(
     if !is_for_its_node(creation, world, claim, class) {
         return true;
     }
-    // A provisioner on a node goes by what the plugin there reports, and one for all nodes by what the API server has of them.
-    if let Some(Deployment::Distributed(own)) = world.publishers.get(&creation.by).map(|it| &it.deployment) {
-        return own == segment;
+    // A provisioner on a node knows its own segment, and one for all nodes those that the API server has of them.
+    let publisher = world.publishers.get(&creation.by);
+    if let Some(publisher) = publisher.filter(|it| it.deployment != Deployment::Central) {
+        return publisher.is_for(world, &creation.by, segment);
     }
     let node = claim.selected_node.as_ref();
     let own = node.and_then(|name| world.segment(&creation.by.driver, name));

@@ -192,7 +192,8 @@ impl<'w> Judge<'w> {
             Some(owner) => {
                 let is_it = |it: &&Owner| it.uid == owner.uid;
                 let controllers = object.owners.iter().filter(|it| it.controller).count();
-                let is_there = object.owners.iter().find(is_it).is_some_and(|it| it.controller);
+                // Garbage collection does not need `controller`.
+                let is_there = object.owners.iter().any(|it| is_it(&it));
                 (!is_there || controllers > 1) && !(is_untold && is_as_before)
             }
             // What had an owner before may keep it.

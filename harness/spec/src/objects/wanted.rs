@@ -187,8 +187,8 @@ impl<'w> Wanted<'w> {
 
 /// The segments of the nodes that a publisher publishes for. A node without a label for one of the keys has none yet.
 fn segments(world: &World, instance: &Instance, publisher: &Publisher) -> BTreeSet<Segment> {
-    if let Deployment::Distributed(segment) = &publisher.deployment {
-        return BTreeSet::from([segment.clone()]);
+    if publisher.deployment != Deployment::Central {
+        return publisher.own_segment(world, instance).into_iter().collect();
     }
     let nodes = world.nodes.keys();
     nodes

@@ -61,8 +61,9 @@ impl<'w> Open<'w> {
             let segment = self.world.segment(driver, name)?;
             let makes = |node: Option<&str>| {
                 let (driver, node) = (driver.clone(), node.map(str::to_owned));
-                let publisher = self.world.publishers.get(&Instance { driver, node });
-                publisher.is_some_and(|publisher| publisher.is_for(&segment))
+                let instance = Instance { driver, node };
+                let publisher = self.world.publishers.get(&instance);
+                publisher.is_some_and(|publisher| publisher.is_for(self.world, &instance, &segment))
             };
             // One on a node that has taken a claim is its only one, also when the node is gone.
             let is_taken = self

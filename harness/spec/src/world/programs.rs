@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
 
+use super::World;
 use super::api::Release;
 use super::capacity::{CapacityObject, DRIVER_LABEL, MANAGED_LABEL};
 use super::metadata::{NamespacedName, Owner};
@@ -67,6 +68,8 @@ pub enum Deployment {
     Central,
     /// For this segment, which the plugin on its node reports.
     Distributed(Segment),
+    /// For the segment that CSINode and Node have for its node at the moment; KEP-1472 does not say where an instance reads it.
+    OfNode,
 }
 
 impl Default for Publisher {
@@ -105,12 +108,19 @@ impl Publisher {
         Some(value)
     }
 
-    /// Whether it makes volumes and publishes for a segment: on a node for that alone which the driver told when it started.
-    pub fn is_for(&self, segment: &Segment) -> bool {
+    /// The segment that it is for; none: it is for all, or for none at the moment.
+    pub(crate) fn own_segment(&self, world: &World, instance: &Instance) -> Option<Segment> {
         match &self.deployment {
-            Deployment::Central => true,
-            Deployment::Distributed(own) => own == segment,
+            Deployment::Central => None,
+            Deployment::Distributed(own) => Some(own.clone()),
+            Deployment::OfNode => world.segment(&instance.driver, instance.node.as_deref()?),
         }
+    }
+
+    /// Whether it makes volumes and publishes for a segment.
+    pub fn is_for(&self, world: &World, instance: &Instance, segment: &Segment) -> bool {
+        let own = self.own_segment(world, instance);
+        self.deployment == Deployment::Central || own.as_ref() == Some(segment)
     }
 
     /// Whether an object is its own.

@@ -174,10 +174,8 @@ fn new(
     class: &str,
     segment: &Segment,
 ) -> Option<(NamespacedName, CapacityObject)> {
-    let publishes = |(_, publisher): &(&Instance, &Publisher)| match &publisher.deployment {
-        capacity_spec::world::Deployment::Central => true,
-        capacity_spec::world::Deployment::Distributed(own) => own == segment,
-    };
+    let publishes =
+        |(instance, publisher): &(&Instance, &Publisher)| publisher.is_for(world, instance, segment);
     let (instance, publisher) = world.publishers.iter().find(publishes)?;
     let labels = [
         (DRIVER_LABEL, instance.driver.clone()),

@@ -1,0 +1,310 @@
+//! The freedoms that KEP-1472, KEP-4049 and the CSI specification leave to a publisher and a scheduler, as choices of the references. No case
+//! may fail for any of them. Does not run anything.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use publisher::{NameForm, SelectorForm, SizeForm, UpdateVerb};
+use scheduler::{Refusals, Ties};
+use suites::harness::alike::did_you_mean;
+use suites::harness::invocation::program;
+use suites::harness::scenario::Role;
+use suites::harness::scenario::pairs;
+
+use crate::references::Adjustments;
+use crate::{publisher, scheduler};
+
+/// One way to use a freedom, other than the reference does by default.
+pub(crate) struct Freedom {
+    /// What is chosen, such as `update`.
+    pub(crate) name: &'static str,
+    /// The choice, such as `patch`.
+    pub(crate) value: &'static str,
+    /// The text that leaves the choice.
+    pub(crate) source: &'static str,
+    change: Change,
+}
+
+/// How the options of a reference change.
+#[derive(Clone, Copy)]
+enum Change {
+    Publisher(fn(&mut publisher::Options)),
+    Scheduler(fn(&mut scheduler::Options)),
+}
+
+/// The freedoms, one below the other where they are choices of the same thing.
+pub(crate) const FREEDOMS: &[Freedom] = &[
+    of_publisher(
+        "update",
+        "patch",
+        "KEP-1472 names no verb for updating an object",
+        |it| {
+            it.dialect.update = UpdateVerb::MergePatch;
+        },
+    ),
+    of_publisher(
+        "update",
+        "apply",
+        "KEP-1472 names no verb for updating an object",
+        |it| {
+            it.dialect.update = UpdateVerb::Apply;
+        },
+    ),
+    of_publisher(
+        "sizes",
+        "bytes",
+        "CSIStorageCapacity.capacity is a resource.Quantity in bytes",
+        |it| {
+            it.dialect.sizes = SizeForm::Bytes;
+        },
+    ),
+    of_publisher(
+        "selector",
+        "expressions",
+        "nodeTopology is a LabelSelector; the examples of KEP-1472 have matchExpressions",
+        |it| {
+            it.dialect.selector = SelectorForm::Expressions;
+        },
+    ),
+    of_publisher(
+        "names",
+        "uuid",
+        "KEP-1472, CSIStorageCapacity: csisc-<uuid> is recommended",
+        |it| {
+            it.dialect.names = NameForm::Uuid;
+        },
+    ),
+    of_publisher(
+        "names",
+        "reverse-domain",
+        "KEP-1472, CSIStorageCapacity: a reverse-domain name that ends with the driver name is recommended",
+        |it| {
+            it.dialect.names = NameForm::ReverseDomain;
+        },
+    ),
+    of_publisher(
+        "owner",
+        "plain",
+        "KEP-1472, CSIStorageCapacity lifecycle: objects should have an owner reference",
+        |it| {
+            it.dialect.plain_owner = true;
+        },
+    ),
+    of_publisher(
+        "capabilities",
+        "mount",
+        "CSI, GetCapacityRequest.volume_capabilities is optional",
+        |it| {
+            it.dialect.capabilities = true;
+        },
+    ),
+    of_publisher(
+        "own-topology",
+        "csi-node",
+        "KEP-1472, Without central controller, names no source of the node's topology",
+        |it| {
+            it.dialect.topology_of_csi_node = true;
+        },
+    ),
+    of_publisher(
+        "long-label",
+        "hash",
+        "KEP-1472 does not say how a managed-by label is shortened",
+        |it| {
+            it.dialect.hashed_instance = true;
+        },
+    ),
+    of_publisher(
+        "discovery",
+        "cached",
+        "KEP-1472 does not say when API versions are discovered",
+        |it| {
+            it.dialect.cached_discovery = true;
+        },
+    ),
+    of_publisher(
+        "start",
+        "slow",
+        "a program may need time before its first request",
+        |it| {
+            it.dialect.start_delay = Duration::from_secs(2);
+        },
+    ),
+    of_publisher(
+        "retry",
+        "slow",
+        "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
+        |it| {
+            it.retry_interval_start = Duration::from_secs(1);
+            it.retry_interval_max = Duration::from_secs(5);
+        },
+    ),
+    of_publisher("workers", "one", "KEP-1472 names no number of workers", |it| {
+        it.capacity_threads = 1
+    }),
+    of_publisher("workers", "two", "KEP-1472 names no number of workers", |it| {
+        it.capacity_threads = 2
+    }),
+    of_publisher(
+        "immediate",
+        "published",
+        "KEP-1472, With central controller: all classes that reference the driver",
+        |it| {
+            it.capacity_for_immediate_binding = true;
+        },
+    ),
+    of_publisher(
+        "zero",
+        "published",
+        "KEP-1472, CSIStorageCapacity: no object and zero mean the same",
+        |it| {
+            it.publish_zero = Some(true);
+        },
+    ),
+    of_publisher(
+        "unregistered",
+        "at-once",
+        "KEP-1472 does not say for how long an unregistered driver keeps its objects",
+        |it| {
+            it.unregistration_grace = Some(Duration::ZERO);
+        },
+    ),
+    of_scheduler(
+        "ties",
+        "first",
+        "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
+        |it| it.ties = Ties::First,
+    ),
+    of_scheduler(
+        "ties",
+        "last",
+        "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
+        |it| it.ties = Ties::Last,
+    ),
+    of_scheduler(
+        "refusals",
+        "plain",
+        "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it",
+        |it| it.refusals = Refusals::Plain,
+    ),
+    of_scheduler(
+        "backoff",
+        "slow",
+        "no document says how soon a scheduler tries a pod again",
+        |it| {
+            it.initial_backoff = Duration::from_secs(1);
+            it.max_backoff = Duration::from_secs(2);
+        },
+    ),
+];
+
+const fn of_publisher(
+    name: &'static str,
+    value: &'static str,
+    source: &'static str,
+    change: fn(&mut publisher::Options),
+) -> Freedom {
+    Freedom {
+        name,
+        value,
+        source,
+        change: Change::Publisher(change),
+    }
+}
+
+const fn of_scheduler(
+    name: &'static str,
+    value: &'static str,
+    source: &'static str,
+    change: fn(&mut scheduler::Options),
+) -> Freedom {
+    Freedom {
+        name,
+        value,
+        source,
+        change: Change::Scheduler(change),
+    }
+}
+
+impl Freedom {
+    /// Whose freedom it is.
+    pub(crate) fn role(&self) -> Role {
+        match self.change {
+            Change::Publisher(_) => Role::Publisher,
+            Change::Scheduler(_) => Role::Scheduler,
+        }
+    }
+}
+
+impl fmt::Display for Freedom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
+/// Choices that a reference makes, one at most for each freedom.
+#[derive(Clone)]
+pub(crate) struct Dialect(Vec<&'static Freedom>);
+
+impl Dialect {
+    /// A dialect with these choices.
+    pub(crate) fn new(choices: impl IntoIterator<Item = &'static Freedom>) -> Self {
+        Dialect(choices.into_iter().collect())
+    }
+
+    /// The dialects in which the cases of a role must pass: each choice alone, and pairwise covering combinations of them, in which the
+    /// default of each freedom is a choice too.
+    pub(crate) fn all(role: Role) -> Vec<Self> {
+        let of_role = || FREEDOMS.iter().filter(|freedom| freedom.role() == role);
+        let mut choices: BTreeMap<&str, Vec<&'static Freedom>> = BTreeMap::new();
+        for freedom in of_role() {
+            choices.entry(freedom.name).or_default().push(freedom);
+        }
+        let choices: Vec<_> = choices.into_values().collect();
+        let sizes: Vec<usize> = choices.iter().map(|values| values.len() + 1).collect();
+        let combined = pairs(&sizes).into_iter().map(|row| {
+            // 0 is the default.
+            let chosen = row.into_iter().zip(&choices);
+            Dialect::new(chosen.filter_map(|(value, values)| values.get(value.checked_sub(1)?).copied()))
+        });
+        let alone = of_role().map(|freedom| Dialect::new([freedom]));
+        alone
+            .chain(combined.filter(|dialect| dialect.0.len() > 1))
+            .collect()
+    }
+
+    /// Reads `NAME=VALUE,…`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let choices = text.split(',').map(|choice| {
+            let known = FREEDOMS.iter().find(|freedom| freedom.to_string() == choice);
+            known.ok_or_else(|| {
+                let names: Vec<String> = FREEDOMS.iter().map(Freedom::to_string).collect();
+                format!(
+                    "unknown choice `{choice}`{}; `{program} list --dialects` prints all",
+                    did_you_mean(choice, names.iter().map(String::as_str)),
+                    program = program()
+                )
+            })
+        });
+        choices.collect::<Result<_, _>>().map(Dialect)
+    }
+
+    pub(crate) fn adjustments(&self) -> Adjustments {
+        let mut adjustments = Adjustments::default();
+        for freedom in &self.0 {
+            match freedom.change {
+                Change::Publisher(change) => adjustments.publisher.push(change),
+                Change::Scheduler(change) => adjustments.scheduler.push(change),
+            }
+        }
+        adjustments
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let choices: Vec<String> = self.0.iter().map(|freedom| freedom.to_string()).collect();
+        f.write_str(&choices.join(","))
+    }
+}

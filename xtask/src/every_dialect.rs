@@ -1,0 +1,83 @@
+//! `e2e --every-dialect`: all core cases in simulated time, in each dialect of the references. A case that fails here would fail a correct
+//! program. Does not know what a dialect changes.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use suites::harness::RunOptions;
+use suites::harness::plan::Plan;
+use suites::harness::scenario::{Level, Role};
+use suites::{Ended, Session, Turns};
+
+use crate::Exit;
+use crate::args::{E2eArgs, default_jobs};
+use crate::built_in::in_dialect;
+use crate::dialects::Dialect;
+use crate::out::{eprintln, println};
+use crate::runtime::runtime;
+use crate::selected::selected;
+
+/// Runs the selected cases in every dialect of the roles that they have, and prints a line for each dialect.
+pub(crate) fn run(args: &E2eArgs) -> Exit {
+    let ready = selected(&args.select).and_then(|plans| Ok((plans, runtime()?)));
+    let (plans, runtime) = match ready {
+        Ok(ready) => ready,
+        Err(exit) => return exit,
+    };
+    let seed = args.time.simulate.unwrap_or_default();
+    let jobs = args.jobs.unwrap_or_else(|| default_jobs(&args.run, Some(seed)));
+    let (mut passed, mut failed) = (0, 0);
+    for role in [Role::Publisher, Role::Scheduler] {
+        let is_core = |plan: &&Plan| plan.level == Level::Core && plan.roles.contains(&role);
+        let plans: Vec<Plan> = plans.iter().filter(is_core).cloned().collect();
+        for dialect in Dialect::all(role) {
+            let failures = runtime.block_on(failures(&dialect, &plans, seed, jobs));
+            println!(
+                "{} {dialect}  {} of {}",
+                role.as_str(),
+                plans.len() - failures.len(),
+                plans.len()
+            );
+            passed += plans.len() - failures.len();
+            failed += failures.len();
+            for text in failures {
+                eprintln!("{text}");
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    match (passed, failed) {
+        (0, 0) => Exit::Nothing,
+        (_, 0) => Exit::Passed,
+        _ => Exit::Failed,
+    }
+}
+
+/// The failures of these cases in a dialect, each as its text.
+async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> Vec<String> {
+    let session = Arc::new(Session {
+        systems: in_dialect(dialect),
+        manifest: None,
+        options: RunOptions {
+            seed: Some(seed),
+            ..RunOptions::default()
+        },
+        turns: Arc::new(Turns::of(jobs)),
+        attempts: 1,
+        keep: None,
+        keep_passed: false,
+        rerun: format!("csi-capacity e2e --simulate={seed} --dialect={dialect}"),
+    });
+    let mut failures = Vec::new();
+    session
+        .run(plans.to_vec(), |result| {
+            match &result.ended {
+                Ended::Passed => {}
+                Ended::Broken(error) => failures.push(format!("{}: {error}", result.plan.id())),
+                ended => failures.extend(ended.explained().map(|explained| explained.text.clone())),
+            }
+            ControlFlow::Continue(())
+        })
+        .await;
+    failures
+}
