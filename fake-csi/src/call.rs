@@ -36,7 +36,7 @@ pub(crate) type Answered<M> = Result<(M, Answer), Status>;
 impl Endpoint {
     /// A description of a call, to be filled from the request.
     pub(crate) fn call<T>(&self, method: Method, request: &Request<T>) -> Call {
-        let line = request.extensions().get::<Line>().cloned();
+        let line = Line::of_call(request);
         let peer = line.as_ref().map(|line| line.peer).unwrap_or_default();
         let node = self.node.as_ref().map(|node| node.node_id.clone());
         Call {

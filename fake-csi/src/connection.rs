@@ -1,15 +1,27 @@
-//! One connection: who is at the other end, and cutting it in the middle of a call. Does not know the calls.
+//! One connection: who is at the other end, what of it is refused before it is a call, and cutting it in the middle of a call. Does not
+//! know the calls.
 
 use std::{
     io,
     pin::Pin,
-    sync::atomic::{AtomicU64, Ordering},
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use tonic::transport::server::Connected;
+use tonic::{Request, transport::server::Connected};
+
+use crate::{
+    Observer, Refusal,
+    http2::{Inbound, Outbound},
+};
+
+/// Bytes that are read from a client at once.
+const CHUNK_BYTES: usize = 8192;
 
 /// Numbers the connections of the process.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
@@ -23,32 +35,78 @@ pub struct Peer {
     pub pid: Option<i32>,
 }
 
+/// Where a socket reports what it refuses.
+#[derive(Clone, Default)]
+pub(crate) struct Refusals {
+    pub(crate) node: Option<String>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+}
+
 /// What calls know of their connection.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) peer: Peer,
     /// Cancelling it cuts the connection: nothing that was not sent by then will be.
     pub(crate) cut: CancellationToken,
+    /// Whether the request has become a call of a service.
+    pub(crate) is_call: Arc<AtomicBool>,
+    refusals: Refusals,
+}
+
+impl Line {
+    /// The line of a request that has become a call.
+    pub(crate) fn of_call<T>(request: &Request<T>) -> Option<Line> {
+        let line = request.extensions().get::<Line>()?.clone();
+        line.is_call.store(true, Ordering::Relaxed);
+        Some(line)
+    }
+
+    /// Reports that a request, or the connection, was refused.
+    pub(crate) fn refuse(&self, path: Option<&str>, reason: String) {
+        tracing::debug!(path, reason, "refused");
+        if let Some(observer) = &self.refusals.observer {
+            observer.refused(Refusal {
+                node: self.refusals.node.clone(),
+                peer: self.peer,
+                path: path.map(str::to_owned),
+                reason,
+            });
+        }
+    }
 }
 
 /// A connection that can be cut.
-#[derive(Debug)]
 pub(crate) struct Connection<S> {
     stream: S,
     line: Line,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    inbound: Inbound,
+    outbound: Outbound,
+    /// What h2 is to read, and how much of it was read.
+    ready: (Vec<u8>, usize),
+    has_ended: bool,
 }
 
 impl<S> Connection<S> {
     /// `pid`: of the process at the other end, where it is known.
-    pub(crate) fn new(stream: S, pid: Option<i32>) -> Self {
+    pub(crate) fn new(stream: S, pid: Option<i32>, refusals: Refusals) -> Self {
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let line = Line {
             peer: Peer { connection, pid },
             cut: CancellationToken::new(),
+            is_call: Arc::default(),
+            refusals,
         };
         let cut = Box::pin(line.cut.clone().cancelled_owned());
-        Connection { stream, line, cut }
+        Connection {
+            stream,
+            line,
+            cut,
+            inbound: Inbound::new(),
+            outbound: Outbound::default(),
+            ready: (Vec::new(), 0),
+            has_ended: false,
+        }
     }
 
     /// Fails if the connection was cut; otherwise the task is woken when it is.
@@ -78,7 +136,33 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.uncut(context)?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let this = &mut *self;
+        loop {
+            let (bytes, read) = &mut this.ready;
+            let left = &bytes[*read..];
+            if !left.is_empty() || this.has_ended {
+                let taken = left.len().min(buffer.remaining());
+                buffer.put_slice(&left[..taken]);
+                *read += taken;
+                return Poll::Ready(Ok(()));
+            }
+            bytes.clear();
+            *read = 0;
+            let mut chunk = [0; CHUNK_BYTES];
+            let mut chunk = ReadBuf::new(&mut chunk);
+            ready!(Pin::new(&mut this.stream).poll_read(context, &mut chunk))?;
+            match chunk.filled() {
+                [] => {
+                    *bytes = this.inbound.end();
+                    this.has_ended = true;
+                }
+                filled => this.inbound.pass(filled, bytes),
+            }
+            if let Some(beginning) = this.inbound.take_foreign() {
+                let reason = format!("not HTTP/2: the connection begins with \"{beginning}\"");
+                this.line.refuse(None, reason);
+            }
+        }
     }
 }
 
@@ -89,7 +173,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.uncut(context)?;
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let this = &mut *self;
+        let written = ready!(Pin::new(&mut this.stream).poll_write(context, bytes))?;
+        for refused in this.outbound.read(&bytes[..written]) {
+            let path = refused.stream.and_then(|stream| this.inbound.path(stream));
+            let what = match refused.stream {
+                Some(_) => "stream reset with",
+                None => "connection ended with",
+            };
+            this.line.refuse(path, format!("{what} {}", refused.code));
+        }
+        Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

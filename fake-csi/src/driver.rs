@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     CostFactor, DriverSpec, Held, NodeIdentity, Observer, Pool, Reservation, ReserveError, Rule, RuleId,
-    RuleState, Running, ScriptError, Segment, VolumeInfo, endpoint, state::Shared,
+    RuleState, Running, ScriptError, Segment, VolumeInfo, connection::Refusals, endpoint, state::Shared,
 };
 
 /// A fake CSI driver. Clones are handles to the same driver.
@@ -106,8 +106,9 @@ impl FakeDriver {
     /// Must be called within a tokio runtime. Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub async fn listen(&self, socket: &Path, node: Option<NodeIdentity>) -> std::io::Result<Running> {
         let stopped = CancellationToken::new();
+        let refusals = self.refusals(node.as_ref());
         let services = endpoint::services(Arc::clone(&self.0), node, &stopped);
-        endpoint::listen(socket, services, stopped)
+        endpoint::listen(socket, services, refusals, stopped)
     }
 
     /// Serves like [`FakeDriver::listen`], on streams that something else has accepted: for callers in the driver's own process.
@@ -120,8 +121,16 @@ impl FakeDriver {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let stopped = CancellationToken::new();
+        let refusals = self.refusals(node.as_ref());
         let services = endpoint::services(Arc::clone(&self.0), node, &stopped);
-        endpoint::serve(streams, services, stopped)
+        endpoint::serve(streams, services, refusals, stopped)
+    }
+
+    fn refusals(&self, node: Option<&NodeIdentity>) -> Refusals {
+        Refusals {
+            node: node.map(|node| node.node_id.clone()),
+            observer: self.0.observer.clone(),
+        }
     }
 
     /// All volumes, by id.

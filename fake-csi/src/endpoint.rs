@@ -18,8 +18,18 @@ use tokio::{
 use tokio_stream::{Stream, StreamExt, wrappers::UnixListenerStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::{Server, server::Router};
+use tower::layer::util::{Identity, Stack};
 
-use crate::{NodeIdentity, call::Endpoint, connection::Connection, state::Shared};
+use crate::{
+    NodeIdentity,
+    call::Endpoint,
+    connection::{Connection, Refusals},
+    refuse::ReportRefused,
+    state::Shared,
+};
+
+/// The services behind a socket.
+pub(crate) type Services = Router<Stack<ReportRefused, Identity>>;
 
 /// More calls at once on one connection have to wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
@@ -72,7 +82,7 @@ pub(crate) fn services(
     shared: Arc<Shared>,
     node: Option<NodeIdentity>,
     stopped: &CancellationToken,
-) -> Router {
+) -> Services {
     let has_node = node.is_some();
     let endpoint = Endpoint {
         shared,
@@ -86,48 +96,52 @@ pub(crate) fn services(
 }
 
 /// A server with the limits that every socket has.
-pub(crate) fn server() -> Server {
-    Server::builder().max_concurrent_streams(CALLS_PER_CONNECTION_MAX)
+pub(crate) fn server() -> Server<Stack<ReportRefused, Identity>> {
+    let server = Server::builder().max_concurrent_streams(CALLS_PER_CONNECTION_MAX);
+    server.layer(ReportRefused)
 }
 
 /// Serves these services on a new socket until the result is dropped, and cancels `stopped` then.
-pub(crate) fn listen(path: &Path, router: Router, stopped: CancellationToken) -> io::Result<Running> {
-    let connections = UnixListenerStream::new(bind(path)?).map(|stream| {
+pub(crate) fn listen(
+    path: &Path,
+    services: Services,
+    refusals: Refusals,
+    stopped: CancellationToken,
+) -> io::Result<Running> {
+    let connections = UnixListenerStream::new(bind(path)?).map(move |stream| {
         let stream = stream?;
         let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
-        Ok(Connection::new(stream, pid))
+        Ok(Connection::new(stream, pid, refusals.clone()))
     });
     Ok(Running {
         socket: Some(SocketFile(path.to_owned())),
-        ..serve_connections(connections, router, stopped)
+        ..serve_connections(connections, services, stopped)
     })
 }
 
 /// Serves these services on streams that something else has accepted.
 pub(crate) fn serve<S>(
     streams: impl Stream<Item = S> + Send + 'static,
-    router: Router,
+    services: Services,
+    refusals: Refusals,
     stopped: CancellationToken,
 ) -> Running
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    serve_connections(
-        streams.map(|stream| Ok(Connection::new(stream, None))),
-        router,
-        stopped,
-    )
+    let connections = streams.map(move |stream| Ok(Connection::new(stream, None, refusals.clone())));
+    serve_connections(connections, services, stopped)
 }
 
 fn serve_connections<S>(
     connections: impl Stream<Item = io::Result<Connection<S>>> + Send + 'static,
-    router: Router,
+    services: Services,
     stopped: CancellationToken,
 ) -> Running
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let serving = router.serve_with_incoming_shutdown(connections, stopped.clone().cancelled_owned());
+    let serving = services.serve_with_incoming_shutdown(connections, stopped.clone().cancelled_owned());
     let task = tokio::spawn(async move {
         if let Err(error) = serving.await {
             tracing::error!(%error, "the endpoint failed");

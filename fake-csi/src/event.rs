@@ -16,6 +16,23 @@ pub trait Observer: Send + Sync {
     /// It is called while the driver's books are locked, so that the order of events is the order in which the calls took effect. It
     /// must therefore return quickly, and must not call the driver.
     fn observe(&self, event: Event);
+
+    /// Takes what a socket refused before it was a call. Does nothing unless it is implemented.
+    fn refused(&self, _refusal: Refusal) {}
+}
+
+/// A connection or request that a socket refused before it was a call of the driver: it is not HTTP/2, breaks the protocol, names an
+/// unknown method, or has a message that is too large or cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The node id of the endpoint; `None` for a controller-only endpoint.
+    pub node: Option<String>,
+    /// Who connected.
+    pub peer: Peer,
+    /// `:path` of the request, such as `/csi.v1.Controller/GetCapacity`; `None` for the connection itself, or where it is unknown.
+    pub path: Option<String>,
+    /// Why, such as `stream reset with PROTOCOL_ERROR`.
+    pub reason: String,
 }
 
 /// A call and how it ended. Fields that the call does not have are empty.

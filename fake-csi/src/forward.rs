@@ -27,8 +27,10 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{
-    Answer, Event, Method, Observer, Running, Segment, amend, connection::Line,
-    controller::describe_creation, endpoint,
+    Answer, Event, Method, Observer, Running, Segment, amend,
+    connection::{Line, Refusals},
+    controller::describe_creation,
+    endpoint,
 };
 
 /// Volumes whose names are remembered for later calls about them. Beyond that, only their ids are reported.
@@ -78,7 +80,11 @@ impl Forwarder {
             .add_service(IdentityServer::new(self.clone()))
             .add_service(ControllerServer::new(self.clone()))
             .add_service(NodeServer::new(self.clone()));
-        endpoint::listen(socket, router, CancellationToken::new())
+        let refusals = Refusals {
+            node: self.node.clone(),
+            observer: self.shared.observer.clone(),
+        };
+        endpoint::listen(socket, router, refusals, CancellationToken::new())
     }
 
     /// Resolves when no call is in flight.
@@ -101,7 +107,7 @@ impl Forwarder {
     }
 
     fn event<T>(&self, method: Method, request: &Request<T>) -> Event {
-        let line = request.extensions().get::<Line>();
+        let line = Line::of_call(request);
         Event::new(
             method,
             self.node.clone(),

@@ -13,6 +13,7 @@
 //! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
 //! spoil      a socket that spoils the traffic of one caller     channel a connection to a driver, made when it is used
 //! endpoint   one socket: starts and stops         connection one caller, and cutting it off
+//! http2      the frames of a connection: any `:authority` is accepted   refuse  requests that never become calls
 //! call       what every call has in common        arguments  what requests must look like
 //! amend      what callers get wrong, and what a lenient driver takes it for
 //! identity, controller, node: the three services, one file each
@@ -35,10 +36,12 @@ mod driver;
 mod endpoint;
 mod event;
 mod forward;
+mod http2;
 mod identity;
 mod method;
 mod node;
 mod published;
+mod refuse;
 mod rule;
 mod spec;
 mod spoil;
@@ -57,7 +60,7 @@ pub use channel::{channel, channel_over};
 pub use connection::Peer;
 pub use driver::FakeDriver;
 pub use endpoint::Running;
-pub use event::{Answer, Event, Failure, Observer};
+pub use event::{Answer, Event, Failure, Observer, Refusal};
 pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};

@@ -24,10 +24,10 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Channel, server::Router};
+use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use crate::{Forwarder, Running, endpoint};
+use crate::{Forwarder, Running, connection::Refusals, endpoint, endpoint::Services};
 
 /// One mistake of a caller in its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,12 @@ impl Spoiler {
     ///
     /// Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub fn listen(&self, socket: &Path) -> io::Result<Running> {
-        endpoint::listen(socket, self.services(), CancellationToken::new())
+        endpoint::listen(
+            socket,
+            self.services(),
+            Refusals::default(),
+            CancellationToken::new(),
+        )
     }
 
     /// Serves like [`Spoiler::listen`], on streams that something else has accepted.
@@ -112,10 +117,15 @@ impl Spoiler {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        endpoint::serve(streams, self.services(), CancellationToken::new())
+        endpoint::serve(
+            streams,
+            self.services(),
+            Refusals::default(),
+            CancellationToken::new(),
+        )
     }
 
-    fn services(&self) -> Router {
+    fn services(&self) -> Services {
         endpoint::server()
             .add_service(IdentityServer::new(self.forwarder.clone()))
             .add_service(ControllerServer::new(self.clone()))

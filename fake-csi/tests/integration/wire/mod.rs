@@ -6,6 +6,7 @@ mod copies;
 mod devices;
 mod endpoint;
 mod expand;
+mod foreign_clients;
 mod forward;
 mod identity;
 mod node;
@@ -22,7 +23,9 @@ use csi_proto::v1::{
     volume_capability,
     volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode},
 };
-use fake_csi::{CostFactor, DriverSpec, Event, FakeDriver, NodeIdentity, Observer, Pool, Running, Segment};
+use fake_csi::{
+    CostFactor, DriverSpec, Event, FakeDriver, NodeIdentity, Observer, Pool, Refusal, Running, Segment,
+};
 use parking_lot::Mutex;
 use tonic::{
     Status,
@@ -41,11 +44,15 @@ struct World {
 }
 
 #[derive(Default)]
-struct Record(Mutex<Vec<Event>>);
+struct Record(Mutex<Vec<Event>>, Mutex<Vec<Refusal>>);
 
 impl Observer for Record {
     fn observe(&self, event: Event) {
         self.0.lock().push(event);
+    }
+
+    fn refused(&self, refusal: Refusal) {
+        self.1.lock().push(refusal);
     }
 }
 

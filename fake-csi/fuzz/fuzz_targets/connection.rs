@@ -1,0 +1,5 @@
+//! Fuzzes the target `connection`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fake_csi_fuzz::connection(bytes));

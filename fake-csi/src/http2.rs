@@ -1,0 +1,453 @@
+//! The frames of one HTTP/2 connection, as far as the socket has to know them: request headers, and what h2 refuses.
+//!
+//! gRPC's C core (C++, Python, Ruby, PHP) sends the percent-encoded path of a socket as `:authority`. grpc-go accepts any text there; h2
+//! resets such a stream, because the text is no authority of RFC 3986. So each header block is decoded and passed on without `:authority`,
+//! which no CSI call needs. Does not know gRPC, and does not judge: what it cannot decode it passes on as it came, and h2 refuses that.
+
+use std::{collections::VecDeque, mem};
+
+use loona_hpack::Decoder;
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Bytes of a frame header: length (3), type, flags, stream (4).
+const FRAME_HEADER: usize = 9;
+/// SETTINGS_MAX_FRAME_SIZE, as h2 announces it.
+const FRAME_BYTES_MAX: usize = 16_384;
+/// SETTINGS_HEADER_TABLE_SIZE: the default, which h2 leaves unchanged.
+const TABLE_BYTES_MAX: usize = 4096;
+/// A longer header block is not decoded. hyper refuses header lists above 16 KiB anyway.
+const BLOCK_BYTES_MAX: usize = 65_536;
+/// Streams whose path is known, for messages about refused ones.
+const PATHS_MAX: usize = 128;
+
+mod kind {
+    pub(super) const HEADERS: u8 = 1;
+    pub(super) const RST_STREAM: u8 = 3;
+    pub(super) const GOAWAY: u8 = 7;
+    pub(super) const CONTINUATION: u8 = 9;
+}
+
+mod flag {
+    pub(super) const END_STREAM: u8 = 0x1;
+    pub(super) const END_HEADERS: u8 = 0x4;
+    pub(super) const PADDED: u8 = 0x8;
+    pub(super) const PRIORITY: u8 = 0x20;
+}
+
+/// Error codes of RFC 9113, section 7, with which h2 refuses what a client sent. Others are ordinary ends of streams.
+const REFUSALS: [(u32, &str); 6] = [
+    (0x1, "PROTOCOL_ERROR"),
+    (0x3, "FLOW_CONTROL_ERROR"),
+    (0x6, "FRAME_SIZE_ERROR"),
+    (0x7, "REFUSED_STREAM"),
+    (0x9, "COMPRESSION_ERROR"),
+    (0xb, "ENHANCE_YOUR_CALM"),
+];
+
+struct Frame<'a> {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: &'a [u8],
+}
+
+/// Length of the payload, type, flags and stream of the frame that begins there.
+fn frame_header(bytes: &[u8]) -> Option<(usize, u8, u8, u32)> {
+    let header: &[u8; FRAME_HEADER] = bytes.first_chunk()?;
+    let [a, b, c, kind, flags, s1, s2, s3, s4] = *header;
+    let length = u32::from_be_bytes([0, a, b, c]) as usize;
+    Some((length, kind, flags, u32::from_be_bytes([s1 & 0x7f, s2, s3, s4])))
+}
+
+fn frame(bytes: &[u8]) -> Option<Frame<'_>> {
+    let (length, kind, flags, stream) = frame_header(bytes)?;
+    let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length)?;
+    Some(Frame {
+        kind,
+        flags,
+        stream,
+        payload,
+    })
+}
+
+/// What a client sends, on its way to h2.
+pub(crate) struct Inbound {
+    state: State,
+    /// Bytes of a preface or header block that is not complete.
+    pending: Vec<u8>,
+    decoder: Decoder<'static>,
+    paths: VecDeque<(u32, String)>,
+    foreign: Option<String>,
+}
+
+enum State {
+    Preface,
+    /// At the beginning of a frame.
+    Frame,
+    /// So many bytes of a frame without headers are left.
+    Payload(usize),
+    /// Everything passes as it comes: h2 refuses what came.
+    Verbatim,
+}
+
+/// The header block at hand.
+enum Block {
+    Incomplete,
+    /// Not to be decoded.
+    Irregular,
+    /// It ends after so many bytes of frames.
+    Complete {
+        taken: usize,
+        frames: Vec<u8>,
+    },
+}
+
+impl Inbound {
+    pub(crate) fn new() -> Inbound {
+        let mut decoder = Decoder::new();
+        decoder.set_max_allowed_table_size(TABLE_BYTES_MAX);
+        Inbound {
+            state: State::Preface,
+            pending: Vec::new(),
+            decoder,
+            paths: VecDeque::new(),
+            foreign: None,
+        }
+    }
+
+    /// Appends to `out` what h2 is to read after these bytes.
+    pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        self.pending.extend_from_slice(bytes);
+        let pending = mem::take(&mut self.pending);
+        let mut rest = pending.as_slice();
+        while let Some(taken) = self.step(rest, out) {
+            rest = &rest[taken..];
+        }
+        self.pending = rest.to_vec();
+    }
+
+    /// What was not complete when the client ended the connection.
+    pub(crate) fn end(&mut self) -> Vec<u8> {
+        mem::take(&mut self.pending)
+    }
+
+    /// The path of a request on this stream, if it is one of the last.
+    pub(crate) fn path(&self, stream: u32) -> Option<&str> {
+        let (_, path) = self.paths.iter().find(|(id, _)| *id == stream)?;
+        Some(path)
+    }
+
+    /// The beginning of a connection that has turned out not to be HTTP/2, once.
+    pub(crate) fn take_foreign(&mut self) -> Option<String> {
+        self.foreign.take()
+    }
+
+    /// How many bytes were passed on; none: more are needed.
+    fn step(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        if bytes.is_empty() {
+            return None;
+        }
+        let taken = match self.state {
+            State::Verbatim => bytes.len(),
+            State::Preface => {
+                let compared = bytes.len().min(PREFACE.len());
+                if bytes[..compared] != PREFACE[..compared] {
+                    self.foreign = Some(bytes[..compared].escape_ascii().to_string());
+                    self.state = State::Verbatim;
+                } else if compared == PREFACE.len() {
+                    self.state = State::Frame;
+                } else {
+                    return None;
+                }
+                compared
+            }
+            State::Payload(left) => {
+                let taken = left.min(bytes.len());
+                self.state = match left - taken {
+                    0 => State::Frame,
+                    left => State::Payload(left),
+                };
+                taken
+            }
+            State::Frame => {
+                let (length, kind, _, stream) = frame_header(bytes)?;
+                if kind != kind::HEADERS {
+                    self.state = State::Payload(FRAME_HEADER + length);
+                    0
+                } else {
+                    match header_block(bytes) {
+                        Block::Incomplete => return None,
+                        Block::Complete { taken, frames } => {
+                            let end_stream = bytes[4] & flag::END_STREAM;
+                            if self.encode(&frames, stream, end_stream, out) {
+                                return Some(taken);
+                            }
+                        }
+                        Block::Irregular => {}
+                    }
+                    self.state = State::Verbatim;
+                    0
+                }
+            }
+        };
+        out.extend_from_slice(&bytes[..taken]);
+        Some(taken)
+    }
+
+    /// Writes a header block anew, as literals that no table of h2 remembers. False: it cannot be decoded.
+    fn encode(&mut self, block: &[u8], stream: u32, end_stream: u8, out: &mut Vec<u8>) -> bool {
+        let mut literals = Vec::with_capacity(2 * block.len());
+        let mut path = None;
+        let decoded = self.decoder.decode_with_cb(block, |name, value| {
+            // A short block can refer to a long entry of the table again and again.
+            if *name == *b":authority" || literals.len() > BLOCK_BYTES_MAX {
+                return;
+            }
+            if *name == *b":path" {
+                path = Some(String::from_utf8_lossy(&value).into_owned());
+            }
+            literals.push(0);
+            string(&name, &mut literals);
+            string(&value, &mut literals);
+        });
+        if decoded.is_err() {
+            return false;
+        }
+        if let Some(path) = path {
+            self.paths.truncate(PATHS_MAX - 1);
+            self.paths.push_front((stream, path));
+        }
+        let mut kind = kind::HEADERS;
+        let mut left = literals.as_slice();
+        loop {
+            let (payload, after) = left.split_at(left.len().min(FRAME_BYTES_MAX));
+            let mut flags = 0;
+            if kind == kind::HEADERS {
+                flags |= end_stream;
+            }
+            if after.is_empty() {
+                flags |= flag::END_HEADERS;
+            }
+            // At most `FRAME_BYTES_MAX`, so three bytes hold it.
+            let [_, length @ ..] = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
+            out.extend_from_slice(&length);
+            out.extend_from_slice(&[kind, flags]);
+            out.extend_from_slice(&stream.to_be_bytes());
+            out.extend_from_slice(payload);
+            if after.is_empty() {
+                return true;
+            }
+            kind = kind::CONTINUATION;
+            left = after;
+        }
+    }
+}
+
+/// A HEADERS frame and its CONTINUATION frames.
+fn header_block(bytes: &[u8]) -> Block {
+    let mut taken = 0;
+    let mut block = Vec::new();
+    let mut first = None;
+    loop {
+        let rest = &bytes[taken..];
+        if let Some((length, ..)) = frame_header(rest)
+            && (length > FRAME_BYTES_MAX || taken + length > BLOCK_BYTES_MAX)
+        {
+            return Block::Irregular;
+        }
+        let Some(frame) = frame(rest) else {
+            return Block::Incomplete;
+        };
+        taken += FRAME_HEADER + frame.payload.len();
+        let fragment = match first {
+            None => fragment(&frame),
+            Some(stream) if frame.kind == kind::CONTINUATION && frame.stream == stream => Some(frame.payload),
+            Some(_) => None,
+        };
+        let Some(fragment) = fragment else {
+            return Block::Irregular;
+        };
+        first = Some(frame.stream);
+        block.extend_from_slice(fragment);
+        if frame.flags & flag::END_HEADERS != 0 {
+            return Block::Complete { taken, frames: block };
+        }
+    }
+}
+
+/// The part of a HEADERS frame between priority and padding.
+fn fragment<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
+    let mut payload = frame.payload;
+    if frame.flags & flag::PADDED != 0 {
+        let (padding, rest) = payload.split_first()?;
+        payload = rest.get(..rest.len().checked_sub(usize::from(*padding))?)?;
+    }
+    match frame.flags & flag::PRIORITY {
+        0 => Some(payload),
+        _ => payload.get(5..),
+    }
+}
+
+/// A string of HPACK without Huffman coding: its length in a prefix of 7 bits, and its bytes (RFC 7541, section 5).
+fn string(text: &[u8], out: &mut Vec<u8>) {
+    match u8::try_from(text.len()) {
+        Ok(length) if length < 127 => out.push(length),
+        _ => {
+            out.push(127);
+            let mut left = text.len() - 127;
+            while left >= 128 {
+                // The lowest seven bits.
+                out.push(0x80 | (left & 0x7f) as u8);
+                left >>= 7;
+            }
+            out.push(left as u8);
+        }
+    }
+    out.extend_from_slice(text);
+}
+
+/// What h2 sends, read for the frames with which it refuses something.
+#[derive(Default)]
+pub(crate) struct Outbound {
+    /// The beginning of a frame that is not complete.
+    head: Vec<u8>,
+    /// So many bytes of a frame are left.
+    left: usize,
+}
+
+/// A stream or a connection that h2 refuses.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// None: the connection.
+    pub(crate) stream: Option<u32>,
+    pub(crate) code: &'static str,
+}
+
+impl Outbound {
+    /// The refusals that end in these bytes.
+    pub(crate) fn read(&mut self, mut bytes: &[u8]) -> Vec<Refused> {
+        let mut refused = Vec::new();
+        while !bytes.is_empty() {
+            let passed = self.left.min(bytes.len());
+            self.left -= passed;
+            bytes = &bytes[passed..];
+            // 17 bytes hold the header of a frame, and the two numbers of a GOAWAY.
+            while let Some((byte, rest)) = bytes.split_first() {
+                self.head.push(*byte);
+                bytes = rest;
+                let Some((length, kind, _, stream)) = frame_header(&self.head) else {
+                    continue;
+                };
+                let numbers = match kind {
+                    kind::RST_STREAM => 4,
+                    kind::GOAWAY => 8,
+                    _ => 0,
+                };
+                if self.head.len() < FRAME_HEADER + numbers.min(length) {
+                    continue;
+                }
+                if numbers > 0
+                    && let Some(code) = self.head.last_chunk().map(|code| u32::from_be_bytes(*code))
+                    && let Some((_, code)) = REFUSALS.iter().find(|(known, _)| *known == code)
+                {
+                    let stream = (kind == kind::RST_STREAM).then_some(stream);
+                    refused.push(Refused { stream, code });
+                }
+                self.left = FRAME_HEADER + length - self.head.len();
+                self.head.clear();
+                break;
+            }
+        }
+        refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Headers = Vec<(Vec<u8>, Vec<u8>)>;
+
+    fn header() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
+        let name = prop_oneof![
+            Just(b":authority".to_vec()),
+            Just(b":path".to_vec()),
+            prop::collection::vec(any::<u8>(), 1..200)
+        ];
+        (name, prop::collection::vec(any::<u8>(), 0..3000))
+    }
+
+    /// The header lists of what h2 reads.
+    fn read(mut bytes: &[u8]) -> Vec<Headers> {
+        bytes = bytes.strip_prefix(PREFACE).expect("it passes");
+        let mut lists = Vec::new();
+        let mut decoder = Decoder::new();
+        while let Block::Complete { taken, frames } = header_block(bytes) {
+            lists.push(decoder.decode(&frames).expect("literals"));
+            bytes = &bytes[taken..];
+        }
+        assert_eq!(bytes, b"");
+        lists
+    }
+
+    proptest! {
+        #[test]
+        fn headers_but_authority_pass_however_they_are_split(
+            lists in prop::collection::vec(prop::collection::vec(header(), 0..5), 1..4),
+            fragment in 1..9000_usize,
+            chunk in 1..5000_usize,
+        ) {
+            let mut sent = PREFACE.to_vec();
+            let mut encoder = loona_hpack::Encoder::new();
+            for list in &lists {
+                let block = encoder.encode(list.iter().map(|(name, value)| (&name[..], &value[..])));
+                let fragments: Vec<&[u8]> = block.chunks(fragment).collect();
+                for (at, part) in fragments.iter().enumerate() {
+                    let kind = if at == 0 { kind::HEADERS } else { kind::CONTINUATION };
+                    let flags = if at + 1 == fragments.len() { flag::END_HEADERS } else { 0 };
+                    sent.extend_from_slice(&u32::try_from(part.len()).unwrap().to_be_bytes()[1..]);
+                    sent.extend_from_slice(&[kind, flags, 0, 0, 0, 1]);
+                    sent.extend_from_slice(part);
+                }
+            }
+            let (mut inbound, mut out) = (Inbound::new(), Vec::new());
+            sent.chunks(chunk).for_each(|part| inbound.pass(part, &mut out));
+            let kept = |list: Headers| list.into_iter().filter(|(name, _)| name != b":authority").collect();
+            let lists: Vec<Headers> = lists.into_iter().filter(|list| !list.is_empty()).map(kept).collect();
+            prop_assert_eq!(read(&out), lists);
+        }
+
+        #[test]
+        fn any_bytes_pass_in_any_chunks(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+            is_http2: bool,
+            chunk in 1..100_usize,
+        ) {
+            let mut sent = if is_http2 { PREFACE.to_vec() } else { Vec::new() };
+            sent.extend(&bytes);
+            let passed = |chunk: usize| {
+                let (mut inbound, mut out) = (Inbound::new(), Vec::new());
+                sent.chunks(chunk).for_each(|part| inbound.pass(part, &mut out));
+                out.extend(inbound.end());
+                out
+            };
+            prop_assert_eq!(passed(chunk), passed(1000));
+        }
+
+        #[test]
+        fn refusals_are_found_in_any_chunks(chunk in 1..40_usize, payload in 0..50_usize) {
+            let mut sent = vec![0, 0, u8::try_from(payload).unwrap(), 0, 0, 0, 0, 0, 5];
+            sent.extend(vec![7; payload]);
+            sent.extend(b"\0\0\x04\x03\0\0\0\0\x05\0\0\0\x01");
+            sent.extend(b"\0\0\x04\x03\0\0\0\0\x05\0\0\0\x08");
+            sent.extend(b"\0\0\x0b\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0bbye");
+            let mut outbound = Outbound::default();
+            let refused: Vec<Refused> = sent.chunks(chunk).flat_map(|part| outbound.read(part)).collect();
+            let stream = Refused { stream: Some(5), code: "PROTOCOL_ERROR" };
+            let connection = Refused { stream: None, code: "ENHANCE_YOUR_CALM" };
+            prop_assert_eq!(refused, [stream, connection]);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Reports requests that are answered with an error before they are a call of a service: unknown methods, and messages that are too large
+//! or cannot be decoded. Does not know the services.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+};
+
+use tonic::{
+    Status,
+    codegen::{
+        Service,
+        http::{Request, Response},
+    },
+};
+use tower::Layer;
+
+use crate::{connection::Line, method::code_name};
+
+/// Puts [`Reporting`] before the services of a socket.
+#[derive(Clone, Copy)]
+pub(crate) struct ReportRefused;
+
+/// The services of a socket, and the reports of what does not reach them.
+#[derive(Clone)]
+pub(crate) struct Reporting<S>(S);
+
+impl<S> Layer<S> for ReportRefused {
+    type Service = Reporting<S>;
+
+    fn layer(&self, services: S) -> Reporting<S> {
+        Reporting(services)
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Reporting<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let path = request.uri().path().to_owned();
+        // All requests of a connection share its line, and each is a call or none.
+        let line = request.extensions_mut().get_mut::<Line>().map(|line| {
+            line.is_call = Arc::default();
+            line.clone()
+        });
+        let answered = self.0.call(request);
+        Box::pin(async move {
+            let response = answered.await?;
+            if let Some(line) = line
+                && !line.is_call.load(Ordering::Relaxed)
+            {
+                line.refuse(Some(&path), reason(&response));
+            }
+            Ok(response)
+        })
+    }
+}
+
+fn reason<R>(response: &Response<R>) -> String {
+    match Status::from_header_map(response.headers()) {
+        Some(status) if status.message().is_empty() => code_name(status.code()).to_owned(),
+        Some(status) => format!("{}: {}", code_name(status.code()), status.message()),
+        None => format!("HTTP status {}", response.status().as_u16()),
+    }
+}
