@@ -16,7 +16,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::{Request, transport::server::Connected};
 
 use crate::{
-    Observer, Refusal,
+    Observer, Peer, Refusal,
     http2::{Inbound, Outbound},
 };
 
@@ -25,15 +25,6 @@ const CHUNK_BYTES: usize = 8192;
 
 /// Numbers the connections of the process.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
-
-/// Who called: one connection of one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Peer {
-    /// Number of the connection, unique among all sockets of this process.
-    pub connection: u64,
-    /// Id of the process at the other end, where the system reports it.
-    pub pid: Option<i32>,
-}
 
 /// Where a socket reports what it refuses.
 #[derive(Clone, Default)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tonic::Status;
 
 use crate::{
-    Peer, Segment,
+    Segment,
     method::{Method, code_name},
 };
 
@@ -19,6 +19,15 @@ pub trait Observer: Send + Sync {
 
     /// Takes what a socket refused before it was a call. Does nothing unless it is implemented.
     fn refused(&self, _refusal: Refusal) {}
+}
+
+/// Who called: one connection of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// Number of the connection, unique among all sockets of this process.
+    pub connection: u64,
+    /// Id of the process at the other end, where the system reports it.
+    pub pid: Option<i32>,
 }
 
 /// A connection or request that a socket refused before it was a call of the driver: it is not HTTP/2, breaks the protocol, names an

@@ -57,10 +57,9 @@ pub use backend::{
 };
 pub use caller::{Caller, Figure, Question, Reply};
 pub use channel::{channel, channel_over};
-pub use connection::Peer;
 pub use driver::FakeDriver;
 pub use endpoint::Running;
-pub use event::{Answer, Event, Failure, Observer, Refusal};
+pub use event::{Answer, Event, Failure, Observer, Peer, Refusal};
 pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::journal::{ProcessEvent, ProcessFact, What};
+use crate::journal::{CallFact, ProcessEvent, ProcessFact, RefusalFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
@@ -86,7 +86,9 @@ fn actor(what: &What) -> Option<(Arc<str>, Role)> {
         What::Delivery(delivery) => Arc::clone(&delivery.client),
         What::Fault(fault) => Arc::clone(fault.client.as_ref()?),
         // Only publishers call the driver.
-        What::Call(call) => Role::Publisher.client(call.node.as_deref()).into(),
+        What::Call(CallFact { node, .. }) | What::Refused(RefusalFact { node, .. }) => {
+            Role::Publisher.client(node.as_deref()).into()
+        }
         _ => return None,
     };
     let role = Role::of_client(&client)?;

@@ -6,14 +6,14 @@ use capacity_types::quantity::format_bytes;
 
 use crate::journal::{
     AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, DiscoveryFact, ExtenderFact, Fact, MetricsFact,
-    ProcessEvent, RequestFact, What,
+    ProcessEvent, RefusalFact, RequestFact, What,
 };
 
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) | What::Discovery(_) => "api",
-        What::Call(_) | What::Answer(_) => "csi",
+        What::Call(_) | What::Refused(_) | What::Answer(_) => "csi",
         What::Process(_) | What::Log(_) => "sut",
         What::Extender(_) => "ext",
         _ => "harness",
@@ -49,6 +49,7 @@ pub(crate) fn format(fact: &Fact) -> String {
             None => format!("fault: {}", fault.what),
         },
         What::Call(call) => format_call(call),
+        What::Refused(refusal) => format_driver_refusal(refusal),
         What::Answer(answer) => format_answer(answer),
         What::Extender(question) => format_question(question),
         What::Discovery(discovery) => format_discovery(discovery),
@@ -63,6 +64,15 @@ pub(crate) fn format(fact: &Fact) -> String {
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }
+}
+
+fn format_driver_refusal(refusal: &RefusalFact) -> String {
+    let what = refusal.path.as_deref().unwrap_or("a connection");
+    let of = match &refusal.program {
+        Some(program) => format!(" of {program}"),
+        None => String::new(),
+    };
+    format!("the driver's socket refused {what}{of}: {}", refusal.reason)
 }
 
 fn format_question(question: &ExtenderFact) -> String {

@@ -7,7 +7,8 @@ use fake_csi as csi;
 
 use crate::fact_sink::FactSink;
 use crate::journal::{
-    CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, PlacedVolume, RequestFact, What,
+    CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, PlacedVolume, RefusalFact,
+    RequestFact, What,
 };
 use crate::segment::Segments;
 use crate::unserved;
@@ -143,6 +144,18 @@ pub(super) struct CsiObserver {
 }
 
 impl csi::Observer for CsiObserver {
+    fn refused(&self, refusal: csi::Refusal) {
+        let pid = refusal.peer.pid;
+        let program = pid.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok());
+        self.sink.put(What::Refused(RefusalFact {
+            node: refusal.node,
+            program: program.map(|name| name.trim_end().to_owned()),
+            pid,
+            path: refusal.path,
+            reason: refusal.reason,
+        }));
+    }
+
     fn observe(&self, event: csi::Event) {
         let (code, message) = match &event.outcome {
             Ok(_) => (

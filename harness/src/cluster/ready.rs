@@ -91,9 +91,14 @@ impl Cluster {
             .iter()
             .filter(|fact| matches!(&fact.what, What::Request(request) if *request.client == *client));
         let calls = facts.iter().filter(|fact| matches!(fact.what, What::Call(_)));
+        let refused = facts.iter().filter(|fact| matches!(fact.what, What::Refused(_)));
+        let refused = match refused.count() {
+            0 => String::new(),
+            count => format!(" and {count} that its socket refused"),
+        };
         format!(
             "it listed and watched nothing within {limit:?}; until then {} other requests to the API server, and {} calls \
-             of the driver from all clients",
+             of the driver from all clients{refused}",
             requests.count(),
             calls.count()
         )

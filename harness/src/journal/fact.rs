@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, MetricsFact};
+use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, RefusalFact};
 use crate::client_name::HARNESS;
 use crate::scenario::Role;
 
@@ -57,6 +57,8 @@ pub enum What {
     Fault(FaultFact),
     /// The driver answered a call.
     Call(CallFact),
+    /// The driver's socket refused what a client sent: it never was a call.
+    Refused(RefusalFact),
     /// The harness has called the driver, and this is the answer.
     Answer(AnswerFact),
     /// An extender answered the scheduler.

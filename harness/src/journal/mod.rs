@@ -25,6 +25,7 @@ pub use fact::{
 pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, micros};
 pub use services::{
     AnswerFact, CallDetails, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, PlacedVolume, Reading,
+    RefusalFact,
 };
 
 /// An append-only list of facts that wakes its readers at each new one.

@@ -51,6 +51,22 @@ impl CallFact {
     }
 }
 
+/// A connection or request that the driver's socket refused before it was a call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusalFact {
+    /// The node of the endpoint; none for the central endpoint.
+    pub node: Option<String>,
+    /// The program that connected, where the system reports it, such as `python3`.
+    pub program: Option<String>,
+    /// Its process id.
+    pub pid: Option<i32>,
+    /// Path of the request, such as `/csi.v1.Controller/GetCapacity`; none for the connection itself.
+    pub path: Option<String>,
+    /// Why, such as `stream reset with PROTOCOL_ERROR`.
+    pub reason: String,
+}
+
 /// What the driver answered the harness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

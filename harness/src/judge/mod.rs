@@ -296,9 +296,11 @@ impl<'p> Judge<'p> {
     /// The verdict over all facts so far.
     pub fn verdict(&self) -> Verdict {
         if let Some(failure) = &self.failure {
-            return match lateness::excuses(&self.facts, failure) {
-                true => Verdict::Inconclusive(failure.clone()),
-                false => Verdict::Fail(failure.clone()),
+            let mut failure = failure.clone();
+            self.window().put_refused_calls_first(&mut failure.chain);
+            return match lateness::excuses(&self.facts, &failure) {
+                true => Verdict::Inconclusive(failure),
+                false => Verdict::Fail(failure),
             };
         }
         if self.progress() == Progress::StepDone && self.step + 1 == self.plan.steps.len() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::timeline::{choose, deciding, step_start};
 use crate::client_name::HARNESS;
 use crate::fact_display;
-use crate::journal::{CallFact, Fact, What};
+use crate::journal::{CallFact, Fact, RefusalFact, What};
 use crate::judge::Failure;
 use crate::scenario::Role;
 
@@ -118,7 +118,9 @@ fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
             Some(client) => (Lane::ApiServer, lane(client)),
             None => (Lane::ApiServer, Lane::ApiServer),
         },
-        What::Call(call) => (lane(&caller(call, processes)), Lane::Driver),
+        What::Call(CallFact { node, .. }) | What::Refused(RefusalFact { node, .. }) => {
+            (lane(&caller(node.as_deref(), processes)), Lane::Driver)
+        }
         What::Process(process) => (lane(&process.client), lane(&process.client)),
         What::Extender(_) => (lane("scheduler"), Lane::Harness),
         _ => (Lane::Harness, Lane::Harness),
@@ -126,8 +128,8 @@ fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
 }
 
 /// A call does not name its client: it is the system that was given the socket.
-fn caller(call: &CallFact, processes: &BTreeSet<&str>) -> String {
-    let of_node = call.node.as_ref().map(|node| Role::Publisher.client(Some(node)));
+fn caller(node: Option<&str>, processes: &BTreeSet<&str>) -> String {
+    let of_node = node.map(|node| Role::Publisher.client(Some(node)));
     let known = |client: &str| processes.contains(client);
     match of_node.filter(|client| known(client)) {
         Some(client) => client,

@@ -118,6 +118,26 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// Where the driver's socket has refused requests and no call was answered, nothing later in a chain could come about.
+    pub(super) fn put_refused_calls_first(&self, chain: &mut Chain) {
+        let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
+        let mut refused = self
+            .facts
+            .iter()
+            .filter(|fact| matches!(fact.what, What::Refused(_)));
+        if let Some(first) = refused.next()
+            && !self.facts.iter().any(is_answered)
+        {
+            let count = 1 + refused.count();
+            let link = Link {
+                text: "the driver answers a call".to_owned(),
+                fact: None,
+                note: format!("never, {count} × refused: {}", crate::fact_display::format(first)),
+            };
+            chain.links.insert(0, link);
+        }
+    }
+
     /// The chain of a row that is not as wanted.
     fn row_chain(&self, predicate: &Predicate, row: &DiffRow) -> Chain {
         match (predicate, &row.subject) {

@@ -145,6 +145,28 @@ impl Story {
     }
 }
 
+#[test]
+fn refused_requests_are_the_first_missing_link_where_no_call_was_answered() {
+    for is_answered in [false, true] {
+        let mut story = story(&json!({"capacities": {"fast": {"n1": "5Gi"}}, "why": "w"}));
+        let path = "/csi.v1.Identity/Probe";
+        story.tell(
+            json!({"fact": "refused", "node": null, "program": "python3", "pid": 7, "path": path,
+            "reason": "stream reset with PROTOCOL_ERROR"}),
+        );
+        if is_answered {
+            story.ask(1);
+        }
+        let event = json!({"exited": {"how": "exit status 1"}});
+        story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": event}));
+        let verdict = story.judge.verdict();
+        let chain = &verdict.failure().expect("the program has ended").chain;
+        let note = chain.first_missing().map(|link| link.note.as_str());
+        let words = "never, 1 × refused: the driver's socket refused /csi.v1.Identity/Probe of python3: stream reset with PROTOCOL_ERROR";
+        assert_eq!(note, (!is_answered).then_some(words));
+    }
+}
+
 /// What decides a case.
 type Decide = fn(&mut Story, &Value);
 
