@@ -77,6 +77,9 @@ enum Command {
     Judge {
         /// The folder of the run, as a failure names it
         folder: PathBuf,
+        /// Print the timeline of the whole case first, also of one that passed (see --keep-passed)
+        #[arg(long)]
+        timeline: bool,
     },
     /// Write the manifest of a program of yours, from what it says of its flags, and try it
     Init(InitArgs),
@@ -210,7 +213,7 @@ fn obey(command: Command) -> Exit {
         Command::EnvtestAssets(args) => envtest::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Study(args) => study::run(args),
-        Command::Judge { folder } => inspect::judge(&folder),
+        Command::Judge { folder, timeline } => inspect::judge(&folder, timeline),
         Command::Report(command) => report::run(&command),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),

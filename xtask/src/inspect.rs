@@ -7,7 +7,7 @@ use suites::harness::invocation::program;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
-use suites::harness::report::{Context, Paint, expectation, failure, said};
+use suites::harness::report::{Context, Paint, case_timeline, expectation, failure, said};
 use suites::report::{RECORD, Report};
 
 use crate::args::{ExplainArgs, ListArgs, SelectArgs};
@@ -216,8 +216,8 @@ fn cluster(plan: &Plan) -> String {
     }
 }
 
-/// Judges a stored run again.
-pub(crate) fn judge(folder: &Path) -> Exit {
+/// Judges a stored run again, and prints the timeline of the whole case if that is wanted.
+pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     let (plan, facts) = match record::load(folder) {
         Ok(stored) => stored,
         Err(error) => {
@@ -225,6 +225,11 @@ pub(crate) fn judge(folder: &Path) -> Exit {
             return Exit::Usage;
         }
     };
+    if with_timeline {
+        for line in case_timeline(&facts) {
+            println!("{line}");
+        }
+    }
     let paint = Paint::of(&std::io::stdout());
     let verdict = verdict(&plan, facts.iter().cloned());
     let Some(found) = verdict.failure() else {

@@ -18,3 +18,4 @@ pub use failure::{Context, Requirement, failure};
 pub use paint::Paint;
 pub use said::said;
 pub use scene::{Lane, Moment, Scene, scene};
+pub use timeline::case_timeline;

@@ -10,25 +10,74 @@ use crate::judge::Failure;
 /// Lines at most.
 const LINES: usize = 12;
 
+/// Lines of the timeline of a whole case at most.
+const LINES_OF_CASE: usize = 1000;
+
 /// Shorter stalls are many on a busy machine, and each alone explains nothing.
-const WORTH_TELLING_US: u64 = 200_000;
+const STALL_MIN_US: u64 = 200_000;
 
 /// The timeline of a failure: deciding facts are marked, facts of little use are left out.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
     let chosen = choose(facts, failure, &deciding, LINES);
-    chosen
+    lines(&chosen, in_step(facts, failure), &deciding, started)
+}
+
+/// The timeline of a whole case, whatever its verdict: each fact that says something new, from the beginning of the case.
+pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
+    let mut chosen = telling(facts.iter());
+    chosen.truncate(LINES_OF_CASE);
+    let chosen: Vec<&Fact> = chosen.into_iter().map(|(_, fact)| fact).collect();
+    lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
+}
+
+/// Facts as lines, with `…` where facts are left out that say something new, and one line for all stalls of the harness.
+fn lines<'f>(
+    chosen: &[&Fact],
+    all: impl Iterator<Item = &'f Fact> + Clone,
+    deciding: &BTreeSet<u64>,
+    started: Duration,
+) -> Vec<String> {
+    let shown: BTreeSet<u64> = chosen.iter().map(|fact| fact.seq).collect();
+    let texts: BTreeSet<String> = chosen.iter().map(|fact| fact_display::format(fact)).collect();
+    let mut left_out: Vec<u64> = telling(all.clone())
         .into_iter()
-        .map(|fact| {
-            let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
-            let offset = fact.at().as_secs_f64() - started.as_secs_f64();
-            format!(
-                "{mark} {offset:+8.3}s {:<7} {}",
-                fact_display::source(fact),
-                clip(&fact_display::format(fact))
-            )
-        })
-        .collect()
+        .filter(|(_, fact)| !shown.contains(&fact.seq) && !texts.contains(&fact_display::format(fact)))
+        .map(|(_, fact)| fact.seq)
+        .collect();
+    let mut lines = Vec::new();
+    for fact in chosen {
+        let before = left_out.len();
+        left_out.retain(|seq| *seq > fact.seq);
+        lines.extend((left_out.len() < before).then(|| "  …".to_owned()));
+        let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
+        let offset = fact.at().as_secs_f64() - started.as_secs_f64();
+        lines.push(format!(
+            "{mark} {offset:+8.3}s {:<7} {}",
+            fact_display::source(fact),
+            clip(&fact_display::format(fact))
+        ));
+    }
+    lines.extend((!left_out.is_empty()).then(|| "  …".to_owned()));
+    let stalls: Vec<u64> = all.filter_map(|fact| stall(&fact.what)).collect();
+    if let Some(longest) = stalls.iter().max() {
+        lines.push(format!(
+            "            harness stalled {} × for more than {} ms: {} ms in all, {} ms at most",
+            stalls.len(),
+            STALL_MIN_US / 1000,
+            stalls.iter().sum::<u64>() / 1000,
+            longest / 1000
+        ));
+    }
+    lines
+}
+
+/// Microseconds of a stall that is worth a word.
+fn stall(what: &What) -> Option<u64> {
+    match what {
+        What::Lag(lag) if lag.late_us >= STALL_MIN_US => Some(lag.late_us),
+        _ => None,
+    }
 }
 
 /// The facts that decided: the evidence of each link, and the one that settled it.
@@ -52,20 +101,28 @@ pub(super) fn choose<'f>(
     limit: usize,
 ) -> Vec<&'f Fact> {
     let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(limit).collect();
-    let mut seen = BTreeSet::new();
-    let in_step = |fact: &&Fact| fact.seq >= failure.step_started && fact.seq <= failure.decided_by;
-    let told = facts.iter().filter(in_step);
-    let mut telling: Vec<(Weight, &Fact)> = told
-        .filter_map(|fact| Some((weight(&fact.what)?, fact)))
-        .collect();
+    let mut telling = telling(in_step(facts, failure));
     telling.sort_by_key(|(weight, _)| *weight);
     for (_, fact) in telling {
-        // Repetitions say nothing new.
-        if chosen.len() < limit && seen.insert(fact_display::format(fact)) {
+        if chosen.len() < limit {
             chosen.insert(fact.seq);
         }
     }
     facts.iter().filter(|fact| chosen.contains(&fact.seq)).collect()
+}
+
+fn in_step<'f>(facts: &'f [Fact], failure: &Failure) -> impl Iterator<Item = &'f Fact> + Clone {
+    let step = failure.step_started..=failure.decided_by;
+    facts.iter().filter(move |fact| step.contains(&fact.seq))
+}
+
+/// The facts that say something, each text once.
+fn telling<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
+    let mut seen = BTreeSet::new();
+    facts
+        .filter_map(|fact| Some((weight(&fact.what)?, fact)))
+        .filter(|(_, fact)| seen.insert(fact_display::format(fact)))
+        .collect()
 }
 
 /// How much a fact tells about what happened in a step, the most first.
@@ -82,9 +139,8 @@ enum Weight {
 /// None: it tells nothing.
 fn weight(what: &What) -> Option<Weight> {
     match what {
-        What::Action(_) | What::Fault(_) => Some(Weight::Cause),
+        What::Action(_) | What::Fault(_) | What::Refused(_) => Some(Weight::Cause),
         What::Call(call) if call.code != "OK" => Some(Weight::Cause),
-        What::Lag(lag) => (lag.late_us >= WORTH_TELLING_US).then_some(Weight::Cause),
         What::Process(process) => Some(match process.event {
             ProcessEvent::Started => Weight::Routine,
             _ => Weight::Cause,
@@ -107,5 +163,62 @@ fn clip(text: &str) -> String {
     match text.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{ActionFact, LagFact};
+    use crate::judge::Chain;
+
+    fn fact(seq: u64, what: What) -> Fact {
+        Fact {
+            seq,
+            at_us: seq * 1000,
+            what,
+        }
+    }
+
+    fn action(seq: u64) -> Fact {
+        let text = format!("action {seq}");
+        fact(seq, What::Action(ActionFact { text }))
+    }
+
+    fn failure(decided_by: u64) -> Failure {
+        Failure {
+            step: 0,
+            expect: None,
+            summary: String::new(),
+            rows: Vec::new(),
+            exit: None,
+            rule: None,
+            chain: Chain::default(),
+            decided_by,
+            step_started: 0,
+        }
+    }
+
+    #[test]
+    fn stalls_share_one_line_and_push_nothing_out() {
+        let stall = |seq| fact(seq, What::Lag(LagFact { late_us: 300_000 }));
+        let facts: Vec<Fact> = (0..20).map(stall).chain((20..25).map(action)).collect();
+        let lines = timeline(&facts, &failure(24));
+        assert_eq!(lines.len(), 6, "{lines:?}");
+        assert!(lines[0].ends_with("action 20"), "{lines:?}");
+        assert!(
+            lines[5].contains("stalled 20 × for more than 200 ms: 6000 ms in all"),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn facts_that_are_left_out_leave_an_ellipsis() {
+        let facts: Vec<Fact> = (0..20).map(action).collect();
+        let lines = timeline(&facts, &failure(19));
+        assert_eq!(lines.len(), 13, "{lines:?}");
+        assert_eq!(lines[11], "  …", "{lines:?}");
+        assert!(lines[12].ends_with("action 19"), "{lines:?}");
+        assert!(case_timeline(&facts).iter().all(|line| line != "  …"));
     }
 }
