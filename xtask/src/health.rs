@@ -196,7 +196,9 @@ fn requests(facts: &[Fact]) -> Requests {
     });
     for request in own {
         counted.all += 1.0;
-        counted.changes += f64::from(u8::from(is_change(&request.verb)));
+        if let Some(number) = written(&mut counted, &request.verb).filter(|_| request.code < 400) {
+            *number += 1.0;
+        }
         counted.failed += f64::from(u8::from(is_failure(request.code)));
     }
     let lasted = facts.last().map(Fact::at).unwrap_or_default();
@@ -211,11 +213,14 @@ fn is_counted(request: &RequestFact) -> bool {
     Role::of_client(&request.client).is_some() && request.resource == RESOURCE && request.verb != "watch"
 }
 
-fn is_change(verb: &str) -> bool {
-    matches!(
-        verb,
-        "update" | "patch" | "apply" | "delete" | "deletecollection" | "put"
-    )
+/// The number of the writes of a verb, as the journal or the metrics of an API server spell it; none: it reads.
+fn written<'r>(requests: &'r mut Requests, verb: &str) -> Option<&'r mut f64> {
+    match verb {
+        "create" | "post" => Some(&mut requests.creations),
+        "update" | "patch" | "apply" | "put" => Some(&mut requests.updates),
+        "delete" | "deletecollection" => Some(&mut requests.deletions),
+        _ => None,
+    }
 }
 
 fn is_failure(code: u16) -> bool {
@@ -228,14 +233,28 @@ fn counted(requests: &[&Sample]) -> Requests {
         has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")
     };
     let code = |text: &str| text.parse().is_ok_and(is_failure);
-    Requests {
+    let mut counted = Requests {
         all: sum(requests, own),
-        changes: sum(requests, |series| {
-            own(series) && has(series, "verb", |it| is_change(&it.to_ascii_lowercase()))
-        }),
         failed: sum(requests, |series| own(series) && has(series, "code", code)),
-        over: None,
+        ..Requests::default()
+    };
+    for sample in requests.iter().filter(|sample| own(&sample.series)) {
+        let verb = sample
+            .series
+            .labels
+            .get("verb")
+            .map(|verb| verb.to_ascii_lowercase());
+        let is_done = has(&sample.series, "code", |code| {
+            code.parse().is_ok_and(|code: u16| code < 400)
+        });
+        if let Some(number) = verb
+            .and_then(|verb| written(&mut counted, &verb))
+            .filter(|_| is_done)
+        {
+            *number += sample.value;
+        }
     }
+    counted
 }
 
 /// How long the API server runs whose counters these are.
@@ -272,4 +291,39 @@ pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<String>, BoxError> {
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
     };
     files.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn creations_and_deletions_of_a_run_are_counted() {
+        let request = |at: u64, verb: &str, code: u16| -> Fact {
+            let what = serde_json::json!({"fact": "request", "client": "publisher", "verb": verb, "resource": RESOURCE,
+                "namespace": "csi", "name": null, "code": code, "message": null, "revision": null});
+            let what = serde_json::from_value(what).expect("it is a fact");
+            Fact {
+                seq: at,
+                at_us: at * 10_000,
+                what,
+            }
+        };
+        let verbs = [
+            ("create", 201),
+            ("create", 409),
+            ("delete", 200),
+            ("patch", 200),
+            ("list", 200),
+        ];
+        let facts: Vec<Fact> = (1..)
+            .zip(verbs)
+            .map(|(at, (verb, code))| request(at, verb, code))
+            .collect();
+        let counted = requests(&facts);
+        assert_eq!(
+            (counted.creations, counted.updates, counted.deletions, counted.all),
+            (1.0, 1.0, 1.0, 5.0)
+        );
+    }
 }

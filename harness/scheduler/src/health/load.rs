@@ -6,10 +6,14 @@ use super::{Indicator, Observed, Question, Requests, State, good_unless};
 /// other one is for volumes that come and go.
 const CHANGES: f64 = 2.0;
 
+/// Creations of objects in a minute, for each that exists, beyond its own: polling changes objects and replaces none. Some are for nodes
+/// that come and go.
+const REPLACEMENTS: f64 = 0.2;
+
 /// So many failures of all requests are taken for bad luck.
 const FAILURES: f64 = 0.05;
 
-/// How many changes there are for each object, and how many requests fail.
+/// How many changes there are for each object, how many objects are replaced, and how many requests fail.
 pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let indicator = |(state, told)| Indicator::new(Question::Load, "API server", state, told);
     let Some(requests) = observed.told.requests else {
@@ -17,27 +21,37 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
         return vec![indicator((State::Unknown, told))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
+    // Each object that exists was created once. Of deleted objects the requests are left, so one is counted where none exists.
+    let replaced = (requests.creations - f64::from(u32::try_from(objects).unwrap_or(u32::MAX))).max(0.0);
+    let of_each = |number: f64| {
+        let minutes = requests.over.filter(|over| !over.is_zero())?.as_secs_f64() / 60.0;
+        Some(number / minutes / u32::try_from(objects.max(1)).map_or(f64::INFINITY, f64::from))
+    };
+    let rated = |what: String, number: f64, limit: f64| match of_each(number) {
+        Some(rate) => {
+            let told = format!(
+                "{rate:.2} {what} of each of {objects} objects in a minute; more than {limit} are unusual"
+            );
+            (good_unless(rate > limit), told)
+        }
+        None => {
+            let told = format!("{number} {what} of {objects} objects; in which time is not told");
+            (State::Unknown, told)
+        }
+    };
+    let deleted = format!(
+        "replacements ({} created, {} deleted)",
+        requests.creations, requests.deletions
+    );
     vec![
-        indicator(changes(requests, objects)),
+        indicator(rated(
+            "changes".to_owned(),
+            requests.updates + requests.deletions + replaced,
+            CHANGES,
+        )),
+        indicator(rated(deleted, replaced, REPLACEMENTS)),
         indicator(failures(requests)),
     ]
-}
-
-fn changes(requests: Requests, objects: usize) -> (State, String) {
-    let Some(over) = requests.over.filter(|over| !over.is_zero()) else {
-        let told = format!(
-            "{} changes of {objects} objects; in which time is not told",
-            requests.changes
-        );
-        return (State::Unknown, told);
-    };
-    // Of objects that are gone the changes are left, so one is counted where there is none.
-    let count = u32::try_from(objects.max(1)).map_or(f64::INFINITY, f64::from);
-    let rate = requests.changes * 60.0 / over.as_secs_f64() / count;
-    let told = format!(
-        "{rate:.2} changes of each of {objects} objects in a minute; more than {CHANGES} are unusual"
-    );
-    (good_unless(rate > CHANGES), told)
 }
 
 fn failures(requests: Requests) -> (State, String) {

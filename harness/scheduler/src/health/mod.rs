@@ -68,8 +68,12 @@ pub struct Calls {
 pub struct Requests {
     /// All, watches excepted.
     pub all: f64,
-    /// Updates, patches and deletions.
-    pub changes: f64,
+    /// Creations that succeeded.
+    pub creations: f64,
+    /// Updates and patches that succeeded.
+    pub updates: f64,
+    /// Deletions that succeeded.
+    pub deletions: f64,
     /// Those that were answered 429, or 500 and more.
     pub failed: f64,
     /// The time in which these were counted.

@@ -206,9 +206,10 @@ fn more_changes_than_polling_explains_and_failing_requests_show() {
     let requests = |changes: f64, failed: f64, over: Option<u64>| Told {
         requests: Some(Requests {
             all: 100.0,
-            changes,
+            updates: changes,
             failed,
             over: over.map(Duration::from_secs),
+            ..Requests::default()
         }),
         ..Told::default()
     };
@@ -232,5 +233,33 @@ fn more_changes_than_polling_explains_and_failing_requests_show() {
             Question::Load,
             "6 of 100 requests were answered 429, or 500 and more"
         )
+    );
+}
+
+#[test]
+fn objects_that_are_deleted_and_created_again_show() {
+    let told = |creations: f64, deletions: f64| Told {
+        requests: Some(Requests {
+            all: creations + deletions,
+            creations,
+            deletions,
+            over: Some(Duration::from_mins(112)),
+            ..Requests::default()
+        }),
+        ..Told::default()
+    };
+    assert_eq!(
+        bad(&cluster(), &told(2.0, 0.0)),
+        [],
+        "each of the two objects was created once"
+    );
+    let shown = bad(&cluster(), &told(238.0, 236.0));
+    let texts: Vec<&str> = shown.iter().map(|(_, told)| told.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "2.11 changes of each of 2 objects in a minute; more than 2 are unusual",
+            "1.05 replacements (238 created, 236 deleted) of each of 2 objects in a minute; more than 0.2 are unusual"
+        ]
     );
 }
