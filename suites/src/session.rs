@@ -11,7 +11,7 @@ use harness::judge::{Failure, Finding, SpecRule, Verdict, findings};
 use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::report::{Context, Paint, failure, said};
+use harness::report::{Context, Paint, failure, last_logged, said};
 use harness::scenario::Role;
 use harness::system::Systems;
 use harness::{LiveCluster, Outcome, RunOptions, StartError, record};
@@ -72,6 +72,8 @@ pub struct Explained {
     pub text: String,
     /// What went wrong, in the words that name the failure.
     pub said: Said,
+    /// The last lines of the programs' logs: those that speak of errors, where some do.
+    pub log: Vec<String>,
     /// The rule of the specification that was broken; none: it was an expectation of the case.
     pub rule: Option<&'static SpecRule>,
     /// Line of the case file where the step is.
@@ -367,6 +369,7 @@ impl Session {
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
             said,
+            log: last_logged(&outcome.logs),
             rule: found.rule,
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),

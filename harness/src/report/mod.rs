@@ -16,6 +16,6 @@ pub use compare::{Comparison, Difference, Side, Turn, compare};
 pub use expected::expectation;
 pub use failure::{Context, Requirement, failure};
 pub use paint::Paint;
-pub use said::said;
+pub use said::{last_logged, said};
 pub use scene::{Lane, Moment, Scene, scene};
 pub use timeline::case_timeline;

@@ -1,6 +1,6 @@
 //! What the programs of a failed case have said about errors, in a few lines. Knows no verdict.
 
-use crate::last_words::complaints;
+use crate::last_words::{complaints, readable};
 use crate::process_log::LEFT_OUT;
 
 /// Lines of all programs together.
@@ -15,6 +15,30 @@ pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let of_program = |(client, log): &(String, Vec<u8>)| {
         let mut lines = complaints(log, count);
         lines.extend(left_out(log));
+        lines
+            .into_iter()
+            .map(|line| format!("{client}: {}", short(&line)))
+            .collect::<Vec<_>>()
+    };
+    logs.iter().flat_map(of_program).collect()
+}
+
+/// The same, and the last lines of a program whose log speaks of no error.
+pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
+    let lines = said(logs);
+    if !lines.is_empty() {
+        return lines;
+    }
+    let of_program = |(client, log): &(String, Vec<u8>)| {
+        let text = String::from_utf8_lossy(log);
+        let mut lines: Vec<String> = text
+            .lines()
+            .rev()
+            .filter(|line| !line.trim().is_empty())
+            .take(LINES)
+            .map(readable)
+            .collect();
+        lines.reverse();
         lines
             .into_iter()
             .map(|line| format!("{client}: {}", short(&line)))

@@ -9,19 +9,49 @@ use tokio::process::Command;
 /// Longer than any program takes to say what its flags are.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Flags by their names, without dashes. Fails in words if the program does not start, or does not end.
-pub(super) async fn flags(program: &str) -> Result<BTreeSet<String>, String> {
+/// The flags of the sub-command that `argv` names, or else of the program, by their names without dashes.
+///
+/// Fails if the program does not start, or does not end.
+pub(super) async fn flags(argv: &[String]) -> Result<BTreeSet<String>, String> {
+    let Some((program, arguments)) = argv.split_first() else {
+        return Ok(BTreeSet::new());
+    };
+    let commands: Vec<&String> = arguments
+        .iter()
+        .take_while(|word| !word.starts_with('-'))
+        .collect();
+    let of_command = match commands.is_empty() {
+        true => BTreeSet::new(),
+        false => asked(program, &commands).await?,
+    };
+    match of_command.iter().all(|flag| flag == "help" || flag == "h") {
+        true => asked(program, &[]).await,
+        false => Ok(of_command),
+    }
+}
+
+/// The flags in what the program prints with `--help` after these words; none if it ends with an error.
+async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new(program);
-    command.arg("--help").stdin(Stdio::null()).kill_on_drop(true);
+    command
+        .args(words)
+        .arg("--help")
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
     let ended = tokio::time::timeout(PATIENCE, command.output()).await;
     let ended = ended.map_err(|_| {
+        let line: String = words.iter().flat_map(|word| [word, " "]).collect();
         format!(
-            "`{program} --help` did not end within {} s; write the manifest yourself",
+            "`{program} {line}--help` did not end within {} s; write the manifest yourself",
             PATIENCE.as_secs()
         )
     })?;
-    let said = ended.map_err(|error| format!("`{program}` does not start: {error}; correct the path"))?;
-    let text = [said.stdout, said.stderr].concat();
+    let printed = ended.map_err(|error| format!("`{program}` does not start: {error}; correct the path"))?;
+    // Go programs print their flags and end with 2; with words that are no sub-command they may print an error alone.
+    if !words.is_empty() && !printed.status.success() {
+        return Ok(BTreeSet::new());
+    }
+    let text = [printed.stdout, printed.stderr].concat();
     Ok(in_text(&String::from_utf8_lossy(&text)))
 }
 

@@ -81,9 +81,7 @@ fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
 async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit, Refusal> {
     let program = argv.first().map_or("", String::as_str);
     let name = args.name.clone().unwrap_or_else(|| base_name(program));
-    let has = help::flags(program)
-        .await
-        .map_err(|why| (Exit::Environment, why))?;
+    let has = help::flags(&argv).await.map_err(|why| (Exit::Environment, why))?;
     let mut draft = Draft::of(name, role, relative_to(&args.output, argv), &has);
     tell(&draft);
     if role == Role::Driver {
@@ -240,6 +238,9 @@ fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal
                 is_broken |= trial.feature.is_none();
                 let follows = trial.feature.map_or("", |_| "; not claimed");
                 println!("failed      {}{of}: {why}{follows}", trial.case);
+                for line in &trial.log {
+                    println!("            {line}");
+                }
             }
         }
     }

@@ -20,6 +20,8 @@ pub(super) struct Tried {
     pub(super) feature: Option<&'static str>,
     /// Why it did not pass; none: it did.
     pub(super) failure: Option<String>,
+    /// The last lines of the program's log, where it did not pass.
+    pub(super) log: Vec<String>,
 }
 
 /// Runs the cases; none after the first one if that does not pass.
@@ -46,12 +48,13 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxErr
             continue;
         };
         let result = session.run_one(plan.clone()).await;
-        let failure = failure(&result.ended);
+        let (failure, log) = failure(&result.ended).unzip();
         let is_first_and_failed = feature.is_none() && failure.is_some();
         tried.push(Tried {
             case: plan.id().to_owned(),
             feature,
             failure,
+            log: log.unwrap_or_default(),
         });
         if is_first_and_failed {
             break;
@@ -86,13 +89,14 @@ fn first_area(role: Role) -> &'static str {
     }
 }
 
-fn failure(ended: &Ended) -> Option<String> {
+/// Why a case did not pass, and the last lines of the programs' logs.
+fn failure(ended: &Ended) -> Option<(String, Vec<String>)> {
     match ended {
         Ended::Passed | Ended::Surprising(_) => None,
-        Ended::Skipped(why) => Some(format!("skipped: {why}")),
-        Ended::Broken(error) => Some(error.to_string()),
+        Ended::Skipped(why) => Some((format!("skipped: {why}"), Vec::new())),
+        Ended::Broken(error) => Some((error.to_string(), Vec::new())),
         Ended::Failed(told) | Ended::Known(_, told) | Ended::Flaky(_, told) | Ended::Inconclusive(told) => {
-            Some(told.said.one_line())
+            Some((told.said.one_line(), told.log.clone()))
         }
     }
 }

@@ -202,6 +202,27 @@ fn flags_of_usual_names_are_understood_and_tried() {
 }
 
 #[test]
+fn flags_of_a_sub_command_are_understood_and_the_log_of_a_failed_trial_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my-tool");
+    // Only `publish --help` lists the flags of the publisher.
+    let text = "#!/bin/sh\ncase \"$*\" in\n'publish --help') echo '  --kubeconfig FILE --csi-address PATH --poll-interval TIME';;\n\
+                *--help) echo 'commands: publish';;\npublish*) echo 'no database'; exit 7;;\n*) exit 3;;\nesac\n";
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let arguments = ["init", "--role=publisher", "--", "./my-tool", "publish"];
+    let (code, out, error) = asked(folder.path(), &arguments, "");
+    assert_eq!(code, Some(1), "{out}{error}");
+    for part in [
+        "understood  --csi-address={csi_socket} ",
+        "exit status: 7",
+        "            publisher: no database\n",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+}
+
+#[test]
 fn a_program_that_ends_at_once_gets_a_manifest_and_is_said_to_fail() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
