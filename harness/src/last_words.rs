@@ -1,61 +1,156 @@
-//! How programs say what went wrong: the line with the reason for which a program ends, and lines that speak of errors.
+//! Why a program ended, as its log has it: the reason first, then what belongs to it. And lines that speak of errors.
 //!
-//! Go programs print the reason first and all their goroutines after it, so the last lines say nothing; klog's header begins with
-//! `F` for what ends the program. Knows no process.
+//! Go programs print the reason first and all their goroutines after it; klog's header begins with `F` for what ends the program. Python
+//! prints the exception after its stack, and the causes of an exception before it; Java prints them after it. Knows no process.
 
 /// Characters of a line that is shown.
 pub(crate) const LINE_LIMIT: usize = 400;
 
-/// Lines that are kept of a reason: itself, and what stands below it.
+/// Lines of a reason that are kept: the reason itself, and what belongs to it.
 const REASON_LINES: usize = 12;
 
-/// So many lines of other things after a reason, and the program has lived on.
+/// Stack frames of a Python exception that are kept, the innermost ones; each has two lines.
+const PYTHON_FRAMES: usize = 3;
+
+/// A program that logs so many lines after a reason has survived it.
 const LIVES: usize = 8;
 
-/// Looks at all lines of a program as they come.
+const TRACEBACK: &str = "Traceback (most recent call last):";
+
+/// The words between two tracebacks of Python, and what the earlier exception is to the later one.
+const CHAINED: [(&str, &str); 2] = [
+    (
+        "During handling of the above exception, another exception occurred:",
+        "while handling",
+    ),
+    (
+        "The above exception was the direct cause of the following exception:",
+        "caused by",
+    ),
+];
+
+/// Reads all lines of a program as they come.
 #[derive(Default)]
 pub(crate) struct LastWords {
     /// The reason first.
     reason: Vec<String>,
-    /// Lines since then which belong to no stack.
+    /// Lines since then that belong to no stack.
     others: usize,
+    /// Of Python: the exceptions that led to the next one.
+    causes: Vec<String>,
+    /// Of Python: the stack of an exception that is not named yet.
+    frames: Option<Vec<String>>,
+    is_python: bool,
+    /// Of Go: another goroutine than the one that ended the program follows.
+    is_complete: bool,
 }
 
 impl LastWords {
     pub(crate) fn take(&mut self, line: &str) {
+        if line == TRACEBACK {
+            self.frames = Some(Vec::new());
+            return;
+        }
+        if let Some(frames) = &mut self.frames {
+            // Since Python 3.11 a line of carets or tildes is below some frames.
+            let is_marker = line.trim_start().chars().all(|c| c == '^' || c == '~');
+            match line.starts_with(' ') || line.is_empty() {
+                true => frames.extend((!is_marker).then(|| readable(line))),
+                false => self.end_traceback(line),
+            }
+            return;
+        }
         if is_reason(line) {
             // One that is recovered and thrown again is printed twice.
-            self.reason = vec![readable(line)];
-            self.others = 0;
+            *self = LastWords {
+                reason: vec![readable(line)],
+                ..LastWords::default()
+            };
             return;
         }
         if self.reason.is_empty() || line.trim().is_empty() {
             return;
         }
-        if is_klog(line) {
+        if let Some((_, relation)) = CHAINED
+            .iter()
+            .find(|(words, _)| *words == line)
+            .filter(|_| self.is_python)
+        {
+            let is_cause = |line: &&String| CHAINED.iter().any(|(_, relation)| line.starts_with(relation));
+            let earlier = self.reason.iter().skip(1).filter(is_cause).cloned();
+            self.causes = std::iter::once(format!("{relation}: {}", self.reason[0]))
+                .chain(earlier)
+                .collect();
+            return;
+        }
+        if is_klog(line) || self.is_python {
             self.others += 1;
         }
+        // The stacks of other goroutines say nothing.
+        let is_other_goroutine =
+            line.starts_with("goroutine ") && self.reason.iter().any(|line| line.starts_with("goroutine "));
         if self.others >= LIVES {
             self.reason.clear();
-        } else if self.reason.len() < REASON_LINES && !is_frame_of_go(line) {
+        } else if is_other_goroutine {
+            self.is_complete = true;
+        } else if self.reason.len() < REASON_LINES && !self.is_complete && !is_frame_of_go(line) {
             self.reason.push(readable(line));
         }
     }
 
-    /// The reason for which the program ends, and what stands below it; none: it gave none.
+    /// The first line of an exception, which ends its traceback.
+    fn end_traceback(&mut self, exception: &str) {
+        let frames = self.frames.take().unwrap_or_default();
+        let first = frames.len().saturating_sub(2 * PYTHON_FRAMES);
+        self.reason = vec![readable(exception)];
+        self.reason.append(&mut self.causes);
+        self.reason.extend(frames[first..].iter().cloned());
+        self.others = 0;
+        self.is_python = true;
+    }
+
+    /// The reason for which the program ends, and what belongs to it; none: its log has none.
     pub(crate) fn reason(&self) -> Option<&[String]> {
         (!self.reason.is_empty()).then_some(&self.reason)
     }
 }
 
-/// Whether a line says why a Go or Rust program ends.
+/// Of the last lines of a program, the one with the reason; without one the last line.
+pub fn reason_of(lines: &[String]) -> Option<&str> {
+    let mut lines = lines.iter().map(String::as_str);
+    let first = lines.clone().next().filter(|line| is_exception(line));
+    let reason = lines.clone().find(|line| is_reason(line)).or(first);
+    let reason = reason.or_else(|| lines.clone().find(|line| line.contains(".go:")));
+    let reason = reason.or_else(|| lines.next_back())?;
+    let text = match is_klog(reason) {
+        true => reason.split_once("] ").map_or(reason, |(_, text)| text),
+        false => reason,
+    };
+    Some(text.trim_start_matches([' ', '|']))
+}
+
+/// Whether a line says why a Go, Rust or Java program ends.
 fn is_reason(line: &str) -> bool {
-    const STARTS: [&str; 4] = ["panic: ", "fatal error: ", "runtime: ", "fatal: "];
+    const STARTS: [&str; 5] = [
+        "panic: ",
+        "fatal error: ",
+        "runtime: ",
+        "fatal: ",
+        "Exception in thread \"",
+    ];
     STARTS.iter().any(|start| line.starts_with(start))
         || klog_level(line) == Some('F')
         // What the commands of Kubernetes print before they end with 1.
         || (klog_level(line) == Some('E') && line.contains("] \"command failed\" err="))
         || (line.starts_with("thread '") && line.contains(" panicked at "))
+}
+
+/// Whether a line begins with the class of an exception, such as `grpc._channel._InactiveRpcError: <details>`.
+fn is_exception(line: &str) -> bool {
+    const ENDS: [&str; 5] = ["Error", "Exception", "Exit", "Interrupt", "Warning"];
+    let class = line.split_once(':').map_or(line, |(class, _)| class);
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    class.split('.').all(is_name) && ENDS.iter().any(|end| class.ends_with(end))
 }
 
 /// Whether a line of a stack leads through Go's own way to end a program, or says no more than in which file the line above is.
@@ -175,6 +270,84 @@ mod tests {
             );
             assert!(told.len() <= REASON_LINES);
         }
+    }
+
+    #[test]
+    fn a_python_exception_is_shown_with_its_causes_and_innermost_frames() {
+        let stack = |deep: usize, exception: &str| {
+            let frame = |number| format!("  File \"/p.py\", line {number}, in f\n    f({number})\n    ~^^^");
+            let frames: Vec<String> = (0..deep).map(frame).collect();
+            format!("{TRACEBACK}\n{}\n{exception}\n", frames.join("\n"))
+        };
+        let log = [
+            "starting\n".to_owned(),
+            stack(2, "KeyError: 'a'"),
+            format!("\n{}\n\n", CHAINED[0].0),
+            stack(20, "OSError: [Errno 2] no such file"),
+            format!("\n{}\n\n", CHAINED[1].0),
+            stack(9, "app.ConfigError: no class\nsee the manual"),
+        ]
+        .concat();
+        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let frames = [6, 7, 8].map(|number| {
+            [
+                format!("  File \"/p.py\", line {number}, in f"),
+                format!("    f({number})"),
+            ]
+        });
+        let mut wanted = vec![
+            "app.ConfigError: no class",
+            "caused by: OSError: [Errno 2] no such file",
+            "while handling: KeyError: 'a'",
+        ];
+        wanted.extend(frames.as_flattened().iter().map(String::as_str));
+        wanted.push("see the manual");
+        assert_eq!(told, wanted);
+        assert_eq!(reason_of(&told), Some("app.ConfigError: no class"));
+    }
+
+    #[test]
+    fn a_traceback_that_is_only_logged_is_no_reason() {
+        let mut lines = vec![TRACEBACK, "  File \"/p.py\", line 1, in f", "ValueError: no"];
+        lines.extend(["goes on"; LIVES]);
+        assert_eq!(reason(&lines), None);
+    }
+
+    #[test]
+    fn a_java_exception_is_shown_with_its_causes() {
+        let log = "Exception in thread \"main\" java.lang.IllegalStateException: no driver\n\tat a.B.run(B.java:7)\n\
+                   Caused by: java.io.IOException: refused\n\tat a.C.open(C.java:9)\n\t... 12 more";
+        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        assert_eq!(
+            told,
+            [
+                "Exception in thread \"main\" java.lang.IllegalStateException: no driver",
+                "Caused by: java.io.IOException: refused"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_panic_is_shown_with_the_frames_of_its_own_goroutine() {
+        let log = "panic: no class\n\ngoroutine 7 [running]:\npanic(0x1)\nmain.publish(0x1)\n\t/a.go:1 +0x1\n\
+                   main.main()\n\t/a.go:2 +0x1\n\ngoroutine 1 [select]:\nmain.other()";
+        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        assert_eq!(
+            told,
+            [
+                "panic: no class",
+                "goroutine 7 [running]:",
+                "main.publish(0x1)",
+                "main.main()"
+            ]
+        );
+        let log =
+            "thread 'main' (7) panicked at src/main.rs:1:2:\nno class\nnote: run with `RUST_BACKTRACE=1`";
+        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        assert_eq!(
+            &told[..2],
+            ["thread 'main' (7) panicked at src/main.rs:1:2:", "no class"]
+        );
     }
 
     #[test]

@@ -54,7 +54,7 @@ mod unserved;
 pub use apiserver::{CASE_LABEL, ConnectError, RUN_LABEL, RealServer};
 pub use cores::on_all_cores;
 pub use defect::{Defect, UnknownDefect};
-pub use last_words::complaints;
+pub use last_words::{complaints, reason_of};
 pub use live_cluster::LiveCluster;
 pub use run::{Outcome, run_and_keep};
 pub use run_options::RunOptions;

@@ -2,6 +2,7 @@
 
 use harness::judge::Failure;
 use harness::manifest::Words;
+use harness::reason_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,26 +82,7 @@ impl Said {
 
     /// Of the lines that a program said before it ended, the one that says why.
     fn of_end(&self) -> Option<&str> {
-        let mut lines = self.last_words.iter().map(String::as_str);
-        let is_reason = |line: &&str| {
-            let head = line.split(' ').next().unwrap_or_default();
-            ["panic:", "fatal error:", "thread '"]
-                .iter()
-                .any(|start| line.starts_with(start))
-                || (head.len() == 5 && head.starts_with('F') && head[1..].bytes().all(|b| b.is_ascii_digit()))
-        };
-        let reason = lines
-            .clone()
-            .find(is_reason)
-            .or_else(|| lines.find(|line| line.contains(".go:")));
-        let reason = reason.or_else(|| self.last_words.last().map(String::as_str))?;
-        // A line of klog's begins with day, time and thread.
-        Some(
-            reason
-                .split_once("] ")
-                .map_or(reason, |(_, text)| text)
-                .trim_start_matches([' ', '|']),
-        )
+        reason_of(&self.last_words)
     }
 }
 
