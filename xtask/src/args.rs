@@ -7,8 +7,10 @@ use suites::harness::plan::Plan;
 use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
+use crate::Exit;
 use crate::defect::Defect;
 use crate::dialects::Dialect;
+use crate::out::eprintln;
 
 /// Arguments of `e2e`.
 #[derive(Args)]
@@ -20,9 +22,8 @@ pub(crate) struct E2eArgs {
     /// Cases at the same time [default: 16 per processor, and 4 with --apiserver; fewer where too few files may be open]
     #[arg(long, value_parser = at_least_one)]
     pub(crate) jobs: Option<usize>,
-    /// Run everything so many times, and stop at the first time that fails
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) repeat: u32,
+    #[command(flatten)]
+    pub(crate) repeat: RepeatArgs,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     /// Break one of the references on purpose, to see what the cases say
@@ -37,6 +38,30 @@ pub(crate) struct E2eArgs {
     /// Run the cases of a file instead, and again at each save, in simulated time, until Ctrl-C
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "role", "requirement", "folder", "repeat", "output", "shard", "apiserver"])]
     pub(crate) watch: Option<PathBuf>,
+}
+
+/// How often to run.
+#[derive(Args)]
+pub(crate) struct RepeatArgs {
+    /// Run everything so many times, and stop at the first time that fails
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+}
+
+impl RepeatArgs {
+    /// Runs until one run does not pass.
+    pub(crate) fn run(&self, mut once: impl FnMut() -> Exit) -> Exit {
+        for time in 1..=self.repeat {
+            if self.repeat > 1 {
+                eprintln!("run {time} of {}", self.repeat);
+            }
+            let exit = once();
+            if exit != Exit::Passed {
+                return exit;
+            }
+        }
+        Exit::Passed
+    }
 }
 
 /// In which time to run.

@@ -10,7 +10,7 @@ use suites::harness::system::Systems;
 use suites::report::SystemRecord;
 use suites::{Session, Turns};
 
-use crate::args::{RunArgs, TimeArgs};
+use crate::args::{RepeatArgs, RunArgs, TimeArgs};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::keep::Keep;
@@ -32,14 +32,16 @@ pub(crate) struct ReproArgs {
     defect: Option<Defect>,
     /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
     /// runs are written
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed", "simulate"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "repeat", "shard", "keep_passed", "simulate"])]
     pub(crate) compare: Option<PathBuf>,
     /// Leave the cluster up after the verdict, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver", "simulate"])]
+    #[arg(long, conflicts_with_all = ["attempts", "repeat", "shard", "output", "apiserver", "simulate"])]
     pub(crate) keep: bool,
     /// With --keep: where to write the kubeconfig, which stays there; else it goes into a place of its own until the end
     #[arg(long, value_name = "FILE", requires = "keep")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) repeat: RepeatArgs,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     #[command(flatten)]

@@ -6,7 +6,6 @@ use crate::args::{E2eArgs, default_jobs};
 use crate::built_in::{built_in, in_dialect};
 use crate::defect::Defect;
 use crate::mutants;
-use crate::out::eprintln;
 use crate::runner::{Cases, Run, run_cases};
 use crate::{Exit, every_dialect};
 
@@ -18,11 +17,8 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     if let Err(exit) = mutants::at_hand(args.defect) {
         return exit;
     }
-    for time in 1..=args.repeat {
-        if args.repeat > 1 {
-            eprintln!("run {time} of {}", args.repeat);
-        }
-        let exit = run_cases(Run {
+    args.repeat.run(|| {
+        run_cases(Run {
             cases: Cases::Selected(&args.select),
             run: &args.run,
             jobs: args
@@ -38,12 +34,8 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             record: record(args.defect),
             accept: None,
             command: args.select.command(words(args)),
-        });
-        if exit != Exit::Passed {
-            return exit;
-        }
-    }
-    Exit::Passed
+        })
+    })
 }
 
 /// The command without the cases.

@@ -45,17 +45,22 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
     if args.keep {
         return keep(args, plans, chosen);
     }
-    Ok(run_cases(Run {
-        cases: Cases::These(plans, format!("only the cases of {}", args.file.display())),
-        run: &args.run,
-        jobs: default_jobs(&args.run, args.time.simulate),
-        simulate: args.time.simulate,
-        systems: chosen.systems,
-        manifest: chosen.manifest,
-        defect: chosen.defect,
-        record: chosen.record,
-        accept: None,
-        command: args.command(),
+    Ok(args.repeat.run(|| {
+        run_cases(Run {
+            cases: Cases::These(
+                plans.clone(),
+                format!("only the cases of {}", args.file.display()),
+            ),
+            run: &args.run,
+            jobs: default_jobs(&args.run, args.time.simulate),
+            simulate: args.time.simulate,
+            systems: chosen.systems.clone(),
+            manifest: chosen.manifest.clone(),
+            defect: chosen.defect,
+            record: chosen.record.clone(),
+            accept: None,
+            command: args.command(),
+        })
     }))
 }
 

@@ -74,6 +74,38 @@ fn a_file_of_somebodys_own_runs_and_one_row_of_it_can_be_meant() {
 }
 
 #[test]
+fn a_repeated_run_stops_at_the_first_failure() {
+    let file = File::named("repeated");
+    let (_, error) = ended(0, &["repro", &file.name(), "large", "--repeat=2", "--simulate"]);
+    assert!(
+        error.contains("run 1 of 2") && error.contains("run 2 of 2"),
+        "{error}"
+    );
+    let defect = "--defect=publisher-ignores-maximum";
+    let (_, error) = ended(
+        1,
+        &["repro", &file.name(), "large", "--repeat=3", "--simulate", defect],
+    );
+    assert!(
+        error.contains("run 1 of 3") && !error.contains("run 2 of 3"),
+        "{error}"
+    );
+}
+
+#[test]
+fn judge_prints_the_timeline_of_a_case_that_passed() {
+    let file = File::named("timeline");
+    let output = file.beside("out");
+    let output = ["--simulate", "--keep-passed", "--output", &output];
+    ended(0, &[&["repro", &file.name(), "large"], &output[..]].concat());
+    let run = file.beside("out/cases/mine.timeline.large");
+    let (out, _) = ended(0, &["judge", &run, "--timeline"]);
+    for words in ["create pods p", "GetCapacity", "pass  mine/timeline/large"] {
+        assert!(out.contains(words), "no “{words}” in:\n{out}");
+    }
+}
+
+#[test]
 fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
     let file = File::named("told-twice");
     let (out, _) = ended(
