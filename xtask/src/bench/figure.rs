@@ -16,7 +16,7 @@ pub(super) struct Figure {
     pub(super) p50_microseconds: f64,
     /// 99 of 100 requests took no longer than this.
     pub(super) p99_microseconds: f64,
-    /// Time of the server's processors for each; known of our own server only. Other work on the machine does not
+    /// Time of the server's processors for each, where its process is known. Other work on the machine does not
     /// change it much, so it is what to compare from day to day.
     pub(super) processor_microseconds: Option<f64>,
 }
@@ -72,19 +72,42 @@ impl Figure {
     }
 }
 
+/// Of a server whose memory cannot be read.
+const NO_PROCESS: &str = "unknown: no process of this machine listens there; name it with --against-pid";
+
 /// A table: one server, or two and how many times faster the first is.
-pub(super) fn table(ours: &Measured, other: Option<&[Figure]>) -> String {
+pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
     let mut text = String::new();
     let number = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.1} {unit}"));
     let megabytes = |bytes: Option<u64>| number(bytes.map(|bytes| bytes as f64 / 1e6), "MB");
-    for (name, value) in [
-        ("ready", number(ours.ready_milliseconds, "ms")),
-        ("memory at rest", megabytes(ours.rest_bytes)),
-        ("memory after the load", megabytes(ours.loaded_bytes)),
-        ("memory with all held", megabytes(ours.held_bytes)),
+    let ready = |of: &Measured| number(of.ready_milliseconds, "ms");
+    for (name, value, unknown) in [
+        (
+            "ready",
+            &ready as &dyn Fn(&Measured) -> Option<String>,
+            "unknown: it ran before",
+        ),
+        ("memory at rest", &|of| megabytes(of.rest_bytes), NO_PROCESS),
+        (
+            "memory after the load",
+            &|of| megabytes(of.loaded_bytes),
+            NO_PROCESS,
+        ),
+        (
+            "memory with all held",
+            &|of| megabytes(of.held_bytes),
+            "not measured",
+        ),
     ] {
-        let value = value.unwrap_or_else(|| "unknown".to_owned());
-        text.push_str(&format!("{name:<26}{value:>14}\n"));
+        let of_ours = value(ours).unwrap_or_else(|| "unknown".to_owned());
+        let of_other = other.map(|other| {
+            let value = value(other).unwrap_or_else(|| unknown.to_owned());
+            format!("   other: {value}")
+        });
+        text.push_str(&format!(
+            "{name:<26}{of_ours:>14}{}\n",
+            of_other.unwrap_or_default()
+        ));
     }
     let against = if other.is_some() {
         "       other/s   ratio"
@@ -108,7 +131,7 @@ pub(super) fn table(ours: &Measured, other: Option<&[Figure]>) -> String {
         text.push_str(&format!(
             "{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}{processor:>12}"
         ));
-        if let Some(other) = other.and_then(|other| other.get(n)) {
+        if let Some(other) = other.and_then(|other| other.figures.get(n)) {
             let ratio = per_second / other.per_second;
             text.push_str(&format!("{:>14.0}{ratio:>7.1}×", other.per_second));
         }

@@ -26,10 +26,10 @@ use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runtime::{calculate, runtime};
 use figure::{Figure, Measured};
-use load::{Bench, Load, Part, Unknown};
+use load::{Bench, Load, Part};
 use publisher::PublisherArgs;
 use scheduler::SchedulerArgs;
-use server::Ours;
+use server::{Other, Ours};
 
 /// Arguments of `bench`.
 #[derive(Args)]
@@ -53,6 +53,9 @@ struct ApiserverArgs {
     /// Measure also the server of that kubeconfig's current context, with the same load, and compare
     #[arg(long, value_name = "KUBECONFIG")]
     against: Option<PathBuf>,
+    /// The process of that server, whose memory is reported; else the one that listens there on this machine
+    #[arg(long, value_name = "PID", requires = "against")]
+    against_pid: Option<u32>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -164,34 +167,44 @@ async fn measure_publisher(args: &PublisherArgs) -> Result<String, BoxError> {
 async fn measure(args: &ApiserverArgs) -> Result<String, BoxError> {
     let (ours, other) = measure_load(args).await?;
     if args.json {
-        let other = other.map(|figures| json!({"figures": figures}));
         return Ok(serde_json::to_string_pretty(
             &json!({"server": ours, "against": other}),
         )?);
     }
-    Ok(figure::table(&ours, other.as_deref()).trim_end().to_owned())
+    Ok(figure::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
 /// Measures our server, and perhaps another one: each part of the load with the one and then with the other, so that what
 /// else the machine does meanwhile does not favour either.
-async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Vec<Figure>>), BoxError> {
+async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured>), BoxError> {
     let load = args.load;
     let server = Ours::start().await?;
     let rest_bytes = server.memory();
     let (figures, against) = match &args.against {
         None => {
             let measure = async |bench: Bench<'_>| run_parts(&bench, None).await;
-            load::within(&server.target, load, &server, measure).await?
+            let (figures, _) = load::within(&server.target, load, &server, measure).await?;
+            (figures, None)
         }
         Some(kubeconfig) => {
-            let other = server::target(kubeconfig).await?;
-            load::within(&server.target, load, &server, async |ours| {
-                load::within(&other, load, &Unknown, async |other| {
+            let other = Other::of(kubeconfig, args.against_pid).await?;
+            let rest_bytes = other.memory();
+            let (figures, against) = load::within(&server.target, load, &server, async |ours| {
+                load::within(&other.target, load, &other, async |other| {
                     run_parts(&ours, Some(&other)).await
                 })
                 .await
             })
-            .await?
+            .await?;
+            let against = Measured {
+                ready_milliseconds: None,
+                rest_bytes,
+                loaded_bytes: other.memory(),
+                held_bytes: None,
+                figures: against,
+                held: Vec::new(),
+            };
+            (figures, Some(against))
         }
     };
     let (loaded_bytes, ready) = (server.memory(), server.ready);
@@ -205,7 +218,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Vec<Figu
         figures,
         held,
     };
-    Ok((measured, args.against.as_ref().map(|_| against)))
+    Ok((measured, against))
 }
 
 /// Figures of our server and of the other, if there is one.

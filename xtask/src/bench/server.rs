@@ -60,25 +60,15 @@ impl Ours {
         })
     }
 
-    /// Resident memory of the process, in bytes; only Linux reports it.
+    /// Resident memory of the process, in bytes.
     pub(super) fn memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kib * 1024)
+        resident(self.process.id()?)
     }
 }
 
 impl Meter for Ours {
-    /// The time of all threads; only Linux reports it.
     fn processor(&self) -> Option<Duration> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()?)).ok()?;
-        let mut nanoseconds = 0;
-        for task in tasks {
-            let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-            nanoseconds += text.split(' ').next()?.parse::<u64>().ok()?;
-        }
-        Some(Duration::from_nanos(nanoseconds))
+        processor(self.process.id()?)
     }
 
     fn goes_on(&self) -> bool {
@@ -86,8 +76,90 @@ impl Meter for Ours {
     }
 }
 
+/// A server that runs already.
+pub(super) struct Other {
+    pub(super) target: Arc<Target>,
+    /// Its process, where that is known.
+    pid: Option<u32>,
+}
+
+impl Other {
+    /// The server of the current context of a kubeconfig. Without `pid` the process is looked for that listens there on this machine.
+    pub(super) async fn of(kubeconfig: &Path, pid: Option<u32>) -> Result<Self, BoxError> {
+        let target = target(kubeconfig).await?;
+        let pid = pid.or_else(|| listener(&target.address));
+        Ok(Other { target, pid })
+    }
+
+    /// Resident memory of the process, in bytes.
+    pub(super) fn memory(&self) -> Option<u64> {
+        resident(self.pid?)
+    }
+}
+
+impl Meter for Other {
+    fn processor(&self) -> Option<Duration> {
+        processor(self.pid?)
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+}
+
+/// Resident memory of a process, in bytes; only Linux reports it.
+fn resident(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// Processor time of all threads of a process; only Linux reports it.
+fn processor(pid: u32) -> Option<Duration> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let mut nanoseconds = 0;
+    for task in tasks {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        nanoseconds += text.split(' ').next()?.parse::<u64>().ok()?;
+    }
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+/// The process of this machine that listens at a loopback address; none: it is elsewhere, or another user's.
+fn listener(address: &str) -> Option<u32> {
+    let (host, port) = address.rsplit_once(':')?;
+    let port: u16 = port.parse().ok()?;
+    if !matches!(host, "127.0.0.1" | "localhost" | "[::1]") {
+        return None;
+    }
+    let tables =
+        ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    // Columns: number, local address, remote address, state (0A: LISTEN), and the inode as the tenth.
+    let of_port = |line: &&str| {
+        let mut columns = line.split_whitespace().skip(1);
+        let is_local = columns
+            .next()
+            .is_some_and(|local| local.ends_with(&format!(":{port:04X}")));
+        is_local && columns.nth(1) == Some("0A")
+    };
+    let line = tables.iter().flat_map(|table| table.lines()).find(of_port)?;
+    let socket = format!("socket:[{}]", line.split_whitespace().nth(9)?);
+    let pids = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<u32>().ok()
+    });
+    let has_it = |pid: &u32| {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+        let mut links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        links.any(|link| link.as_os_str() == socket.as_str())
+    };
+    let mut pids = pids;
+    pids.find(has_it)
+}
+
 /// The server of the current context of a kubeconfig.
-pub(super) async fn target(kubeconfig: &Path) -> Result<Arc<Target>, BoxError> {
+async fn target(kubeconfig: &Path) -> Result<Arc<Target>, BoxError> {
     let file = Kubeconfig::read_from(kubeconfig)?;
     let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
     let host = config.cluster_url.host().ok_or("the server has no host")?;

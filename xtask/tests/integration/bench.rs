@@ -151,9 +151,14 @@ fn the_table_has_a_ratio_for_each_phase() {
         let line = table.lines().find(|line| line.starts_with(phase)).unwrap();
         assert!(line.ends_with('×'), "{line}");
     }
-    for line in ["ready", "memory at rest"] {
-        assert!(table.lines().any(|it| it.starts_with(line)), "{table}");
-    }
+    let of_other = |name: &str| {
+        let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_once("   other: ").unwrap().1.to_owned()
+    };
+    assert_eq!(of_other("ready"), "unknown: it ran before");
+    // The process that listens at the kubeconfig's address is found.
+    assert!(of_other("memory at rest").ends_with(" MB"), "{table}");
+    assert!(of_other("memory after the load").ends_with(" MB"), "{table}");
 }
 
 #[test]
