@@ -1,8 +1,9 @@
 //! What a case needs of a system beyond its role. Cases that need a feature are skipped for systems that do not claim it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use fake_apiserver::Release;
 use fake_csi::Storage;
 use serde_json::Value;
 
@@ -32,13 +33,11 @@ enum Needed {
 
 /// The release since which the type has `maximumVolumeSize`.
 const MAXIMUM: u8 = 21;
-/// The release since which `storage.k8s.io/v1` has the type.
-const GENERAL: u8 = 24;
 /// The release since which `resource.k8s.io/v1` is there.
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// Those that are about more than one setting.
-const OTHERS: [Feature; 21] = [
+const OTHERS: [Feature; 23] = [
     beyond("publisher.beyond", |plan| goes_beyond(plan, Role::Publisher)),
     beyond("scheduler.beyond", |plan| goes_beyond(plan, Role::Scheduler)),
     beyond("cleaner.beyond", |plan| goes_beyond(plan, Role::Cleaner)),
@@ -89,9 +88,19 @@ const OTHERS: [Feature; 21] = [
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
-        name: "publisher.old-releases",
-        text: "it works with API servers that serve the type as v1alpha1 or v1beta1, or not at all",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets_older(plan, GENERAL)),
+        name: "publisher.v1beta1",
+        text: "it works with API servers of 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::V1Beta1)),
+    },
+    Feature {
+        name: "publisher.v1alpha1",
+        text: "it works with API servers of 1.19 and 1.20, which serve CSIStorageCapacity as v1alpha1 alone",
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::V1Alpha1)),
+    },
+    Feature {
+        name: "publisher.unserved",
+        text: "it waits where the API server does not serve CSIStorageCapacity",
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::Not)),
     },
     Feature {
         name: "scheduler.old-releases",
@@ -162,6 +171,13 @@ pub fn features() -> impl Iterator<Item = Feature> {
 
 /// The feature of that name.
 pub fn feature(name: &str) -> Result<Feature, String> {
+    if name == "publisher.old-releases" {
+        return Err(
+            "`publisher.old-releases` is three features: publisher.v1beta1, publisher.v1alpha1 and publisher.unserved; \
+             claim those that it has"
+                .to_owned(),
+        );
+    }
     features().find(|feature| feature.name == name).ok_or_else(|| {
         let mut names: Vec<&str> = features().map(|feature| feature.name).collect();
         names.sort_unstable();
@@ -346,4 +362,35 @@ fn meets_older(plan: &Plan, minor: u8) -> bool {
     let becomes_older =
         |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
     plan.release.minor() < minor || plan.actions().any(becomes_older)
+}
+
+/// The newest version in which an API server serves CSIStorageCapacity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Served {
+    V1,
+    V1Beta1,
+    V1Alpha1,
+    Not,
+}
+
+impl Served {
+    /// By a release with these feature gates.
+    fn by(release: Release, gates: &BTreeMap<String, bool>) -> Served {
+        match release.minor() {
+            24.. => Served::V1,
+            21.. => Served::V1Beta1,
+            19.. if gates.get("CSIStorageCapacity") == Some(&true) => Served::V1Alpha1,
+            _ => Served::Not,
+        }
+    }
+}
+
+/// Whether the API server serves CSIStorageCapacity so at any time.
+fn meets(plan: &Plan, wanted: Served) -> bool {
+    let later = plan.actions().filter_map(|action| match action {
+        Action::Release(release, gates) => Some(Served::by(*release, gates)),
+        _ => None,
+    });
+    let mut all = std::iter::once(Served::by(plan.release, &plan.gates)).chain(later);
+    all.any(|served| served == wanted)
 }

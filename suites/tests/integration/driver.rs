@@ -2,7 +2,7 @@
 //! their runs can be judged again from what is stored.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Pool, Rule, Running};
@@ -232,6 +232,10 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
             "`volumes` belongs to the driver; remove it from the publisher",
         ),
         (
+            "scheduler: {argv: [\"true\"], objects: [{text: \"{kind: A, apiVersion: v1, metadata: {name: {node}}}\"}]}",
+            "`{node}`",
+        ),
+        (
             &format!("driver: {{socket: a.sock, {names}, objects: [{{text: \"\"}}]}}"),
             "a driver that runs already knows another API server",
         ),
@@ -251,4 +255,42 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
             "{roles}: {error}"
         );
     }
+}
+
+#[test]
+fn the_old_name_of_three_features_is_an_error_that_names_them() {
+    let text = "name: a\nfeatures: [publisher.old-releases]\nroles: {publisher: {argv: [\"true\"]}}\n";
+    let error = Manifest::parse(Path::new("sut.yaml"), text)
+        .unwrap_err()
+        .to_string();
+    for words in [
+        "sut.yaml:2:",
+        "publisher.v1beta1, publisher.v1alpha1 and publisher.unserved",
+    ] {
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn each_version_of_the_api_is_a_feature_of_its_own() {
+    let all = plans(&case_files()).unwrap();
+    let of = |id: &str| {
+        let plan = all.iter().find(|plan| plan.id() == id).unwrap();
+        let served = ["publisher.v1beta1", "publisher.v1alpha1", "publisher.unserved"];
+        let needed = plan.features();
+        served
+            .into_iter()
+            .filter(|name| needed.contains(name))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("gate/publisher/restart-on-alpha"), ["publisher.v1alpha1"]);
+    assert_eq!(
+        of("gate/publisher/maximum-after-upgrade/beta"),
+        ["publisher.v1beta1", "publisher.v1alpha1"]
+    );
+    assert_eq!(
+        of("gate/publisher/hidden/gate"),
+        ["publisher.v1alpha1", "publisher.unserved"]
+    );
+    assert!(of("publisher/value/error/internal").is_empty());
 }
