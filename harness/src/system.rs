@@ -98,8 +98,8 @@ pub struct Systems {
     pub by_role: BTreeMap<Role, System>,
     /// A driver that runs already.
     pub driver_socket: Option<DriverSocket>,
-    /// The objects in which a driver under test keeps its state.
-    pub driver_state: Option<Arc<dyn DriverState>>,
+    /// The objects that programs under test find when they start. A driver may keep its state in them.
+    pub objects: BTreeMap<Role, Arc<dyn DriverState>>,
     /// The real API server that stands in for the one in memory.
     pub api_server: Option<RealServer>,
 }

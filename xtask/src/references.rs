@@ -89,7 +89,7 @@ pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
         ]
         .into(),
         driver_socket: None,
-        driver_state: None,
+        objects: Default::default(),
         api_server: None,
     }
 }

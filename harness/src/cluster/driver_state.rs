@@ -29,7 +29,7 @@ pub(super) struct DriverState {
 impl DriverState {
     /// For a plan in which such a driver plays its part.
     pub(super) fn of(plan: &Plan, systems: &Systems) -> Option<Self> {
-        let objects = systems.driver_state.clone()?;
+        let objects = systems.objects.get(&Role::Driver)?.clone();
         plan.roles.contains(&Role::Driver).then(|| DriverState {
             objects,
             storage: BTreeMap::new(),
@@ -39,6 +39,15 @@ impl DriverState {
 }
 
 impl Cluster {
+    /// Applies the objects that the programs of the other roles find when they start.
+    pub(super) async fn prepare_programs(&self, plan: &Plan, systems: &Systems) -> Result<(), StartError> {
+        let others = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
+        for (_, objects) in others.filter(|(role, _)| plan.roles.contains(role)) {
+            self.apply_all(plan, objects.common()).await?;
+        }
+        Ok(())
+    }
+
     /// Makes all that the driver has to find at its start.
     pub(super) async fn prepare_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
         let Some(state) = &mut self.driver_state else {
@@ -125,7 +134,7 @@ impl Cluster {
 
     async fn apply_all(&self, plan: &Plan, objects: Result<Vec<Value>, String>) -> Result<(), StartError> {
         let objects =
-            objects.map_err(|message| refused(plan, "read the driver's objects".to_owned(), message))?;
+            objects.map_err(|message| refused(plan, "read the objects of a program".to_owned(), message))?;
         for object in objects {
             let name = format!("apply {} {}", object["kind"], object["metadata"]["name"]);
             let spec = ApplySpec {

@@ -189,6 +189,7 @@ impl Cluster {
             scripts: BTreeMap::new(),
         };
         cluster.create_all(plan).await?;
+        cluster.prepare_programs(plan, systems).await?;
         cluster.prepare_driver(plan).await?;
         cluster.start_driver(plan).await?;
         Ok(cluster)

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::objects::Objects;
 use super::pod_folder;
 use super::process_group::ProcessGroup;
 use super::template::Template;
@@ -43,6 +44,8 @@ pub(super) struct Program {
     pub(super) ports: Vec<String>,
     /// Whether it gets the configuration of a pod, in the folder where pods have it.
     pub(super) in_cluster: bool,
+    /// What it finds when it starts.
+    pub(super) objects: Arc<Objects>,
 }
 
 /// What is executed, and with what.

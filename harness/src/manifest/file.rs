@@ -70,7 +70,7 @@ struct RoleFile {
     /// It knows the configuration of pods alone, in the folder where they have it.
     #[serde(default)]
     in_cluster: bool,
-    /// The driver only: objects that it finds when it starts.
+    /// Objects that it finds when it starts.
     #[serde(default)]
     objects: Vec<Spanned<ObjectsFile>>,
     /// The driver only: the objects that change with the storage of a case.
@@ -91,17 +91,16 @@ struct ProcessFile {
 }
 
 impl RoleFile {
-    /// A key that only a driver may have; none: it has none of them.
-    fn key_of_driver(&self) -> Option<&'static str> {
+    /// A key that only a driver may have, and where its value is; none: it has none of them.
+    fn key_of_driver(&self) -> Option<(&'static str, Location)> {
         [
-            ("socket", self.socket.is_some()),
-            ("names", self.names.is_some()),
-            ("objects", !self.objects.is_empty()),
-            ("backend", !self.backend.is_empty()),
-            ("volumes", self.volumes.is_some()),
+            ("socket", self.socket.as_ref().map(|it| it.defined)),
+            ("names", self.names.as_ref().map(|it| it.defined)),
+            ("backend", self.backend.first().map(|it| it.defined)),
+            ("volumes", self.volumes.as_ref().map(|it| it.defined)),
         ]
         .into_iter()
-        .find_map(|(key, is_there)| is_there.then_some(key))
+        .find_map(|(key, place)| Some((key, place?)))
     }
 }
 
@@ -231,13 +230,13 @@ impl Reader<'_> {
         for (role, spec) in roles {
             let file = &spec.value;
             if *role != Role::Driver
-                && let Some(key) = file.key_of_driver()
+                && let Some((key, place)) = file.key_of_driver()
             {
                 let message = format!(
                     "`{key}` belongs to the driver; remove it from the {}",
                     role.as_str()
                 );
-                return Err(self.error(spec, message));
+                return Err(ScenarioError::at(&self.source, self.text, place, message));
             }
         }
         let Some(spec) = roles.get(&Role::Driver) else {
@@ -261,9 +260,7 @@ impl Reader<'_> {
             return Err(self.error(names, message));
         }
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let wrong =
-            |place: Location, message: String| ScenarioError::at(&self.source, self.text, place, message);
-        let objects = Objects::read(folder, &file.objects, &file.backend, &wrong)?;
+        let objects = self.objects(Role::Driver, file)?;
         let socket = file.socket.as_ref().map(|path| {
             let path = folder.join(&path.value);
             DriverSocket::new(std::path::absolute(&path).unwrap_or(path))
@@ -279,9 +276,17 @@ impl Reader<'_> {
                 ..names.value.clone()
             },
             socket,
-            objects: Arc::new(objects),
+            takes_maximum: objects.takes_maximum(),
             makes_volumes: file.volumes.as_ref().is_none_or(|volumes| volumes.value),
         }))
+    }
+
+    /// The objects that a program finds when it starts. Only those of the driver are of nodes, and change.
+    fn objects(&self, role: Role, file: &RoleFile) -> Result<Objects, ScenarioError> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let wrong =
+            |place: Location, message: String| ScenarioError::at(&self.source, self.text, place, message);
+        Objects::read(folder, role, (&file.objects, &file.backend), &wrong)
     }
 
     fn program(&self, role: Role, spec: &Spanned<RoleFile>) -> Result<Program, ManifestError> {
@@ -324,6 +329,7 @@ impl Reader<'_> {
             beside: beside.collect::<Result<_, _>>()?,
             ports: file.ports.clone(),
             in_cluster: file.in_cluster,
+            objects: Arc::new(self.objects(role, file)?),
             files: named(&file.files, plain)?,
             settings,
             metrics: file

@@ -15,12 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::driver_state::{DriverState, Figures};
+use crate::driver_state::Figures;
 use crate::plan::{self, Plan, resolve};
 use crate::scenario::{self, ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
 use child::Program;
-use objects::Objects;
 
 pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
 /// Names in braces that texts of a manifest may use, with what they stand for.
@@ -54,8 +53,8 @@ struct DriverUnderTest {
     names: ExternalDriver,
     /// Where it runs already; none: it is one of the programs.
     socket: Option<DriverSocket>,
-    /// What it keeps in objects.
-    objects: Arc<Objects>,
+    /// Whether it is told the largest volume by objects.
+    takes_maximum: bool,
     /// Whether it makes volumes, as it is started.
     makes_volumes: bool,
 }
@@ -102,7 +101,7 @@ impl DriverUnderTest {
     /// Why a case can't have this driver in the place of the built-in one; none: it can.
     fn cannot_be_told(&self, plan: &Plan) -> Option<String> {
         let only = |what: &str| Some(format!("it sets {what}, and only the built-in driver lets it"));
-        if !self.objects.takes_storage() {
+        if !self.names.takes_backend {
             return only(plan.sets_the_driver()?);
         }
         if let Some(what) = plan.sets_more_than_storage() {
@@ -119,7 +118,7 @@ impl DriverUnderTest {
                     .to_owned(),
             );
         }
-        if plan.has_largest() && !self.objects.takes_maximum() {
+        if plan.has_largest() && !self.takes_maximum {
             return Some(
                 "it sets the largest volume, and no `backend` of the manifest has {maximum}".to_owned(),
             );
@@ -148,7 +147,7 @@ impl DriverUnderTest {
 
     /// Why it does not play its part in a case; none: it does.
     fn skips(&self, plan: &Plan) -> Option<String> {
-        let sets = match self.objects.takes_storage() {
+        let sets = match self.names.takes_backend {
             true => plan.sets_more_than_storage(),
             false => plan.sets_the_driver(),
         };
@@ -199,7 +198,7 @@ impl Manifest {
     /// Puts its programs in the place of others.
     pub fn install(&self, systems: &mut Systems) {
         for (role, program) in &self.programs {
-            let program = program.clone();
+            let (program, objects) = (program.clone(), program.objects.clone());
             let system = System {
                 name: self.name.clone(),
                 metrics_url: program.metrics.as_ref().map(|metrics| metrics.url.clone()),
@@ -207,12 +206,11 @@ impl Manifest {
                 is_child: true,
             };
             systems.by_role.insert(*role, system);
+            if !objects.is_empty() {
+                systems.objects.insert(*role, objects);
+            }
         }
         systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
-        let objects = self.driver.as_ref().map(|driver| driver.objects.clone());
-        systems.driver_state = objects
-            .filter(|objects| !objects.is_empty())
-            .map(|objects| objects as Arc<dyn DriverState>);
     }
 
     /// The case as it is for these programs: with the names of their driver, where that plays its part.

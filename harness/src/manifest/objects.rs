@@ -1,4 +1,4 @@
-//! The objects in which a driver keeps its state, as a manifest names them: texts that are objects once their names are filled in.
+//! The objects that a program finds, and in which a driver keeps its state, as a manifest names them: texts that are objects once their names are filled in.
 //!
 //! Does not know how objects get to an API server.
 
@@ -12,7 +12,7 @@ use serde_saphyr::Location;
 
 use super::template::Template;
 use crate::driver_state::{Change, DriverState, Figures};
-use crate::scenario::{ScenarioError, Spanned, complaint};
+use crate::scenario::{Role, ScenarioError, Spanned, complaint};
 use crate::text::text_of;
 
 /// What texts of objects may name.
@@ -43,7 +43,7 @@ pub(super) struct ChangeFile {
     patch: Spanned<String>,
 }
 
-/// The objects of a driver, as read and checked.
+/// The objects of a role, as read and checked.
 #[derive(Debug)]
 pub(super) struct Objects {
     objects: Vec<ObjectTexts>,
@@ -75,15 +75,15 @@ impl Objects {
     /// Reads them; files count from `folder`.
     pub(super) fn read(
         folder: &Path,
-        objects: &[Spanned<ObjectsFile>],
-        changes: &[Spanned<ChangeFile>],
+        role: Role,
+        (objects, changes): (&[Spanned<ObjectsFile>], &[Spanned<ChangeFile>]),
         wrong: Wrong<'_>,
     ) -> Result<Self, ScenarioError> {
         let mut read = Vec::new();
         for spec in objects {
             match (&spec.value.file, &spec.value.text) {
                 (Some(file), None) => read.extend(given(folder, file, wrong)?),
-                (None, Some(text)) => read.push(written(text, wrong)?),
+                (None, Some(text)) => read.push(written(text, role, wrong)?),
                 (Some(text), Some(_)) => {
                     return Err(wrong(
                         text.defined,
@@ -177,7 +177,7 @@ fn given(folder: &Path, file: &Spanned<String>, wrong: Wrong<'_>) -> Result<Vec<
     let path = folder.join(&file.value);
     let unreadable = |path: &Path, error: std::io::Error| {
         let shown = path.display();
-        let remedy = "put what the driver's own repository has there, or correct `file`";
+        let remedy = "put what the program's own repository has there, or correct `file`";
         wrong(file.defined, format!("{shown} can't be read: {error}; {remedy}"))
     };
     let paths = match path.is_dir() {
@@ -206,9 +206,13 @@ fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn written(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
+fn written(text: &Spanned<String>, role: Role, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
+    let names: &[&str] = match role {
+        Role::Driver => &OF_NODE,
+        _ => &[],
+    };
     let template =
-        Template::with_names(&text.value, &OF_NODE).map_err(|message| wrong(text.defined, message))?;
+        Template::with_names(&text.value, names).map_err(|message| wrong(text.defined, message))?;
     let sample = template.fill(&values("n1", Figures::default()));
     parsed(&sample).map_err(|message| wrong(text.defined, message))?;
     Ok(ObjectTexts::Written(template))
