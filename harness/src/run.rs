@@ -129,28 +129,56 @@ struct Conductor<'p> {
     patience: f64,
 }
 
+/// Does what a step does, and before the first one starts the programs.
+async fn act(
+    cluster: &mut Cluster,
+    journal: &Journal,
+    (plan, step): (&Plan, usize),
+    patience: f64,
+) -> Result<(), StartError> {
+    let mut done = 0;
+    if step == 0 {
+        done = cluster.prepare(plan).await?;
+        // Inside the first step, so that nothing they do goes uncounted.
+        let from = journal.len();
+        for role in &plan.roles {
+            cluster.start_role(*role)?;
+        }
+        cluster.ready(patience).await;
+        cluster.up(from).await;
+    }
+    cluster.act(plan, step, done..).await
+}
+
 impl Conductor<'_> {
     async fn play(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
         for step in 0..self.plan.steps.len() {
             self.journal.append(What::StepStarted(StepMark { step }));
-            let mut done = 0;
-            if step == 0 {
-                done = cluster.prepare(self.plan).await?;
-                // Inside the first step, so that nothing they do goes uncounted.
-                let from = self.journal.len();
-                for role in &self.plan.roles {
-                    cluster.start_role(*role)?;
-                }
-                cluster.ready(self.patience).await;
-                cluster.up(from).await;
-            }
-            cluster.act(self.plan, step, done..).await?;
+            let acting = Box::pin(act(cluster, self.journal, (self.plan, step), self.patience));
+            let acted = self.unless_crashed(acting).await;
+            let Some(acted) = acted else { break };
+            acted?;
             self.journal.append(What::StepActed(StepMark { step }));
             if !self.finish_step(cluster).await {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Does something to its end; none: a program has ended meanwhile, which has decided the case. What is to be done then may wait long for
+    /// that program.
+    async fn unless_crashed<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut doing => return Some(done),
+                () = self.journal.grown(self.next) => self.feed(),
+            }
+            if self.judge.has_crashed() {
+                return None;
+            }
+        }
     }
 
     /// Waits for the end of a step; false if the case has failed.

@@ -311,6 +311,13 @@ impl<'p> Judge<'p> {
         Verdict::Fail(Box::new(self.crash(summary, last)))
     }
 
+    /// Whether a program has ended by itself, which has decided the case.
+    pub(crate) fn has_crashed(&self) -> bool {
+        self.failure
+            .as_ref()
+            .is_some_and(|failure| failure.exit.is_some())
+    }
+
     /// All facts so far.
     pub fn facts(&self) -> &[Fact] {
         &self.facts

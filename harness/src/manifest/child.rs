@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures::future::select_all;
+use futures::future::{join_all, select_all};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
@@ -85,6 +85,9 @@ const PORTS: Range<u32> = 20_000..30_000;
 /// Pause between two attempts to connect: nothing else tells that a process listens.
 const CONNECT_AGAIN: Duration = Duration::from_millis(10);
 
+/// How long the end of a program may wait for those beside it, and for what is left of its output.
+const REPORT: Duration = Duration::from_millis(500);
+
 /// Lines of its output that are shown when it ends by itself.
 const LAST_LINES: usize = 32;
 
@@ -117,12 +120,22 @@ pub(super) async fn run(
         () = stop.cancelled() => None,
     };
     // The last one first: it may need those beside it until it has ended.
+    let grace = match ended {
+        None => program.grace,
+        // That one of them has ended is to be known soon.
+        Some(_) => program.grace.min(REPORT),
+    };
     for running in children.iter_mut().rev() {
-        running.group.end(&mut running.child, program.grace).await?;
+        running.group.end(&mut running.child, grace).await?;
     }
-    for running in children {
-        drained(running.copies).await;
-    }
+    join_all(
+        children
+            .into_iter()
+            .flat_map(|running| running.copies)
+            .flatten()
+            .map(drained),
+    )
+    .await;
     log.finish();
     match ended {
         None => Ok(()),
@@ -175,11 +188,9 @@ impl Running {
 }
 
 /// Waits until all is read that a program has said.
-async fn drained(copies: [Option<JoinHandle<()>>; 2]) {
-    for copy in copies.into_iter().flatten() {
-        // A process that inherited the pipe may keep it open for ever.
-        let _ = tokio::time::timeout(Duration::from_secs(1), copy).await;
-    }
+async fn drained(copy: JoinHandle<()>) {
+    // A process that inherited the pipe may keep it open for ever.
+    let _ = tokio::time::timeout(REPORT, copy).await;
 }
 
 /// A port of this machine that nothing listens at, and that no one is given who asks for any port: the program takes it only later.
