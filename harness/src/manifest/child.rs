@@ -323,10 +323,12 @@ impl Program {
         for setting in of_role(self.role) {
             let Value {
                 text: value,
+                is_set,
                 is_usual,
             } = setting.value(&access.settings);
             let of_setting = self.settings.get(setting.name);
-            let found = of_setting.and_then(|known| known.get(&value).or_else(|| known.get("any")));
+            let found = of_setting
+                .and_then(|known| known.get(&value).or_else(|| known.get("any").filter(|_| is_set)));
             match found {
                 Some(templates) => {
                     let mut values = values.clone();

@@ -39,6 +39,8 @@ pub struct Setting {
     pub name: &'static str,
     /// Its key below `cluster` in a case.
     pub case_key: &'static str,
+    /// Its values, as manifests write them.
+    pub values: &'static str,
     /// What a program with it claims.
     pub(crate) claim: Claim,
     value: fn(&Settings) -> Value,
@@ -65,8 +67,10 @@ pub(crate) enum Claim {
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// As manifests write it; `none`: it is unset.
+    /// As manifests write it; `none`: the case does not set it, and there is no other word for that.
     pub(crate) text: String,
+    /// Whether the case sets it, so that `any` of a manifest is meant.
+    pub(crate) is_set: bool,
     /// Whether a program has that value by default, so that a manifest need not map it.
     pub(crate) is_usual: bool,
 }

@@ -6,6 +6,7 @@ use crate::scenario::{Deviation, Mode, Role, SchedulerSpec};
 const fn publisher(
     name: &'static str,
     case_key: &'static str,
+    values: &'static str,
     claim: Claim,
     value: fn(&Settings) -> Value,
 ) -> Setting {
@@ -13,6 +14,7 @@ const fn publisher(
         role: Role::Publisher,
         name,
         case_key,
+        values,
         claim,
         value,
     }
@@ -21,6 +23,7 @@ const fn publisher(
 const fn scheduler(
     name: &'static str,
     case_key: &'static str,
+    values: &'static str,
     claim: Claim,
     value: fn(&Settings) -> Value,
 ) -> Setting {
@@ -28,6 +31,7 @@ const fn scheduler(
         role: Role::Scheduler,
         name,
         case_key,
+        values,
         claim,
         value,
     }
@@ -41,17 +45,26 @@ const fn feature(name: &'static str, text: &'static str, is_needed: fn(&Settings
     }
 }
 
+const SWITCH: &str = "`false` (unset), `true`";
+const GATE: &str = "`none` (unset), `true`, `false`";
+
 /// All settings.
 pub const SETTINGS: [Setting; 21] = [
-    publisher("mode", "mode", Claim::Other("publisher.distributed"), |it| {
-        Value {
+    publisher(
+        "mode",
+        "mode",
+        "`central` (unset), `distributed`",
+        Claim::Other("publisher.distributed"),
+        |it| Value {
             text: it.mode.as_str().to_owned(),
+            is_set: it.mode != Mode::Central,
             is_usual: it.mode == Mode::Central,
-        }
-    }),
+        },
+    ),
     publisher(
         "ownerLevel",
         "publisher.ownerLevel",
+        "`none` (unset), or the number of owners above the pod: `0`, `1` …",
         feature(
             "publisher.owner",
             "its objects are owned by its pod or an owner of that",
@@ -62,6 +75,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "publish",
         "publisher.publish",
+        "`true` (unset), `false`",
         feature(
             "publisher.off",
             "publishing can be switched off, and it provisions all the same",
@@ -72,6 +86,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "byOwner",
         "publisher.byOwner",
+        SWITCH,
         feature(
             "publisher.by-owner",
             "it can know its objects by their owner instead of by their labels, as external-provisioner 2.0.0 did",
@@ -82,6 +97,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "metadata",
         "publisher.metadata",
+        SWITCH,
         feature(
             "publisher.metadata",
             "it can send the names of claim and volume to the driver (--extra-create-metadata)",
@@ -92,6 +108,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "asksPerSecond",
         "publisher.asksPerSecond",
+        "`none` (unset), or GetCapacity calls per second",
         feature(
             "publisher.asking-limit",
             "its GetCapacity calls per second can be limited",
@@ -102,6 +119,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "immediate",
         "publisher.immediate",
+        SWITCH,
         feature(
             "publisher.immediate",
             "it can publish for classes with immediate binding",
@@ -112,6 +130,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "zero",
         "publisher.zero",
+        SWITCH,
         feature(
             "publisher.zero",
             "it can publish zero as an object instead of leaving it out",
@@ -122,6 +141,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "strictTopology",
         "publisher.strictTopology",
+        SWITCH,
         feature(
             "publisher.strict-topology",
             "it can require the selected node's topology segment",
@@ -132,6 +152,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "withdraw",
         "publisher.withdraw",
+        SWITCH,
         feature(
             "publisher.withdraw",
             "it can remove an object whose figure the driver does not report any more",
@@ -142,6 +163,7 @@ pub const SETTINGS: [Setting; 21] = [
     publisher(
         "election",
         "publisher.replicas",
+        SWITCH,
         feature(
             "publisher.election",
             "of several instances of it, one works",
@@ -153,6 +175,7 @@ pub const SETTINGS: [Setting; 21] = [
         role: Role::Cleaner,
         name: "driver",
         case_key: "driver.name",
+        values: "the name of the driver",
         claim: Claim::Nothing,
         value: |it| always(it.driver.clone()),
     },
@@ -160,12 +183,14 @@ pub const SETTINGS: [Setting; 21] = [
         role: Role::Cleaner,
         name: "orphanAfter",
         case_key: "orphanAfter",
+        values: "a duration in milliseconds, such as `200ms`",
         claim: Claim::Nothing,
         value: |it| always(format!("{}ms", it.orphan_after.as_millis())),
     },
     scheduler(
         "release",
         "scheduler.release",
+        "`none` (unset), or a release such as `1.34`",
         feature(
             "scheduler.release",
             "it can be like another Kubernetes release",
@@ -176,6 +201,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "capacity",
         "scheduler.capacity",
+        GATE,
         feature(
             "scheduler.gate",
             "it can ignore capacity, as with the feature gate CSIStorageCapacity switched off",
@@ -186,6 +212,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "priority",
         "scheduler.priority",
+        GATE,
         feature(
             "scheduler.priority",
             "it has the feature gate VolumeCapacityPriority of 1.21 to 1.32 (KEP-1845)",
@@ -196,6 +223,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "scoring",
         "scheduler.scoring",
+        GATE,
         feature(
             "scheduler.scoring",
             "it scores nodes by capacity (KEP-4049)",
@@ -206,6 +234,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "shape",
         "scheduler.shape",
+        "`none` (unset), or the JSON of VolumeBindingArgs.shape",
         feature(
             "scheduler.shape",
             "the shape of its score can be set (VolumeBindingArgs.shape)",
@@ -220,6 +249,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "bugCompatible",
         "scheduler.bugCompatible",
+        "`none` (unset), or names of deviations separated by commas",
         feature(
             "scheduler.bug-compatible",
             "it can deviate as upstream does where a case says so, and is right otherwise",
@@ -238,6 +268,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "kepText",
         "scheduler.kepText",
+        SWITCH,
         feature(
             "scheduler.kep-text",
             "it can add up capacities in scores, as the text of KEP-4049 has it",
@@ -248,6 +279,7 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "extenders",
         "extenders",
+        "`none` (unset), or the JSON of KubeSchedulerConfiguration.extenders",
         Claim::Other("scheduler.extenders"),
         |it| optional(it.extenders.as_ref()),
     ),
@@ -256,12 +288,14 @@ pub const SETTINGS: [Setting; 21] = [
 fn switch(on: bool, usual: bool) -> Value {
     Value {
         text: on.to_string(),
+        is_set: on != usual,
         is_usual: on == usual,
     }
 }
 
 fn optional(value: Option<impl ToString>) -> Value {
     Value {
+        is_set: value.is_some(),
         is_usual: value.is_none(),
         text: value.map_or_else(|| "none".to_owned(), |value| value.to_string()),
     }
@@ -271,6 +305,7 @@ fn optional(value: Option<impl ToString>) -> Value {
 fn always(text: String) -> Value {
     Value {
         text,
+        is_set: true,
         is_usual: false,
     }
 }

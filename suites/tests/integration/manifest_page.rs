@@ -10,14 +10,14 @@ use harness::settings::SETTINGS;
 
 use crate::page::{hold, with};
 
-fn table(head: [&str; 2], rows: impl IntoIterator<Item = (String, String)>) -> String {
+fn table(head: &[&str], rows: impl IntoIterator<Item = (String, String)>) -> String {
     let rows = rows
         .into_iter()
         .map(|(name, text)| format!("| `{name}` | {text} |\n"));
     format!(
-        "| {} | {} |\n|---|---|\n{}",
-        head[0],
-        head[1],
+        "| {} |\n|{}\n{}",
+        head.join(" | "),
+        "---|".repeat(head.len()),
         rows.collect::<String>()
     )
 }
@@ -36,12 +36,12 @@ fn the_tables_are_those_of_the_code() {
         let role = setting.role.as_str();
         (
             setting.name.to_owned(),
-            format!("{role}; `cluster.{}` of a case", setting.case_key),
+            format!("{} | {role}; `cluster.{}`", setting.values, setting.case_key),
         )
     });
-    let claims = table(["feature", "what it means to have it"], claims);
-    let names = table(["name", "what it stands for"], names);
-    let settings = table(["setting", "whose, and where a case has it"], settings);
+    let claims = table(&["feature", "what it means to have it"], claims);
+    let names = table(&["name", "what it stands for"], names);
+    let settings = table(&["setting", "values", "role, and key in a case"], settings);
     hold(&path, "manifest_page", |page| {
         let page = with(page, "features", &claims);
         with(&with(&page, "names", &names), "settings", &settings)

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// A case that every publisher passes.
 const CASE: &str = "publisher/topology/new-node-gains-object/central";
@@ -148,6 +149,55 @@ fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
         assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
         assert!(out.contains("0 passed, 1 failed"), "{argv}:\n{out}");
     }
+}
+
+#[test]
+fn a_driver_that_ends_is_reported_before_the_case_has_called_it_in_vain() {
+    let names = "{name: a.example.org, topologyKeys: [a/node]}";
+    let argv = "[sh, -c, \"sleep 0.3; echo no disk >&2; exit 7\"]";
+    let manifest = Manifest::of(&format!(
+        "name: other\nfeatures: []\nroles:\n  driver:\n    argv: {argv}\n    names: {names}\n"
+    ));
+    let began = Instant::now();
+    let (code, out, error) = manifest.run(&["driver/identity/name"]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("driver@n1 ended by itself: exit status: 7"), "{out}");
+    // Each call to a driver that is gone may take 10 s.
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+}
+
+#[test]
+fn any_is_not_for_a_setting_that_a_case_leaves_unset() {
+    let manifest = Manifest::of(
+        "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    \
+         argv: [sh, -c, \"echo has[$*]; exit 7\", sh]\n    \
+         settings: {ownerLevel: {any: [\"--owner={value}\"]}, election: {any: [--elect]}, publish: {any: [--off]}}\n",
+    );
+    let (code, out, error) = manifest.run(&["publisher/value/error/internal"]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("    | has[]\n"), "{out}");
+}
+
+#[test]
+fn a_scheduler_finds_the_objects_of_its_manifest() {
+    let manifest = Manifest::of(
+        "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [\"false\"]\n    objects:\n      - text: |\n          \
+         apiVersion: scheduling.k8s.io/v1\n          kind: PriorityClass\n          metadata: {name: storage}\n          value: 7\n",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let case = "scheduler/filter/limit/exactly";
+    let (code, out, error) = manifest.run(&["--output", folder.path().to_str().unwrap(), case]);
+    assert_eq!(code, 1, "{out}{error}");
+    let journal = folder
+        .path()
+        .join("cases")
+        .join(case.replace('/', "."))
+        .join("journal.jsonl");
+    let journal = std::fs::read_to_string(journal).unwrap();
+    let at = |words: &str| journal.lines().position(|line| line.contains(words));
+    let applied = at("\"name\":\"storage\"");
+    let started = at("\"event\":\"started\"");
+    assert!(applied.is_some() && applied < started, "{applied:?} {started:?}");
 }
 
 #[test]
