@@ -45,8 +45,9 @@ pub fn pending(world: &World) -> Vec<Violation> {
         .collect()
 }
 
-/// What every refusal says that has looked at nodes: `0/3 nodes are available: …`.
-const EXPLAINED: &str = "available";
+/// What every refusal contains that is about nodes. KEP-1472 quotes the reason “node(s) did not have enough free storage” and no text around
+/// it.
+const EXPLAINED: &str = "node";
 
 impl View<'_> {
     /// Compares what was decided about a pod with this world.
