@@ -8,7 +8,10 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
 };
 
-use crate::{dialect::as_labels, quantity};
+use crate::{
+    dialect::{SelectorForm, as_labels},
+    quantity,
+};
 
 /// Label that names the driver of an object.
 pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
@@ -157,18 +160,21 @@ fn fnv1a(text: &str) -> u32 {
 
 impl Key {
     /// What an existing object is about.
-    pub(crate) fn of(object: &CSIStorageCapacity) -> Key {
+    pub(crate) fn of(object: &CSIStorageCapacity, form: SelectorForm) -> Key {
         Key {
             class: object.storage_class_name.as_str().into(),
-            place: Place::of(object.node_topology.as_ref()),
+            place: Place::of(object.node_topology.as_ref(), form),
         }
     }
 }
 
 impl Place {
-    /// The segment that a selector means, in whichever form it is written.
-    fn of(selector: Option<&LabelSelector>) -> Place {
-        selected(selector).map_or_else(
+    /// The segment that a selector means, where it is written in the form of this publisher. Like external-provisioner, one that writes labels
+    /// replaces an object with expressions.
+    fn of(selector: Option<&LabelSelector>, form: SelectorForm) -> Place {
+        let has_expressions = selector.is_some_and(|it| it.match_expressions.is_some());
+        let is_own_form = form == SelectorForm::Expressions || !has_expressions;
+        selected(selector).filter(|_| is_own_form).map_or_else(
             || Place::Other(format!("{selector:?}")),
             |segment| Place::Segment(Arc::new(segment)),
         )
@@ -316,16 +322,16 @@ mod tests {
             let object = object(&central(), "fast", &wanted, GIB, None);
             let place = Place::Segment(Arc::new(wanted));
             let class = "fast".into();
-            assert_eq!(Key::of(&object), Key { class, place });
+            assert_eq!(Key::of(&object, SelectorForm::Labels), Key { class, place });
             assert!(central().owns(&object));
             assert!(!ManagedBy::new("disk.example.com", Some("n1")).owns(&object));
         }
     }
 
     #[test]
-    fn a_selector_is_read_by_its_meaning() {
+    fn a_selector_is_a_segment_in_the_form_of_the_publisher() {
         assert_eq!(
-            Place::of(Some(&LabelSelector::default())),
+            Place::of(Some(&LabelSelector::default()), SelectorForm::Labels),
             Place::Segment(Arc::default())
         );
         let expression = LabelSelectorRequirement {
@@ -338,10 +344,15 @@ mod tests {
             match_expressions: Some(vec![expression]),
         };
         assert_eq!(
-            Place::of(Some(&with_expression)),
+            Place::of(Some(&with_expression), SelectorForm::Expressions),
             Place::Segment(Arc::new(segment(&[("zone", "a")])))
         );
-        assert!(matches!(Place::of(None), Place::Other(_)));
+        for other in [None, Some(&with_expression)] {
+            assert!(
+                matches!(Place::of(other, SelectorForm::Labels), Place::Other(_)),
+                "{other:?}"
+            );
+        }
     }
 
     #[test]

@@ -60,6 +60,7 @@ impl Publisher {
     ) -> Arc<Publisher> {
         let queue = Queue::new(options.pace(), metrics.queue("csistoragecapacity"));
         let calls = RateLimiter::new(options.get_capacity_qps(), options.get_capacity_burst);
+        let ledger = Ledger::new(options.dialect.selector);
         let publisher = Arc::new(Publisher {
             options,
             by,
@@ -67,7 +68,7 @@ impl Publisher {
             driver,
             capacities,
             calls,
-            ledger: Mutex::default(),
+            ledger: Mutex::new(ledger),
             queue,
         });
         let (measured, figures) = (Arc::downgrade(&publisher), metrics.objects.clone());

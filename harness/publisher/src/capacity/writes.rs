@@ -62,7 +62,7 @@ impl Publisher {
     pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         self.look_up(object).await?;
         // What to do is decided anew, with what is known now.
-        self.queue.add(Key::of(object));
+        self.queue.add(Key::of(object, self.options.dialect.selector));
         Ok(())
     }
 

@@ -46,6 +46,10 @@ fn steps(steps: &Value) -> Story {
     story.tell(json!({"fact": "stepStarted", "step": 0}));
     for role in ["publisher", "scheduler"] {
         story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
+        story.tell(
+            json!({"fact": "request", "client": role, "verb": "list", "resource": "pods", "namespace": null,
+            "name": null, "code": 200, "message": null, "revision": 1}),
+        );
     }
     story.commit("harness", "added", "pods", "app", &pod(None, &json!({})));
     story.tell(json!({"fact": "stepActed", "step": 0}));

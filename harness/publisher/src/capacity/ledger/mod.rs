@@ -16,7 +16,7 @@ use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use tokio::time::Instant;
 
 use super::desired::{Key, Place};
-use crate::cluster::is_older;
+use crate::{cluster::is_older, dialect::SelectorForm};
 
 /// Parameters of a publishable class.
 type Parameters = Arc<BTreeMap<String, String>>;
@@ -29,6 +29,8 @@ pub(crate) struct Ledger {
     objects: HashMap<String, Known>,
     by_key: HashMap<Key, BTreeSet<String>>,
     creating: HashSet<Key>,
+    /// The form of the selectors that this publisher writes.
+    form: SelectorForm,
 }
 
 /// An existing object.
@@ -69,6 +71,14 @@ pub(crate) struct View {
 }
 
 impl Ledger {
+    /// An empty ledger of a publisher that writes selectors in this form.
+    pub(crate) fn new(form: SelectorForm) -> Ledger {
+        Ledger {
+            form,
+            ..Ledger::default()
+        }
+    }
+
     /// A class is to be published with these parameters, or no more (`None`). The keys that this concerns.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
         let class: Arc<str> = class.into();
@@ -128,7 +138,7 @@ impl Ledger {
         if object.metadata.deletion_timestamp.is_some() {
             return self.gone(&uid);
         }
-        let key = Key::of(&object);
+        let key = Key::of(&object, self.form);
         self.store(&uid, object, true)
             .then_some(key)
             .filter(|key| !self.creating.contains(key))
@@ -260,7 +270,7 @@ impl Ledger {
 
     /// Keeps the newest version of an object; whether it was unknown.
     fn store(&mut self, uid: &str, object: Arc<CSIStorageCapacity>, confirmed: bool) -> bool {
-        let key = Key::of(&object);
+        let key = Key::of(&object, self.form);
         self.store_as(uid, key, object, confirmed)
     }
 
