@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
-use crate::journal::{Begin, Journal, LagFact, StepMark, What, micros};
+use crate::journal::{Begin, FORMAT, Journal, LagFact, StepMark, What, micros};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
 use crate::machine;
@@ -26,9 +26,6 @@ pub struct Outcome {
     /// What child processes have said, by client name.
     pub logs: Vec<(String, Vec<u8>)>,
 }
-
-/// Version of the journal's format.
-const FORMAT: u32 = 1;
 
 /// Runs a plan to its verdict, on the clock of the runtime.
 pub(crate) async fn run(

@@ -25,14 +25,19 @@ pub(crate) enum Knowledge<'m> {
     Not(Vec<String>),
 }
 
+/// The entries that name a failure, whether or not their last day has passed.
+pub(crate) fn entry_for<'m>(
+    manifest: &'m Manifest,
+    case: &str,
+    said: &Said,
+) -> impl Iterator<Item = &'m KnownFailure> {
+    let known = manifest.known_failures(case);
+    known.filter(|known| said.has(&known.fails))
+}
+
 /// What a manifest knows of a failure.
 pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge<'m> {
-    let named = || {
-        manifest
-            .known_failures(case)
-            .filter(|known| said.has(&known.fails))
-    };
-    if let Some(known) = named().find(|known| known.is_excused()) {
+    if let Some(known) = entry_for(manifest, case, said).find(|known| known.is_excused()) {
         return Knowledge::Excused(known);
     }
     let told = manifest
@@ -52,12 +57,7 @@ pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Kn
 
 /// The entry that excuses a finding.
 pub(crate) fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
-    let said = Said {
-        verdict: finding.text.clone(),
-        link: String::new(),
-        note: String::new(),
-        last_words: Vec::new(),
-    };
+    let said = Said::of_finding(finding);
     match look_up(manifest, &format!("{FINDING}/{}", finding.rule), &said) {
         Knowledge::Excused(known) => Some(known),
         Knowledge::Not(_) => None,

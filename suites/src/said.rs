@@ -1,6 +1,6 @@
 //! What a failure says in words: the ones that catalogues of defects and of known failures name it by.
 
-use harness::judge::Failure;
+use harness::judge::{Failure, Finding};
 use harness::manifest::Words;
 use harness::reason_of;
 use schemars::JsonSchema;
@@ -33,6 +33,16 @@ impl Said {
                 .as_ref()
                 .and_then(|exit| exit.last_words.as_ref())
                 .map_or_else(Vec::new, |words| words.lines.clone()),
+        }
+    }
+
+    /// By that finding, which has no chain of causes.
+    pub(crate) fn of_finding(finding: &Finding) -> Self {
+        Said {
+            verdict: finding.text.clone(),
+            link: String::new(),
+            note: String::new(),
+            last_words: Vec::new(),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::init::{self, InitArgs};
 use crate::interrupt::hear;
 use crate::out::eprintln;
 use crate::rbac::{self, RbacArgs};
+use crate::record::{self, RecordArgs};
 use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
 use crate::selftest::{self, SelftestArgs};
@@ -81,6 +82,8 @@ enum Command {
         #[arg(long)]
         timeline: bool,
     },
+    /// Run cases against other programs, and store their journals, so that changes of the judge are held against them
+    Record(RecordArgs),
     /// Write the manifest of a program of yours, from what it says of its flags, and try it
     Init(InitArgs),
     /// Say what this machine has of what runs need, and of the programs of a manifest
@@ -146,6 +149,7 @@ impl Command {
             | Command::Sweep(_)
             | Command::Rbac(_)
             | Command::Rerun(_)
+            | Command::Record(_)
             | Command::Up(_)
             | Command::Bench(_)
             | Command::Study(_)
@@ -215,6 +219,7 @@ fn obey(command: Command) -> Exit {
         Command::Study(args) => study::run(args),
         Command::Judge { folder, timeline } => inspect::judge(&folder, timeline),
         Command::Report(command) => report::run(&command),
+        Command::Record(args) => record::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => manual::completions(shell, described()),

@@ -40,8 +40,8 @@ pub(crate) struct ConformanceArgs {
 }
 
 /// Processes of somebody else have work to do at their start, unlike our own.
-fn default_jobs(run: &RunArgs) -> usize {
-    let per_core = if run.apiserver.is_some() { 2 } else { 4 };
+pub(crate) fn default_jobs(has_real_server: bool) -> usize {
+    let per_core = if has_real_server { 2 } else { 4 };
     std::thread::available_parallelism().map_or(8, |cores: NonZero<usize>| cores.get() * per_core)
 }
 
@@ -58,7 +58,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
         .transpose()?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);
-    let jobs = args.jobs.unwrap_or_else(|| default_jobs(&args.run));
+    let jobs = args.jobs.unwrap_or_else(|| default_jobs(args.run.apiserver.is_some()));
     let command = ["conformance".to_owned(), format!("--sut={}", args.sut.display())];
     let command = args.select.command(command);
     if let Some(times) = args.measure {

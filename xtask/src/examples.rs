@@ -40,6 +40,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "record",
+        &[(
+            "Runs that a test judges again",
+            "record --sut sut.yaml --output suites/tests/fixtures/runs",
+        )],
+    ),
+    (
         "list",
         &[
             ("What is skipped for a program, and why", "list --sut sut.yaml"),

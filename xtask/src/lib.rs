@@ -41,6 +41,7 @@ mod places;
 mod preflight;
 mod rbac;
 mod reach;
+mod record;
 mod references;
 mod report;
 mod repro;

@@ -122,6 +122,21 @@ impl Journal {
     }
 }
 
+/// Version of the format in which journals are written. Older ones are read as well: a field that is new has a default, and the tests
+/// have a journal of each version.
+pub const FORMAT: u32 = 1;
+
+/// Refuses the journal of a newer version of this program.
+pub fn check_format(facts: &[Fact]) -> Result<(), String> {
+    match facts.first().map(|fact| &fact.what) {
+        Some(What::Begin(begin)) if begin.format > FORMAT => Err(format!(
+            "the journal has format {}, and this program reads formats up to {FORMAT}; judge it with a newer version",
+            begin.format
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Reads a stored journal.
 pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
     let mut facts = Vec::new();
@@ -131,6 +146,11 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
             std::io::Error::new(std::io::ErrorKind::InvalidData, message)
         })?;
         facts.push(fact);
+        // The first fact has the version, without which no error in another one is understood.
+        if number == 0 {
+            let wrong = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
+            check_format(&facts).map_err(|message| wrong(format!("{}: {message}", path.display())))?;
+        }
     }
     Ok(facts)
 }

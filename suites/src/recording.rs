@@ -1,0 +1,484 @@
+//! Recorded runs of programs: journals in a small form, each with the verdict that is filed for it.
+//!
+//! Owns the two files of a recording, what is left out of a journal, and what a stored run comes to today. Runs no program.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use harness::journal::{Fact, What, check_format};
+use harness::judge::{Verdict, findings, verdict};
+use harness::manifest::Manifest;
+use harness::plan::{Plan, resolve};
+use harness::{on_all_cores, scenario, text_of};
+use serde::{Deserialize, Serialize};
+
+use crate::known::{FINDING, entry_for};
+use crate::said::Said;
+
+/// The ending of the file that has the journals.
+const JOURNALS: &str = "runs.gz";
+/// The ending of the file that has the verdicts, for people and for diffs.
+const VERDICTS: &str = "yaml";
+
+/// Version of the two files. The journals in them have a version of their own.
+const FORMAT: u32 = 1;
+
+/// The stored runs of one version of a program.
+#[derive(Debug)]
+pub struct Recording {
+    /// The program, as its manifest calls it.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// By case; of one case those that came to different verdicts.
+    pub runs: Vec<RecordedRun>,
+}
+
+/// A stored run.
+#[derive(Debug, Clone)]
+pub struct RecordedRun {
+    /// The case.
+    pub case: String,
+    /// The day on which it ran, such as 2026-11-27.
+    pub date: String,
+    /// The case file as it was run.
+    pub scenario: String,
+    /// The verdict when it was recorded.
+    pub recorded: Judged,
+    /// The verdict that is filed for it. One that differs from the recorded verdict has a reason.
+    pub filed: Judged,
+    /// Why the filed verdict is another one than the recorded verdict.
+    pub reason: Option<String>,
+    facts: Facts,
+}
+
+/// The facts of a run as text: microseconds since the fact before, and what was observed.
+type Facts = Vec<(u64, Arc<str>)>;
+
+/// What a run comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Pass, known failure, failure, or undecided.
+    pub verdict: Word,
+    /// The first missing link; where a program ended, the reason that it gave.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub link: String,
+    /// The findings: `known RULE` for each rule of which all findings are known, and `RULE: text` for any other finding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
+}
+
+/// A verdict in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// The case passed.
+    Pass,
+    /// It failed with a known failure of the manifest.
+    Known,
+    /// It failed otherwise.
+    Fail,
+    /// The host was too busy to decide.
+    Undecided,
+}
+
+/// What became of a run that was to be added.
+#[derive(Debug)]
+pub enum Added {
+    /// No run of the case was stored.
+    New,
+    /// Those that were stored are of the case before it was changed, and were removed.
+    Replaced,
+    /// A run with the same verdict is stored, so it was left out.
+    Same,
+    /// The runs that are stored came to other verdicts, which are these.
+    Differs(Vec<Judged>),
+}
+
+/// A recording that can't be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {why}")]
+pub struct RecordingError {
+    path: PathBuf,
+    why: String,
+}
+
+/// The file of verdicts.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VerdictFile {
+    program: String,
+    version: String,
+    runs: Vec<FiledRun>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FiledRun {
+    case: String,
+    #[serde(flatten)]
+    filed: Judged,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// The first line of a run in the file of journals. A line for each fact follows, and an empty line: the microseconds since the fact before,
+/// and what was observed, or the number of an earlier line with the same observation.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    format: u32,
+    case: String,
+    date: String,
+    scenario: String,
+    recorded: Judged,
+}
+
+impl Judged {
+    /// The verdict over facts, with what a manifest knows of failures. An entry counts whatever the day is.
+    pub fn of(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
+        let verdict = verdict(plan, facts.iter().cloned());
+        let said = verdict.failure().map(Said::by);
+        let is_known = |said: &Said| entry_for(manifest, plan.id(), said).next().is_some();
+        let word = match (&verdict, &said) {
+            (Verdict::Inconclusive(_), _) => Word::Undecided,
+            (_, None) => Word::Pass,
+            (_, Some(said)) if is_known(said) => Word::Known,
+            (_, Some(_)) => Word::Fail,
+        };
+        // Of a rule, what is known is told once.
+        let mut told: BTreeMap<String, bool> = BTreeMap::new();
+        for finding in findings(plan, facts) {
+            let case = format!("{FINDING}/{}", finding.rule);
+            let is_known = entry_for(manifest, &case, &Said::of_finding(&finding)).next().is_some();
+            let text = match is_known {
+                true => format!("known {}", finding.rule),
+                false => format!("{}: {}", finding.rule, finding.text),
+            };
+            told.insert(text, is_known);
+        }
+        Judged {
+            verdict: word,
+            link: said.map(|said| said.lasting()).unwrap_or_default(),
+            findings: told.into_keys().collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for Judged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = match self.verdict {
+            Word::Pass => "pass",
+            Word::Known => "known failure",
+            Word::Fail => "fail",
+            Word::Undecided => "undecided",
+        };
+        f.write_str(word)?;
+        if !self.link.is_empty() {
+            write!(f, ": {}", self.link)?;
+        }
+        match self.findings.as_slice() {
+            [] => Ok(()),
+            findings => write!(f, " [{}]", findings.join("; ")),
+        }
+    }
+}
+
+impl RecordedRun {
+    /// A run of today, in its small form: as small as it can be without another verdict.
+    pub fn new(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
+        let recorded = Judged::of(plan, facts, manifest);
+        let run = |facts: Facts| RecordedRun {
+            case: plan.id().to_owned(),
+            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            scenario: plan.text.clone(),
+            recorded: recorded.clone(),
+            filed: recorded.clone(),
+            reason: None,
+            facts,
+        };
+        // What the API server makes for itself matters to hardly any case, and is most of its journal.
+        let small = facts.iter().filter(|fact| match &fact.what {
+            What::Commit(commit) => *commit.client != *"system:apiserver",
+            _ => true,
+        });
+        let small = run(text(small));
+        match small.judge(manifest) {
+            Ok(judged) if judged == recorded => small,
+            _ => run(text(facts)),
+        }
+    }
+
+    /// What the stored run comes to today.
+    pub fn judge(&self, manifest: &Manifest) -> Result<Judged, String> {
+        let case = scenario::parse_one(&self.case, &self.scenario).map_err(|error| error.to_string())?;
+        let plan = resolve(&case).map_err(|error| error.to_string())?;
+        Ok(Judged::of(&plan, &self.facts()?, manifest))
+    }
+
+    fn facts(&self) -> Result<Vec<Fact>, String> {
+        let mut at_us = 0;
+        let facts = self.facts.iter().zip(0..).map(|((since, what), seq)| {
+            at_us += since;
+            let what = serde_json::from_str(what).map_err(|error| format!("fact {seq}: {error}"))?;
+            Ok::<_, String>(Fact { seq, at_us, what })
+        });
+        let facts = facts.collect::<Result<Vec<_>, _>>()?;
+        check_format(&facts)?;
+        Ok(facts)
+    }
+}
+
+/// The facts as text, with small numbers in the place of uids, which are random and so can't be compressed.
+fn text<'f>(facts: impl IntoIterator<Item = &'f Fact>) -> Facts {
+    let (mut last_us, mut uids) = (0, HashMap::new());
+    let facts = facts.into_iter().map(|fact| {
+        let since = fact.at_us.saturating_sub(last_us);
+        last_us = fact.at_us;
+        let what = serde_json::to_string(&fact.what).expect("a fact is made of texts and numbers");
+        (since, numbered(&what, &mut uids).into())
+    });
+    facts.collect()
+}
+
+/// A text with the uids in it numbered in the order in which they occur.
+fn numbered(text: &str, uids: &mut HashMap<String, usize>) -> String {
+    const UID: usize = 36;
+    let is_uid = |bytes: &[u8]| {
+        bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        })
+    };
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    // Only ASCII is skipped, so that every place that is cut at is one between letters.
+    while let Some(dash) = rest.find('-') {
+        let from = dash.checked_sub(8);
+        match from.and_then(|from| Some((from, rest.as_bytes().get(from..from + UID)?))) {
+            Some((from, bytes)) if is_uid(bytes) => {
+                let next = uids.len();
+                let number = *uids.entry(rest[from..from + UID].to_owned()).or_insert(next);
+                out.push_str(&rest[..from]);
+                out.push_str(&format!("00000000-0000-4000-8000-{number:012x}"));
+                rest = &rest[from + UID..];
+            }
+            _ => {
+                out.push_str(&rest[..=dash]);
+                rest = &rest[dash + 1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+impl Recording {
+    /// Without any run.
+    pub fn new(manifest: &Manifest) -> Self {
+        Recording {
+            program: manifest.name.clone(),
+            version: manifest.version.clone(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Adds a run, unless one of the same case with the same verdict is stored. Runs of the case as it was before it was changed are removed.
+    pub fn add(&mut self, run: RecordedRun) -> Added {
+        let of_case = |stored: &RecordedRun| stored.case == run.case;
+        let before = self.runs.len();
+        self.runs
+            .retain(|stored| !of_case(stored) || stored.scenario == run.scenario);
+        let stored: Vec<Judged> = self
+            .runs
+            .iter()
+            .filter(|stored| of_case(stored))
+            .map(|stored| stored.filed.clone())
+            .collect();
+        if stored.contains(&run.recorded) {
+            return Added::Same;
+        }
+        let at = self.runs.partition_point(|stored| stored.case <= run.case);
+        let is_replaced = self.runs.len() < before;
+        self.runs.insert(at, run);
+        match (stored.is_empty(), is_replaced) {
+            (false, _) => Added::Differs(stored),
+            (true, true) => Added::Replaced,
+            (true, false) => Added::New,
+        }
+    }
+
+    /// What each run comes to today, in their order.
+    pub fn judge(&self, manifest: &Manifest) -> Vec<Result<Judged, String>> {
+        on_all_cores(&self.runs, |run| run.judge(manifest))
+    }
+
+    /// All recordings of a folder.
+    pub fn load_all(folder: &Path) -> Result<Vec<Self>, RecordingError> {
+        let failed = |error: std::io::Error| RecordingError {
+            path: folder.to_owned(),
+            why: error.to_string(),
+        };
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            files.push(entry.map_err(failed)?.path());
+        }
+        files.retain(|file| file.extension().is_some_and(|it| it == VERDICTS));
+        files.sort();
+        files.iter().map(|file| Self::load(file)).collect()
+    }
+
+    /// The recording of a version of a program, without any run where the folder has none.
+    pub fn load_or_new(folder: &Path, manifest: &Manifest) -> Result<Self, RecordingError> {
+        let new = Recording::new(manifest);
+        let file = new.file(folder, VERDICTS);
+        match file.exists() {
+            true => Self::load(&file),
+            false => Ok(new),
+        }
+    }
+
+    fn load(verdicts: &Path) -> Result<Self, RecordingError> {
+        let failed = |why: String| RecordingError {
+            path: verdicts.to_owned(),
+            why,
+        };
+        let text = text_of(verdicts).map_err(|error| failed(error.to_string()))?;
+        let file: VerdictFile = serde_saphyr::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        let journals = verdicts.with_extension(JOURNALS);
+        let mut runs = read(&journals).map_err(|why| RecordingError {
+            path: journals.clone(),
+            why,
+        })?;
+        let cases = |runs: &[RecordedRun]| runs.iter().map(|run| run.case.clone()).collect::<Vec<_>>();
+        let filed: Vec<String> = file.runs.iter().map(|run| run.case.clone()).collect();
+        if cases(&runs) != filed {
+            let journals = journals.display();
+            return Err(failed(format!("it lists other runs than {journals} has")));
+        }
+        for (run, filed) in runs.iter_mut().zip(file.runs) {
+            (run.filed, run.reason) = (filed.filed, filed.reason);
+        }
+        Ok(Recording {
+            program: file.program,
+            version: file.version,
+            runs,
+        })
+    }
+
+    /// Writes both files.
+    pub fn save(&self, folder: &Path) -> Result<(), RecordingError> {
+        let journals = self.file(folder, JOURNALS);
+        let write = || {
+            std::fs::create_dir_all(folder)?;
+            std::fs::write(&journals, self.journals()?)
+        };
+        write().map_err(|error| RecordingError {
+            path: journals.clone(),
+            why: error.to_string(),
+        })?;
+        self.save_verdicts(folder)
+    }
+
+    /// Writes the file of verdicts alone.
+    pub fn save_verdicts(&self, folder: &Path) -> Result<(), RecordingError> {
+        let file = VerdictFile {
+            program: self.program.clone(),
+            version: self.version.clone(),
+            runs: self
+                .runs
+                .iter()
+                .map(|run| FiledRun {
+                    case: run.case.clone(),
+                    filed: run.filed.clone(),
+                    reason: run.reason.clone(),
+                })
+                .collect(),
+        };
+        let path = self.file(folder, VERDICTS);
+        let text = serde_saphyr::to_string(&file).map_err(|error| error.to_string());
+        let written = text.and_then(|text| std::fs::write(&path, text).map_err(|error| error.to_string()));
+        written.map_err(|why| RecordingError { path, why })
+    }
+
+    fn file(&self, folder: &Path, ending: &str) -> PathBuf {
+        // A version has dots, of which the last is not the beginning of an ending.
+        folder.join(format!("{}-{}.{ending}", self.program, self.version.replace('.', "_")))
+    }
+
+    fn journals(&self) -> std::io::Result<Vec<u8>> {
+        let mut out = GzEncoder::new(Vec::new(), Compression::best());
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for run in &self.runs {
+            let head = Head {
+                format: FORMAT,
+                case: run.case.clone(),
+                date: run.date.clone(),
+                scenario: run.scenario.clone(),
+                recorded: run.recorded.clone(),
+            };
+            serde_json::to_writer(&mut out, &head)?;
+            out.write_all(b"\n")?;
+            for (since, what) in &run.facts {
+                let next = known.len();
+                match known.get(&**what) {
+                    Some(number) => writeln!(out, "{since} {number}")?,
+                    None => {
+                        known.insert(what, next);
+                        writeln!(out, "{since} {what}")?;
+                    }
+                }
+            }
+            out.write_all(b"\n")?;
+        }
+        out.finish()
+    }
+}
+
+/// Reads a file of journals.
+fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut lines = BufReader::new(GzDecoder::new(file)).lines();
+    let mut next = || lines.next().transpose().map_err(|error| error.to_string());
+    let (mut known, mut runs) = (Vec::new(), Vec::new());
+    while let Some(line) = next()? {
+        let head: Head = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        if head.format > FORMAT {
+            let newest = FORMAT;
+            return Err(format!(
+                "it has format {}, and this program reads formats up to {newest}; use a newer version",
+                head.format
+            ));
+        }
+        let mut facts = Facts::new();
+        while let Some(line) = next()?.filter(|line| !line.is_empty()) {
+            facts.push(fact(&line, &mut known).ok_or_else(|| format!("`{line}` is no fact"))?);
+        }
+        runs.push(RecordedRun {
+            case: head.case,
+            date: head.date,
+            scenario: head.scenario,
+            filed: head.recorded.clone(),
+            recorded: head.recorded,
+            reason: None,
+            facts,
+        });
+    }
+    Ok(runs)
+}
+
+/// Reads a fact of a file of journals. `known`: what was observed in earlier lines, by number.
+fn fact(line: &str, known: &mut Vec<Arc<str>>) -> Option<(u64, Arc<str>)> {
+    let (since, what) = line.split_once(' ')?;
+    let what = match what.starts_with('{') {
+        true => {
+            let what: Arc<str> = what.into();
+            known.push(what.clone());
+            what
+        }
+        false => known.get(what.parse::<usize>().ok()?)?.clone(),
+    };
+    Some((since.parse().ok()?, what))
+}

@@ -1,0 +1,144 @@
+//! `record`: runs cases against the programs of a manifest, and stores their journals with the verdicts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use suites::harness::manifest::Manifest;
+use suites::harness::record::load;
+use suites::{Added, CaseResult, Ended, RecordedRun, Recording, Session, Turns, Word};
+
+use crate::Exit;
+use crate::args::{SelectArgs, at_least_one};
+use crate::built_in::built_in;
+use crate::conformance::default_jobs;
+use crate::interrupt::interrupted;
+use crate::keep::Keep;
+use crate::manifest::manifest_for;
+use crate::out::{self, eprintln, println};
+use crate::preflight;
+use crate::runner::options;
+use crate::runtime::runtime;
+use crate::selected::selected;
+
+/// Arguments of `record`.
+#[derive(Args)]
+pub(crate) struct RecordArgs {
+    /// The manifest of the programs to run
+    #[arg(long, value_name = "FILE")]
+    sut: PathBuf,
+    /// The folder of the recordings: two files for each version of a program, its journals and the verdicts
+    #[arg(long, value_name = "FOLDER")]
+    output: PathBuf,
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Cases at the same time [default: 4 per processor; fewer where too few files may be open]
+    #[arg(long, value_parser = at_least_one)]
+    jobs: Option<usize>,
+}
+
+/// Runs the selected cases, and stores each run whose verdict is not stored yet.
+pub(crate) fn run(args: &RecordArgs) -> Exit {
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
+    let manifest = manifest_for(&args.sut, &args.select.files())?;
+    let failed = |error: suites::RecordingError| {
+        eprintln!("error: {error}");
+        Exit::Environment
+    };
+    let mut recording = Recording::load_or_new(&args.output, &manifest).map_err(failed)?;
+    let mut systems = built_in(None);
+    manifest.install(&mut systems);
+    preflight::output(&args.output)?;
+    preflight::temporary_files()?;
+    let plans = selected(&args.select)?;
+    let keep = Keep::claim(None)?;
+    let session = Arc::new(Session {
+        systems,
+        options: options(1.0, Some(&manifest), None),
+        manifest: Some(manifest.clone()),
+        turns: Arc::new(Turns::of(preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(false)))?)),
+        attempts: 1,
+        keep: Some(keep.cases()),
+        keep_passed: true,
+        rerun: String::new(),
+    });
+    let bar = out::progress(plans.len(), "{bar:30} {pos}/{len} cases");
+    let mut results: Vec<CaseResult> = Vec::new();
+    let each = |result| {
+        bar.inc(1);
+        results.push(result);
+        std::ops::ControlFlow::Continue(())
+    };
+    let is_whole = runtime()?.block_on(async {
+        tokio::select! {
+            () = session.run(plans, each) => true,
+            () = interrupted() => false,
+        }
+    });
+    bar.finish_and_clear();
+    if !is_whole {
+        eprintln!("interrupted: nothing is stored");
+        return Ok(Exit::Interrupted);
+    }
+    results.sort_by(|a, b| a.plan.id().cmp(b.plan.id()));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for result in &results {
+        *counts.entry(store(result, &manifest, &mut recording)).or_default() += 1;
+    }
+    recording.save(&args.output).map_err(failed)?;
+    let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    println!(
+        "{} {}: {}; {} runs are stored",
+        recording.program,
+        recording.version,
+        counts.join(", "),
+        recording.runs.len()
+    );
+    Ok(Exit::Passed)
+}
+
+/// Stores the run of a case, and says in a word what became of it.
+fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) -> &'static str {
+    let id = result.plan.id();
+    let folder = match (&result.ended, &result.folder) {
+        (Ended::Skipped(_), _) => return "skipped",
+        (Ended::Inconclusive(_), _) => return "undecided",
+        (Ended::Broken(error), _) => {
+            eprintln!("{id}: {error}");
+            return "not run";
+        }
+        (_, None) => {
+            eprintln!("{id}: {}", result.unkept.as_deref().unwrap_or("its run was not kept"));
+            return "not run";
+        }
+        (_, Some(folder)) => folder,
+    };
+    let (plan, facts) = match load(folder) {
+        Ok(stored) => stored,
+        Err(error) => {
+            eprintln!("{id}: {error}");
+            return "not run";
+        }
+    };
+    let run = RecordedRun::new(&plan, &facts, manifest);
+    if (run.recorded.verdict == Word::Pass) != matches!(result.ended, Ended::Passed | Ended::Surprising(_)) {
+        eprintln!("{id}: it ended otherwise than its journal says, which is a mistake of the judge: {}", folder.display());
+        return "not stored";
+    }
+    let judged = run.recorded.clone();
+    match recording.add(run) {
+        Added::Same => "as stored",
+        Added::New => "new",
+        Added::Replaced => "of changed cases",
+        Added::Differs(stored) => {
+            for stored in stored {
+                println!("{id}\n  stored  {stored}\n  now     {judged}");
+            }
+            "with another verdict than stored"
+        }
+    }
+}
