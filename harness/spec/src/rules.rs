@@ -200,9 +200,6 @@ rules! {
     NOT_LEADING: "always/not-leading",
         ["PUB-46"],
         "of several replicas only the one writes that holds the Lease";
-    CREATED_TWICE: "always/created-twice",
-        ["PUB-14", "PUB-17", "FAIL-18"],
-        "a publisher that was told of an object's creation creates no second one for the same class and segment while the first is there";
     ROLLED_BACK: "always/rolled-back",
         ["PROV-08", "LIM-04", "FAIL-19"],
         "a volume is deleted only when nobody claims it: there is no rollback where another one cannot be made";

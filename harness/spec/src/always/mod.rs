@@ -16,14 +16,13 @@
 //! What is kept for that:
 //!
 //! told       what the driver ever answered          former     objects as they ever were
-//! withdrawn  what publishers have deleted           acknowledged what they know to have created
+//! withdrawn  what publishers have deleted
 //! departures drivers that may be back soon          reads      what programs have listed and watched
 //! failures   to make volumes                        order      what the user asks for
 //! leaders    replicas that hold the Lease           due        what publishers have to ask for again
 //! pace       how often programs have asked
 //! ```
 
-mod acknowledged;
 mod author;
 mod creations;
 mod decisions;

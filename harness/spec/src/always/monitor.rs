@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::acknowledged::Acknowledged;
 use super::departures::Departures;
 use super::due::Due;
 use super::event::Event;
@@ -39,7 +38,6 @@ pub struct Monitor {
     /// What the user has asked the API server for.
     pub(super) orders: Orders,
     /// The capacity objects that publishers know to have created.
-    pub(super) acknowledged: Acknowledged,
     /// The replicas that may write.
     pub(super) leaders: Leaders,
     /// Volumes that could not be made.
@@ -74,7 +72,6 @@ impl Monitor {
             withdrawn: Withdrawn::default(),
             ledger: Ledger::default(),
             orders: Orders::default(),
-            acknowledged: Acknowledged::default(),
             leaders: Leaders::default(),
             failures: Failures::default(),
             reads: Reads::default(),
@@ -128,7 +125,6 @@ impl Monitor {
             Event::Prepared => self.all_stored(),
             Event::Began(client) => {
                 self.reads.began(&client);
-                self.acknowledged.began(&client);
                 self.failures.forget();
                 Vec::new()
             }
@@ -139,7 +135,6 @@ impl Monitor {
             }
             Event::Disturbed => {
                 self.reads.disturbed();
-                self.acknowledged.disturbed();
                 self.failures.forget();
                 Vec::new()
             }
@@ -289,7 +284,6 @@ impl Monitor {
         self.departures.settle();
         self.ledger.settle();
         self.due.settle();
-        self.acknowledged.settle();
         self.leaders.settle();
         self.withdrawn = Withdrawn::default();
         violations

@@ -7,7 +7,7 @@ use super::monitor::Monitor;
 use super::request::{OWNERS, Request};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::world::{CapacityObject, NamespacedName, Publisher};
+use crate::world::Publisher;
 
 /// What a publisher may do with capacity objects (external-provisioner, README, "Capacity support").
 const OF_PUBLISHERS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
@@ -19,10 +19,8 @@ const READS: [&str; 3] = ["get", "list", "watch"];
 
 impl Monitor {
     pub(super) fn requested(&mut self, request: &Request) -> Option<Violation> {
-        let is_created = request.is_answered && request.verb == "create" && request.resource == RESOURCE;
-        let hurried = self.hurried_watch(request);
-        let twice = is_created.then(|| self.acknowledged(request)).flatten();
-        twice.or(hurried).or_else(|| self.strange_request(request))
+        self.hurried_watch(request)
+            .or_else(|| self.strange_request(request))
     }
 
     fn strange_request(&mut self, request: &Request) -> Option<Violation> {
@@ -46,32 +44,6 @@ impl Monitor {
         let publisher = self.world.publishers.get(instance);
         let is_elected = publisher.is_some_and(|publisher| publisher.is_elected);
         is_elected && is_write && request.resource == RESOURCE && !self.leaders.contains(&request.client)
-    }
-
-    /// A publisher is told that it has created an object.
-    fn acknowledged(&mut self, request: &Request) -> Option<Violation> {
-        let Author::Publisher(instance) = &request.by else {
-            return None;
-        };
-        let key = self.acknowledged.answered(instance)?;
-        let objects = &self.world.objects;
-        let told = &mut self.acknowledged.told;
-        told.retain(|(_, known)| objects.contains_key(known));
-        let object = objects.get(&key)?;
-        let publisher = self.world.publishers.get(instance)?;
-        let is_same = |known: &NamespacedName, other: &CapacityObject| {
-            publisher.owns(instance, known, other)
-                && (&other.class, &other.topology) == (&object.class, &object.topology)
-        };
-        let mut own = told.iter().filter(|(client, _)| *client == request.client);
-        let first = own.find(|(_, known)| objects.get(known).is_some_and(|other| is_same(known, other)));
-        let violation = first.map(|(_, first)| Violation {
-            rule: rules::CREATED_TWICE,
-            subject: Subject::Object(key.clone()),
-            detail: format!("{} was told that it had created {first}", request.client),
-        });
-        told.push((request.client.clone(), key));
-        violation
     }
 
     /// Whether the documents name what is asked for among what the program may do.

@@ -36,9 +36,6 @@ impl Monitor {
             return wrong.into_iter().collect();
         }
         let mut wrong = Vec::new();
-        if let (Author::Publisher(instance), false) = (by, self.world.objects.contains_key(&key)) {
-            self.acknowledged.wrote(instance, &key);
-        }
         match by {
             Author::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
             Author::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),

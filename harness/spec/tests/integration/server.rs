@@ -84,26 +84,12 @@ fn elected() -> World {
 /// Each rule with something that breaks it.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let twice = [of_scheduler("list"), of_scheduler("list")];
-    let two = |name: &str| {
-        let wrote = Event::Wrote {
-            by: Author::Publisher(central()),
-            key: key(name),
-            object: Some(object("n1", "10Gi")),
-        };
-        [asked(), wrote, of_publisher("create", CAPACITIES)]
-    };
-    let mut empty = published();
-    empty.objects.clear();
     vec![
         (
             rules::NOT_GRANTED,
             judge(published(), [of_publisher("deletecollection", CAPACITIES)]),
         ),
         (rules::NEEDLESS_LIST, judge(published(), twice)),
-        (
-            rules::CREATED_TWICE,
-            judge(empty, two("one").into_iter().chain(two("two"))),
-        ),
         (
             rules::NOT_AS_WRITTEN,
             judge(
