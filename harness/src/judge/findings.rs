@@ -11,7 +11,7 @@ use fake_apiserver::{ApiServer, Release};
 use super::duplicates::{Duplicates, Surplus};
 use super::rows::is_labelled;
 use crate::cluster_state::call_key;
-use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
+use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
@@ -103,6 +103,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let release = plan.has_usual_release().then_some(plan.release);
     // What a client sends half may be the work of a fault that cuts it off, or kills it.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
+    let last = last_requests(facts);
     let mut duplicates = Duplicates::default();
     for fact in facts {
         if duplicates.apply(fact) == Some(Surplus::Made) {
@@ -126,7 +127,8 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                 }
             }
             What::Fault(fault) => cut.extend(fault.client.as_deref()),
-            What::Request(request) if request.code == 400 && cut.contains(&*request.client) => {}
+            What::Request(request)
+                if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
             What::Request(request) => {
                 if let Some((rule, role, text)) = of_request(release, request) {
                     found.add(rule, role, text, fact);
@@ -145,6 +147,21 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
         }
     }
     found.0
+}
+
+/// The last request of each program before it ended, which its end may have cut off.
+fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
+    let (mut last, mut of_ended) = (BTreeMap::new(), BTreeSet::new());
+    for fact in facts {
+        match &fact.what {
+            What::Request(request) => drop(last.insert(&*request.client, fact.seq)),
+            What::Process(process) if !matches!(process.event, ProcessEvent::Started) => {
+                of_ended.extend(last.remove(&*process.client));
+            }
+            _ => {}
+        }
+    }
+    of_ended
 }
 
 #[derive(Default)]

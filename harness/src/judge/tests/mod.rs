@@ -3,6 +3,7 @@
 mod deadline;
 mod duplicates;
 mod ends;
+mod findings;
 mod monitor;
 mod placement;
 mod specification;
