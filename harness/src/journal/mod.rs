@@ -154,3 +154,35 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
     }
     Ok(facts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the first version wrote it, before it noted how long programs wait after errors.
+    const FIRST: &str = r#"{"seq":0,"at_us":0,"what":{"fact":"begin","case":"a/b","refreshUs":100000,"patience":1.0,"format":1}}
+{"seq":1,"at_us":5,"what":{"fact":"stepStarted","step":0}}
+"#;
+
+    fn loaded(text: &str) -> std::io::Result<Vec<Fact>> {
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), text)?;
+        load(file.path())
+    }
+
+    #[test]
+    fn older_formats_are_read_and_newer_ones_are_refused_before_their_facts() {
+        let facts = loaded(FIRST).expect("it is a journal");
+        assert!(
+            matches!(&facts[0].what, What::Begin(begin) if begin.retry_interval_max_us == micros(RETRY_INTERVAL_MAX))
+        );
+        let newer = FIRST
+            .replace("\"format\":1", "\"format\":99")
+            .replace("stepStarted", "stepBegun");
+        let error = loaded(&newer).expect_err("it is newer").to_string();
+        assert!(
+            error.contains("format 99") && error.contains("newer version"),
+            "{error}"
+        );
+    }
+}
