@@ -44,6 +44,9 @@ const NAME_FIELDS: [&str; 11] = [
     "volumeName",
 ];
 
+/// Bytes that a suffix has at most.
+pub(super) const SUFFIX_MAX: usize = 20;
+
 /// How the names of one case are turned into those of the server, and back.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {

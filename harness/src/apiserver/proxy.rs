@@ -114,7 +114,10 @@ async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
         _ if !is_open || incoming.method != Method::GET => Whole::failure(
             404,
             "NotFound",
-            "the server could not find the requested resource: the harness passes on only kinds that it follows",
+            &format!(
+                "the server could not find the requested resource: {} {}; the harness passes on only kinds that it follows",
+                incoming.method, incoming.path
+            ),
         ),
         _ => {
             let _busy = case.busy();
@@ -147,7 +150,7 @@ async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
         &incoming.client,
         Verb::Get,
         &path,
-        Noted::of(whole.code, None, &Value::Null),
+        Noted::of(whole.code, refusal_of(&whole), &Value::Null),
     );
     Reply::Whole(whole)
 }
@@ -178,8 +181,7 @@ async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
             Err(refused) => *refused,
         },
     };
-    let value = whole.value();
-    let message = (whole.code >= 400).then(|| value["message"].as_str().unwrap_or_default().to_owned());
+    let (value, message) = (whole.value(), refusal_of(&whole));
     note(
         case,
         &incoming.client,
@@ -188,6 +190,11 @@ async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
         Noted::of(whole.code, message, &value),
     );
     whole
+}
+
+/// The message of a refusal.
+fn refusal_of(whole: &Whole) -> Option<String> {
+    (whole.code >= 400).then(|| whole.value()["message"].as_str().unwrap_or_default().to_owned())
 }
 
 /// What the harness does not pass on.

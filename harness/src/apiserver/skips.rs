@@ -1,8 +1,10 @@
 //! What cases want of a server that no proxy can give: such cases are skipped, with the reason.
 
 use fake_apiserver::{Effect, Release};
+use serde_json::Value;
 
 use super::RealServer;
+use super::names::SUFFIX_MAX;
 use crate::plan::{Action, Plan};
 use crate::scenario::Speaker;
 
@@ -33,8 +35,23 @@ impl RealServer {
                 "it reads metrics of the API server, and a real one counts what others do as well".to_owned(),
             );
         }
+        if let Some(name) = plan.objects.iter().find_map(too_long) {
+            return Some(format!(
+                "the name `{name}` and the suffix of the case are longer than the {NAME_MAX} characters of a name"
+            ));
+        }
         plan.actions().find_map(reason)
     }
+}
+
+/// The most characters that a DNS subdomain may have.
+const NAME_MAX: usize = 253;
+
+/// The name of an object without a namespace, if there is no room for the suffix of a case.
+fn too_long(object: &Value) -> Option<&str> {
+    let name = object["metadata"]["name"].as_str()?;
+    let has_suffix = object["metadata"]["namespace"].is_null();
+    (has_suffix && name.len() + SUFFIX_MAX > NAME_MAX).then_some(name)
 }
 
 fn reason(action: &Action) -> Option<String> {

@@ -18,7 +18,7 @@ use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
 use crate::network::Network;
-use crate::plan::{Plan, group_of};
+use crate::plan::{Plan, WORKLOADS, group_of};
 use crate::scenario::{ApplySpec, Role};
 use crate::start_error::StartError;
 use crate::system::Systems;
@@ -289,9 +289,8 @@ impl Client {
             Client::Local(local) => Ok(local.create(object)?),
             Client::Proxied(case, name) => {
                 let group_version = object["apiVersion"].as_str().unwrap_or_default();
-                let place =
-                    ResourceRef::of(&object).and_then(|place| place.collection().path_in(group_version));
-                let path = place.ok_or_else(|| unknown(&object["kind"].to_string()))?;
+                let path = collection_of(&object).and_then(|place| place.path_in(group_version));
+                let path = path.ok_or_else(|| unknown(&object["kind"].to_string()))?;
                 let made = call(case, name, Method::POST, &path, Some(object.clone())).await?;
                 Ok(Arc::new(finish_create(case, &object, made).await?))
             }
@@ -399,6 +398,17 @@ fn apply_options(spec: &ApplySpec) -> String {
     query.append_pair("fieldManager", &spec.manager);
     query.append_pair("force", if spec.force { "true" } else { "false" });
     query.finish()
+}
+
+/// The collection in which an object is created. The namespace is a part of its path, which an object need not repeat.
+fn collection_of(object: &Value) -> Option<ResourceRef> {
+    let collection = ResourceRef::of(object)?.collection();
+    let (_, is_namespaced) = ResourceRef::by_plural(ResourceRef::plural_of(object)?)?;
+    let has_namespace = object["metadata"]["namespace"].is_string();
+    Some(match is_namespaced && !has_namespace {
+        true => collection.namespace(WORKLOADS),
+        false => collection,
+    })
 }
 
 /// The path of an object by its own fields.
