@@ -166,8 +166,9 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         reach: if args.full { Reach::Full } else { Reach::Named },
         jobs,
         observe: observe(args),
-        build: build(args, manifest),
+        build: build(args, manifest.clone()),
         sut: args.sut.as_ref().map(|path| path.display().to_string()),
+        manifest,
         shard: args.part.shard,
     });
     if let Some(shard) = args.part.shard.filter(|_| selftest.size() == 0) {
@@ -363,10 +364,7 @@ fn summarize(report: &SelftestReport) {
         println!("{}  {case}  {}", paint.bad("PROBLEM"), problem.text);
     }
     for open in &report.undecided {
-        println!(
-            "{}  {open}  the machine was too busy to tell",
-            paint.bad("UNDECIDED")
-        );
+        println!("{}  {open}", paint.bad("UNDECIDED"));
     }
     println!(
         "\n{:.1}s, {} runs{}",

@@ -51,7 +51,7 @@ fn problems(report: &SelftestReport) -> Markup {
                         li { code { (problem.case.as_deref().unwrap_or_default()) } " " (plain(&problem.text)) }
                     }
                     @for open in &report.undecided {
-                        li { "undecided on a busy machine: " code { (open) } }
+                        li { "undecided: " code { (open) } }
                     }
                 }
             }

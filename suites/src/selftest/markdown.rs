@@ -12,7 +12,7 @@ pub fn page(report: &SelftestReport) -> String {
         out.push_str(&format!("- **{}** {}\n", markdown(case), markdown(&problem.text)));
     }
     for open in &report.undecided {
-        out.push_str(&format!("- undecided on a busy machine: {}\n", markdown(open)));
+        out.push_str(&format!("- undecided: {}\n", markdown(open)));
     }
     out.push_str(
         "\n| | defect | what it does | modelled on | to be detected by | detected by |\n|---|---|---|---|---|---:|\n",

@@ -15,12 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use harness::invocation::program;
-use harness::judge::{Finding, Verdict};
+use harness::judge::{Failure, Finding, Verdict};
+use harness::manifest::Manifest;
 use harness::plan::Plan;
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError, run};
 
 use crate::defects::Defect;
+use crate::known::{Knowledge, excuse, look_up};
 use crate::report::seconds;
 use crate::said::Said;
 use crate::select::Shard;
@@ -68,6 +70,8 @@ pub struct Selftest {
     /// The manifest of the programs that play the broken role, if they are not the references. Such a program may meet a case in a way
     /// that nobody has foreseen, so one case has to catch a defect, with whatever words.
     pub sut: Option<String>,
+    /// What those programs are known to do wrong, which shows no defect. None: nothing.
+    pub manifest: Option<Manifest>,
     /// Which of them are for this machine: every n-th defect, and without a defect every n-th case. None: all.
     pub shard: Option<Shard>,
 }
@@ -271,8 +275,14 @@ impl Selftest {
             }
         };
         trial.seconds = seconds(outcome.elapsed);
-        let findings = harness::judge::findings(plan, &outcome.journal.since(0));
-        trial.found = found(outcome, &findings);
+        let mut findings = harness::judge::findings(plan, &outcome.journal.since(0));
+        if let Some(manifest) = &self.manifest {
+            findings.retain(|finding| excuse(manifest, finding).is_none());
+        }
+        trial.found = match (&self.manifest, outcome.verdict.failure()) {
+            (Some(manifest), Some(failure)) if is_known(manifest, plan, failure) => Found::Passed,
+            _ => found(outcome, &findings),
+        };
         trial.link = deciding_words(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
         // The link that the defect breaks is missing, however busy the machine is.
@@ -321,6 +331,14 @@ type Pair = (Option<usize>, usize);
 /// Whether what the defect breaks takes part in the case.
 fn touches(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
+}
+
+/// Whether the programs are known to fail so.
+fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
+    matches!(
+        look_up(manifest, plan.id(), &Said::by(failure)),
+        Knowledge::Excused(_)
+    )
 }
 
 /// A finding ends a run as a failure does.

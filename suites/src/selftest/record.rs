@@ -267,6 +267,9 @@ fn count(trials: &[Trial], is_meant: impl Fn(&Trial) -> bool) -> usize {
     trials.iter().filter(|trial| is_meant(trial)).count()
 }
 
+/// Why a failure is no proof that a case detects a defect.
+const NO_PROOF: &str = "the case does not pass without the defect either";
+
 /// The same runs, of which none counts as having caught a defect in a case that the programs under test fail without one.
 fn without_proof(trials: &[Trial]) -> Vec<Trial> {
     let ill = trials
@@ -278,7 +281,7 @@ fn without_proof(trials: &[Trial]) -> Vec<Trial> {
         match has_failed && ill.contains(trial.case.as_str()) {
             true => Trial {
                 found: Found::Undecided,
-                link: format!("the case does not pass without the defect either: {}", trial.link),
+                link: format!("{NO_PROOF}: {}", trial.link),
                 ..trial.clone()
             },
             false => trial.clone(),
@@ -366,9 +369,15 @@ fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
 
 fn undecided(trials: &[Trial]) -> Vec<String> {
     let open = trials.iter().filter(|trial| trial.found == Found::Undecided);
-    open.map(|trial| match &trial.defect {
-        Some(defect) => format!("{} with {defect}", trial.case),
-        None => trial.case.clone(),
+    open.map(|trial| {
+        let pair = match &trial.defect {
+            Some(defect) => format!("{} with {defect}", trial.case),
+            None => trial.case.clone(),
+        };
+        match trial.link.starts_with(NO_PROOF) {
+            true => format!("{pair}: {}", trial.link),
+            false => format!("{pair}: the host was too busy"),
+        }
     })
     .collect()
 }

@@ -54,6 +54,7 @@ fn selftest(reach: Reach) -> Selftest {
         jobs: 1,
         build: Arc::new(|_| unreachable!("nothing is run")),
         sut: None,
+        manifest: None,
         shard: None,
     }
 }
