@@ -25,6 +25,9 @@ const JOURNALS: &str = "runs.gz";
 /// The ending of the file that has the verdicts, for people and for diffs.
 const VERDICTS: &str = "yaml";
 
+/// How a finding begins that an entry of the manifest names.
+const KNOWN: &str = "known ";
+
 /// Version of the two files. The journals in them have a version of their own.
 const FORMAT: u32 = 1;
 
@@ -153,9 +156,11 @@ impl Judged {
         let mut told: BTreeMap<String, bool> = BTreeMap::new();
         for finding in findings(plan, facts) {
             let case = format!("{FINDING}/{}", finding.rule);
-            let is_known = entry_for(manifest, &case, &Said::of_finding(&finding)).next().is_some();
+            let is_known = entry_for(manifest, &case, &Said::of_finding(&finding))
+                .next()
+                .is_some();
             let text = match is_known {
-                true => format!("known {}", finding.rule),
+                true => format!("{KNOWN}{}", finding.rule),
                 false => format!("{}: {}", finding.rule, finding.text),
             };
             told.insert(text, is_known);
@@ -165,6 +170,17 @@ impl Judged {
             link: said.map(|said| said.lasting()).unwrap_or_default(),
             findings: told.into_keys().collect(),
         }
+    }
+}
+
+impl Judged {
+    /// Whether two runs came to the same. Known findings may depend on chance.
+    fn is_same(&self, other: &Self) -> bool {
+        let open = |judged: &Self| -> Vec<String> {
+            let findings = judged.findings.iter().filter(|it| !it.starts_with(KNOWN));
+            findings.cloned().collect()
+        };
+        (self.verdict, &self.link, open(self)) == (other.verdict, &other.link, open(other))
     }
 }
 
@@ -297,7 +313,7 @@ impl Recording {
             .filter(|stored| of_case(stored))
             .map(|stored| stored.filed.clone())
             .collect();
-        if stored.contains(&run.recorded) {
+        if stored.iter().any(|stored| stored.is_same(&run.recorded)) {
             return Added::Same;
         }
         let at = self.runs.partition_point(|stored| stored.case <= run.case);
@@ -405,7 +421,11 @@ impl Recording {
 
     fn file(&self, folder: &Path, ending: &str) -> PathBuf {
         // A version has dots, of which the last is not the beginning of an ending.
-        folder.join(format!("{}-{}.{ending}", self.program, self.version.replace('.', "_")))
+        folder.join(format!(
+            "{}-{}.{ending}",
+            self.program,
+            self.version.replace('.', "_")
+        ))
     }
 
     fn journals(&self) -> std::io::Result<Vec<u8>> {

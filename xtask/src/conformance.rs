@@ -58,7 +58,9 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
         .transpose()?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);
-    let jobs = args.jobs.unwrap_or_else(|| default_jobs(args.run.apiserver.is_some()));
+    let jobs = args
+        .jobs
+        .unwrap_or_else(|| default_jobs(args.run.apiserver.is_some()));
     let command = ["conformance".to_owned(), format!("--sut={}", args.sut.display())];
     let command = args.select.command(command);
     if let Some(times) = args.measure {

@@ -60,7 +60,9 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
         systems,
         options: options(1.0, Some(&manifest), None),
         manifest: Some(manifest.clone()),
-        turns: Arc::new(Turns::of(preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(false)))?)),
+        turns: Arc::new(Turns::of(preflight::jobs(
+            args.jobs.unwrap_or_else(|| default_jobs(false)),
+        )?)),
         attempts: 1,
         keep: Some(keep.cases()),
         keep_passed: true,
@@ -87,10 +89,15 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
     results.sort_by(|a, b| a.plan.id().cmp(b.plan.id()));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for result in &results {
-        *counts.entry(store(result, &manifest, &mut recording)).or_default() += 1;
+        *counts
+            .entry(store(result, &manifest, &mut recording))
+            .or_default() += 1;
     }
     recording.save(&args.output).map_err(failed)?;
-    let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
     println!(
         "{} {}: {}; {} runs are stored",
         recording.program,
@@ -112,7 +119,10 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
             return "not run";
         }
         (_, None) => {
-            eprintln!("{id}: {}", result.unkept.as_deref().unwrap_or("its run was not kept"));
+            eprintln!(
+                "{id}: {}",
+                result.unkept.as_deref().unwrap_or("its run was not kept")
+            );
             return "not run";
         }
         (_, Some(folder)) => folder,
@@ -126,7 +136,10 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
     };
     let run = RecordedRun::new(&plan, &facts, manifest);
     if (run.recorded.verdict == Word::Pass) != matches!(result.ended, Ended::Passed | Ended::Surprising(_)) {
-        eprintln!("{id}: it ended otherwise than its journal says, which is a mistake of the judge: {}", folder.display());
+        eprintln!(
+            "{id}: it ended otherwise than its journal says, which is a mistake of the judge: {}",
+            folder.display()
+        );
         return "not stored";
     }
     let judged = run.recorded.clone();

@@ -15,6 +15,7 @@ mod known;
 mod manifest_page;
 mod page;
 mod publisher;
+mod recorded_runs;
 mod recorded_worlds;
 mod recordings;
 mod report;
