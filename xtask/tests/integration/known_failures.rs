@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::program::{text, xtask};
+use crate::program::{ended, text, xtask};
 
 /// What the program says when it ends with status 7.
 const FAILS: &str = "no socket";
@@ -387,4 +387,34 @@ fn how_often_a_case_fails_with_which_words_is_measured_and_can_be_pasted() {
         said.contains("[known: ") && !said.contains("Entries for"),
         "{said}"
     );
+}
+
+#[test]
+fn a_run_is_recorded_once_for_each_verdict() {
+    let gate = Gate::new(&ends(), &[]);
+    let folder = gate.path("runs");
+    let record = || {
+        let words = ["sut.yaml", "cases"].map(|name| gate.path(name).to_str().unwrap().to_owned());
+        let output = folder.to_str().unwrap();
+        let (out, error) = ended(
+            0,
+            &[
+                "record", "--sut", &words[0], "--folder", &words[1], "--output", output, "mine/one",
+            ],
+        );
+        out + &error
+    };
+    assert!(record().contains("mine v1.4.0: 1 new; 1 runs are stored"));
+    assert!(record().contains("1 as stored; 1 runs are stored"));
+    std::fs::write(gate.path("program"), "echo no driver >&2; exit 7").unwrap();
+    let said = record();
+    for words in [
+        "stored  fail: no socket",
+        "now     fail: no driver",
+        "1 with another verdict than stored; 2 runs are stored",
+    ] {
+        assert!(said.contains(words), "no “{words}” in:\n{said}");
+    }
+    let verdicts = std::fs::read_to_string(folder.join("mine-v1_4_0.yaml")).unwrap();
+    assert_eq!(verdicts.matches("case: mine/one").count(), 2, "{verdicts}");
 }
