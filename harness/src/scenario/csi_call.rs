@@ -89,7 +89,12 @@ impl Relation {
             (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
             (Relation::Compared(comparison, right), Some(got)) => {
                 let pair = (got.as_i64(), right.value(figure));
-                matches!(pair, (Some(left), Ok(right)) if comparison.holds(left.into(), right))
+                let tolerance = if right.answers().next().is_some() {
+                    TOLERANCE
+                } else {
+                    0
+                };
+                matches!(pair, (Some(left), Ok(right)) if comparison.holds_within(left.into(), right, tolerance))
             }
         }
     }
@@ -104,6 +109,10 @@ fn is_subdomain(name: &str) -> bool {
     };
     name.len() <= 63 && name.split('.').all(is_word)
 }
+
+/// Bytes by which figures of two answers may differ and count as equal: the free space of a file system that others write to moves by some
+/// blocks. The volumes of cases have 1Gi and more.
+const TOLERANCE: i128 = 1 << 20;
 
 /// How two numbers compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +154,16 @@ impl Comparison {
             Comparison::Equal => left == right,
             Comparison::More => left > right,
             Comparison::Less => left < right,
+        }
+    }
+
+    /// The same for numbers of bytes, of which so many make no difference.
+    fn holds_within(self, left: i128, right: i128, tolerance: i128) -> bool {
+        match self {
+            Comparison::AtLeast => left >= right - tolerance,
+            Comparison::AtMost => left <= right + tolerance,
+            Comparison::Equal => (left - right).abs() <= tolerance,
+            Comparison::More | Comparison::Less => self.holds(left, right),
         }
     }
 }
@@ -321,6 +340,20 @@ mod tests {
         }
         assert_eq!(Relation::parse("dns-subdomain"), Ok(Relation::DnsSubdomain));
         assert!(Relation::parse("= lots").is_err());
+    }
+
+    #[test]
+    fn figures_of_two_answers_may_differ_by_some_blocks() {
+        let figure = |_: &str, _: &str| Some(10 << 30);
+        let holds = |text: &str, left: i64| {
+            let relation = Relation::parse(text).unwrap();
+            relation.holds(Some(&left.into()), &figure)
+        };
+        assert!(holds("= a.available", (10 << 30) - 8192));
+        assert!(holds(">= a.available", (10 << 30) - 8192));
+        assert!(!holds("= a.available", (10 << 30) - (2 << 20)));
+        assert!(!holds("< a.available", 10 << 30));
+        assert!(!holds("= 10Gi", (10 << 30) - 8192), "a size of the case is exact");
     }
 
     #[test]

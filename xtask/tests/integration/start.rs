@@ -267,7 +267,7 @@ fn a_driver_is_asked_for_its_names_and_tried() {
         "understood  --node={node} ",
         "understood  disk.my.org ",
         "understood  topology.disk.my.org/host=host-{node} ",
-        "passed      driver/identity/name",
+        "passed      driver/identity/ready",
         "(driver.maximum)",
     ] {
         assert!(out.contains(part), "no “{part}” in:\n{out}");

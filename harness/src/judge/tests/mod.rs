@@ -47,10 +47,7 @@ fn steps(steps: &Value) -> Story {
     story.tell(json!({"fact": "stepStarted", "step": 0}));
     for role in ["publisher", "scheduler"] {
         story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
-        story.tell(
-            json!({"fact": "request", "client": role, "verb": "list", "resource": "pods", "namespace": null,
-            "name": null, "code": 200, "message": null, "revision": 1}),
-        );
+        story.first_request(role);
     }
     story.commit("harness", "added", "pods", "app", &pod(None, &json!({})));
     story.tell(json!({"fact": "stepActed", "step": 0}));
@@ -63,6 +60,14 @@ fn pod(node: Option<&str>, status: &Value) -> Value {
 }
 
 impl Story {
+    /// A program makes its first request, so that it is no longer starting.
+    fn first_request(&mut self, client: &str) {
+        self.tell(
+            json!({"fact": "request", "client": client, "verb": "list", "resource": "leases", "namespace": null,
+            "name": null, "code": 200, "message": null, "revision": 1}),
+        );
+    }
+
     fn tell(&mut self, what: Value) {
         let what: What = serde_json::from_value(what).expect("it is a fact");
         self.at_us += 1_000;

@@ -27,6 +27,7 @@ fn begun_in(publisher: &Value, steps: &Value) -> Story {
     }));
     for role in ["publisher", "scheduler"] {
         story.program(role, "started");
+        story.first_request(role);
     }
     story
 }
