@@ -141,10 +141,10 @@ pub(crate) const FREEDOMS: &[Freedom] = &[
         },
     ),
     of_publisher("workers", "one", "KEP-1472 names no number of workers", |it| {
-        it.capacity_threads = 1
+        it.capacity_threads = 1;
     }),
     of_publisher("workers", "two", "KEP-1472 names no number of workers", |it| {
-        it.capacity_threads = 2
+        it.capacity_threads = 2;
     }),
     of_publisher(
         "immediate",

@@ -100,7 +100,11 @@ fn judge_prints_the_timeline_of_a_case_that_passed() {
     ended(0, &[&["repro", &file.name(), "large"], &output[..]].concat());
     let run = file.beside("out/cases/mine.timeline.large");
     let (out, _) = ended(0, &["judge", &run, "--timeline"]);
-    for words in ["create by harness: pods p", "GetCapacity", "pass  mine/timeline/large"] {
+    for words in [
+        "create by harness: pods p",
+        "GetCapacity",
+        "pass  mine/timeline/large",
+    ] {
         assert!(out.contains(words), "no “{words}” in:\n{out}");
     }
 }

@@ -44,7 +44,10 @@ fn one_requirement_is_told_with_everything_that_shows_it() {
         lines[0].starts_with("PUB-36  in external-provisioner 2.0.0"),
         "{out}"
     );
-    assert!(lines[1].trim().starts_with("“In external-provisioner 2.0.0"), "{out}");
+    assert!(
+        lines[1].trim().starts_with("“In external-provisioner 2.0.0"),
+        "{out}"
+    );
     assert_eq!(lines[2].trim(), "KEP-1472, CSIStorageCapacity lifecycle");
     assert!(lines[4].starts_with("publisher/objects/by-owner  "), "{out}");
     for (id, words) in [
