@@ -9,6 +9,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, UPGRADE};
+use std::error::Error;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 /// Bytes that a request body may have, as in the real server.
@@ -59,8 +61,19 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
     match Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Status::too_large(BODY_BYTES_MAX)),
-        Err(error) => Err(Status::bad_request(format!(
+        Err(error) if is_malformed(&*error) => Err(Status::bad_request(format!(
             "the request body could not be read: {error}"
         ))),
+        // The connection or the stream ended within the body: no client reads this answer, only observers of requests see it.
+        Err(error) => Err(Status::client_closed(&*error)),
     }
+}
+
+/// Whether the body itself is wrong, such as a chunk size that is no number.
+fn is_malformed(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source());
+    causes.any(|cause| {
+        let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        matches!(kind, Some(ErrorKind::InvalidInput | ErrorKind::InvalidData))
+    })
 }

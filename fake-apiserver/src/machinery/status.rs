@@ -132,6 +132,11 @@ impl Status {
         }
     }
 
+    /// The client went away before its request was complete. Nginx uses this code for it; HTTP has none.
+    pub(crate) fn client_closed(error: &(dyn std::error::Error + 'static)) -> Self {
+        Self::failure(499, "", format!("the client ended the request: {error}"))
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::failure(400, "BadRequest", message)
     }

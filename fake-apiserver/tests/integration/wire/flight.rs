@@ -58,6 +58,13 @@ async fn ended(mut socket: TcpStream, body: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_request_whose_client_goes_away_within_the_body_is_not_reported_as_invalid() {
+    let (wire, recorder) = super::observer::observed().await;
+    drop(begun(&wire, "POST", super::client::CAPACITIES, 100).await);
+    recorder.until("slow create csistoragecapacities/ 499").await;
+}
+
+#[tokio::test]
 async fn one_write_too_many_is_told_when_to_come_back() {
     let wire = limited(1, 1).await;
     let body = json!({"metadata": {"name": "slow"}}).to_string();

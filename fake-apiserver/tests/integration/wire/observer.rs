@@ -94,7 +94,7 @@ impl Recorder {
             .collect()
     }
 
-    async fn until(&self, text: &str) {
+    pub(crate) async fn until(&self, text: &str) {
         loop {
             let more = self.more.notified();
             if !self.about(text).is_empty() {
