@@ -27,7 +27,7 @@ type Made = (Arc<str>, String);
 /// The objects of one client for one class and segment.
 #[derive(Debug, Default)]
 struct Group {
-    /// uid, and when it was made.
+    /// uid, and until when another one counts as made at once.
     live: Vec<(String, u64)>,
     /// One of them was made twice at once.
     is_double: bool,
@@ -47,6 +47,7 @@ impl Duplicates {
     pub(super) fn apply(&mut self, fact: &Fact) -> Option<Surplus> {
         match &fact.what {
             What::Begin(begin) => self.refresh_us = begin.refresh_us,
+            What::Lag(lag) => self.delay(lag.late_us),
             What::Fault(fault) => self.faulty.extend(fault.client.clone()),
             What::Process(process) if matches!(process.event, ProcessEvent::Started) => {
                 self.made.retain(|(client, _), _| *client != process.client);
@@ -80,6 +81,13 @@ impl Duplicates {
         }
     }
 
+    /// On a busy host two workers of a program are further apart. As for bounds, four times the delay of the harness counts.
+    fn delay(&mut self, late_us: u64) {
+        const TIMES: u64 = 4;
+        let live = self.made.values_mut().flat_map(|group| &mut group.live);
+        live.for_each(|(_, until)| *until += late_us.saturating_mul(TIMES));
+    }
+
     fn add(&mut self, commit: &CommitFact, uid: &str, at_us: u64) -> Option<Surplus> {
         if Role::of_client(&commit.client) != Some(Role::Publisher) || self.faulty.contains(&commit.client) {
             return None;
@@ -87,9 +95,8 @@ impl Duplicates {
         let key = key(commit);
         self.places.insert(uid.to_owned(), key.clone());
         let group = self.made.entry(key).or_default();
-        let since = at_us.saturating_sub(self.refresh_us);
-        let is_double = group.live.iter().any(|(_, made)| *made >= since);
-        group.live.push((uid.to_owned(), at_us));
+        let is_double = group.live.iter().any(|(_, until)| at_us <= *until);
+        group.live.push((uid.to_owned(), at_us + self.refresh_us));
         group.is_double |= is_double;
         is_double.then_some(Surplus::Made)
     }
