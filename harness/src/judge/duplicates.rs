@@ -18,6 +18,8 @@ pub(super) struct Duplicates {
     made: BTreeMap<Made, Group>,
     /// The group of an object by its uid: there may be fifty thousand objects to delete.
     places: BTreeMap<String, Made>,
+    /// The revisions of the writes that no expectation counts: nor does it count their watch events.
+    revisions: BTreeSet<u64>,
     /// Clients that met a fault.
     faulty: BTreeSet<Arc<str>>,
 }
@@ -40,6 +42,8 @@ pub(super) enum Surplus {
     Made,
     /// One of two such objects is deleted.
     Deleted,
+    /// A watch event of such a write.
+    Delivered,
 }
 
 impl Duplicates {
@@ -53,7 +57,12 @@ impl Duplicates {
                 self.made.retain(|(client, _), _| *client != process.client);
             }
             What::Commit(commit) if *commit.resource == *"csistoragecapacities" => {
-                return self.commit(commit, fact.at_us);
+                let surplus = self.commit(commit, fact.at_us)?;
+                self.revisions.insert(commit.revision);
+                return Some(surplus);
+            }
+            What::Delivery(delivery) if self.revisions.contains(&delivery.revision) => {
+                return Some(Surplus::Delivered);
             }
             _ => {}
         }

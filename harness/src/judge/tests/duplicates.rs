@@ -72,6 +72,22 @@ fn what_is_made_again_later_after_a_restart_or_behind_a_fault_fails_the_case() {
 }
 
 #[test]
+fn watch_events_of_a_second_object_are_not_counted_either() {
+    let deletion = json!({"delivery": "delete csistoragecapacities", "by": "publisher"});
+    let mut story = story(&json!({"never": deletion, "why": "because"}));
+    capacity(&mut story, "publisher", "added", "a", "fast");
+    capacity(&mut story, "publisher", "added", "b", "fast");
+    capacity(&mut story, "publisher", "deleted", "a", "fast");
+    let revision = story.seq - 1;
+    story.tell(json!({"fact": "delivery", "client": "publisher", "change": "deleted", "resource": "csistoragecapacities",
+        "namespace": "csi", "name": "a", "revision": revision}));
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
+    story.tell(json!({"fact": "delivery", "client": "publisher", "change": "deleted", "resource": "csistoragecapacities",
+        "namespace": "csi", "name": "b", "revision": 99}));
+    assert_eq!(story.judge.progress(), Progress::Failed);
+}
+
+#[test]
 fn on_a_busy_host_a_second_object_may_come_later() {
     let mut story = at_most_one();
     capacity(&mut story, "publisher", "added", "a", "fast");
