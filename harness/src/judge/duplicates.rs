@@ -29,8 +29,11 @@ type Made = (Arc<str>, String);
 /// The objects of one client for one class and segment.
 #[derive(Debug, Default)]
 struct Group {
-    /// uid, and until when another one counts as made at once.
-    live: Vec<(String, u64)>,
+    /// Their uids.
+    live: Vec<String>,
+    /// Until when another one counts as made at once with the first. The others begin no time of their own: where a publisher goes on
+    /// and on, no chance is to blame.
+    until_us: u64,
     /// One of them was made twice at once.
     is_double: bool,
 }
@@ -86,15 +89,13 @@ impl Duplicates {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
             && let Some(group) = self.places.remove(uid).and_then(|of| self.made.get_mut(&of))
         {
-            group.live.retain(|(live, _)| live != uid);
+            group.live.retain(|live| live != uid);
         }
     }
 
-    /// On a busy host two workers of a program are further apart. As for bounds, four times the delay of the harness counts.
+    /// On a busy host two workers of a program are further apart.
     fn delay(&mut self, late_us: u64) {
-        const TIMES: u64 = 4;
-        let live = self.made.values_mut().flat_map(|group| &mut group.live);
-        live.for_each(|(_, until)| *until += late_us.saturating_mul(TIMES));
+        self.made.values_mut().for_each(|group| group.until_us += late_us);
     }
 
     fn add(&mut self, commit: &CommitFact, uid: &str, at_us: u64) -> Option<Surplus> {
@@ -104,16 +105,18 @@ impl Duplicates {
         let key = key(commit);
         self.places.insert(uid.to_owned(), key.clone());
         let group = self.made.entry(key).or_default();
-        let is_double = group.live.iter().any(|(_, until)| at_us <= *until);
-        group.live.push((uid.to_owned(), at_us + self.refresh_us));
-        group.is_double |= is_double;
-        is_double.then_some(Surplus::Made)
+        group.is_double = !group.live.is_empty() && at_us <= group.until_us;
+        group.live.push(uid.to_owned());
+        if !group.is_double {
+            group.until_us = at_us + self.refresh_us;
+        }
+        group.is_double.then_some(Surplus::Made)
     }
 
     fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<Surplus> {
         let group = self.made.get_mut(&self.places.remove(uid)?)?;
         // None: it was made before a restart, and that group is gone.
-        let at = group.live.iter().position(|(live, _)| live == uid)?;
+        let at = group.live.iter().position(|live| live == uid)?;
         group.live.remove(at);
         let is_surplus =
             group.is_double && !group.live.is_empty() && Role::of_client(&commit.client).is_some();

@@ -88,6 +88,19 @@ fn watch_events_of_a_second_object_are_not_counted_either() {
 }
 
 #[test]
+fn a_publisher_that_makes_its_object_anew_in_each_refresh_fails_the_case() {
+    let mut story = at_most_one();
+    for (before, uid) in [("", "a"), ("a", "b"), ("b", "c"), ("c", "d")] {
+        capacity(&mut story, "publisher", "added", uid, "fast");
+        if !before.is_empty() {
+            capacity(&mut story, "publisher", "deleted", before, "fast");
+        }
+        story.at_us += 90_000;
+    }
+    assert_eq!(story.judge.progress(), Progress::Failed);
+}
+
+#[test]
 fn on_a_busy_host_a_second_object_may_come_later() {
     let mut story = at_most_one();
     capacity(&mut story, "publisher", "added", "a", "fast");
