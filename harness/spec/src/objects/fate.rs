@@ -30,7 +30,7 @@ pub(super) fn fate(world: &World, key: &NamespacedName, object: &CapacityObject)
     if csi_node.is_some_and(|it| it.drivers.contains_key(&cleaner.driver)) {
         return Fate::Stays;
     }
-    if cleaner.waiting.contains(node) {
+    if cleaner.waiting.contains(node) || cleaner.may_be_of_long_node(world, object) {
         return Fate::Open;
     }
     Fate::Goes(rules::ORPHANED)

@@ -165,6 +165,20 @@ impl Cleaner {
         };
         (is_of_driver && key.namespace == self.namespace).then_some(node)
     }
+
+    /// Whether an object may be of a node that runs the driver and whose name is too long for the label: the documents do not say how the
+    /// label is shortened, so that any that was not seen yet may be the one.
+    pub(crate) fn may_be_of_long_node(&self, world: &World, object: &CapacityObject) -> bool {
+        let label = object.labels.get(MANAGED_LABEL);
+        let is_known = label.is_some_and(|label| self.labels.contains_key(label));
+        let is_long = |node: &str| MANAGED_BY.len() + 1 + node.len() > LABEL_MAX;
+        let with_driver = world
+            .csi_nodes
+            .iter()
+            .filter(|(_, it)| it.drivers.contains_key(&self.driver));
+        let mut long = with_driver.filter_map(|(node, _)| world.nodes.get(node).filter(|_| is_long(node)));
+        !is_known && long.any(|node| object.topology.admits(&node.labels))
+    }
 }
 
 /// How the scheduler is set.

@@ -348,6 +348,14 @@ fn in_distributed_mode_each_instance_looks_after_its_own_and_nobody_after_the_re
     assert_eq!(broken(&world, &world.objects.clone()), [rules::ORPHANED]);
     world.cleaner.as_mut().unwrap().waiting.insert("n2".to_owned());
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
+    // Nor if a publisher there may have shortened its label to that one, as the name of its node is too long.
+    world.cleaner.as_mut().unwrap().waiting.clear();
+    let long = "n".repeat(63);
+    world
+        .csi_nodes
+        .insert(long.clone(), world.csi_nodes["n1"].clone());
+    world.nodes.insert(long, world.nodes["n2"].clone());
+    assert_eq!(broken(&world, &world.objects.clone()), NONE);
 }
 
 #[test]
