@@ -114,7 +114,9 @@ fn of_fault(fault: &FaultFact) -> Stopped {
     if let Some(milliseconds) = fault.delay_ms() {
         return Stopped::For(milliseconds.saturating_mul(1_000));
     }
-    let is_undone = effect.starts_with("status ") || effect.starts_with("disconnected");
+    // A watch that ended is over once another one has begun.
+    let undone = ["status ", "disconnected", "watch ended"];
+    let is_undone = undone.iter().any(|words| effect.starts_with(words));
     Stopped::Wholly(match is_undone && !what.starts_with("create ") {
         true => Attempt::Request {
             client: fault.client.clone(),

@@ -233,6 +233,11 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
             fault("disconnected before it was looked at: watch nodes"),
             watch_of_nodes(200),
         ],
+        vec![
+            fault("watch ended: watch nodes"),
+            watch_of_nodes(503),
+            watch_of_nodes(200),
+        ],
         vec![call("RESOURCE_EXHAUSTED"), call("OK")],
     ] {
         let mut after = settled(&placement(None));
