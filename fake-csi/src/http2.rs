@@ -117,13 +117,14 @@ impl Inbound {
 
     /// Appends to `out` what h2 is to read after these bytes.
     pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        self.pending.extend_from_slice(bytes);
-        let pending = mem::take(&mut self.pending);
-        let mut rest = pending.as_slice();
-        while let Some(taken) = self.step(rest, out) {
-            rest = &rest[taken..];
+        let mut pending = mem::take(&mut self.pending);
+        pending.extend_from_slice(bytes);
+        let mut passed = 0;
+        while let Some(taken) = self.step(&pending[passed..], out) {
+            passed += taken;
         }
-        self.pending = rest.to_vec();
+        pending.drain(..passed);
+        self.pending = pending;
     }
 
     /// What was not complete when the client ended the connection.

@@ -38,6 +38,8 @@ pub(crate) struct LastWords {
     others: usize,
     /// Of Python: the exceptions that led to the next one.
     causes: Vec<String>,
+    /// Lines of the reason that are such exceptions; they follow the first line.
+    cause_lines: usize,
     /// Of Python: the stack of an exception that is not named yet.
     frames: Option<Vec<String>>,
     is_python: bool,
@@ -76,11 +78,9 @@ impl LastWords {
             .find(|(words, _)| *words == line)
             .filter(|_| self.is_python)
         {
-            let is_cause = |line: &&String| CHAINED.iter().any(|(_, relation)| line.starts_with(relation));
-            let earlier = self.reason.iter().skip(1).filter(is_cause).cloned();
-            self.causes = std::iter::once(format!("{relation}: {}", self.reason[0]))
-                .chain(earlier)
-                .collect();
+            let latest = format!("{relation}: {}", self.reason[0]);
+            let earlier = self.reason[1..=self.cause_lines].iter().cloned();
+            self.causes = std::iter::once(latest).chain(earlier).collect();
             return;
         }
         if is_klog(line) || self.is_python {
@@ -103,6 +103,7 @@ impl LastWords {
         let frames = self.frames.take().unwrap_or_default();
         let first = frames.len().saturating_sub(2 * PYTHON_FRAMES);
         self.reason = vec![readable(exception)];
+        self.cause_lines = self.causes.len();
         self.reason.append(&mut self.causes);
         self.reason.extend(frames[first..].iter().cloned());
         self.others = 0;
@@ -263,12 +264,12 @@ mod tests {
         ] {
             let mut lines = vec!["I1122 06:31:00.000001   12345 main.go:1] it begins", first];
             lines.extend(stacks.iter().flat_map(|stack| stack.lines()));
-            let told = reason(&lines).unwrap();
+            let kept = reason(&lines).unwrap();
             assert_eq!(
-                (told[0].as_str(), told[1].as_str()),
+                (kept[0].as_str(), kept[1].as_str()),
                 (first, "goroutine 1 [select]:")
             );
-            assert!(told.len() <= REASON_LINES);
+            assert!(kept.len() <= REASON_LINES);
         }
     }
 
@@ -288,7 +289,7 @@ mod tests {
             stack(9, "app.ConfigError: no class\nsee the manual"),
         ]
         .concat();
-        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         let frames = [6, 7, 8].map(|number| {
             [
                 format!("  File \"/p.py\", line {number}, in f"),
@@ -302,8 +303,8 @@ mod tests {
         ];
         wanted.extend(frames.as_flattened().iter().map(String::as_str));
         wanted.push("see the manual");
-        assert_eq!(told, wanted);
-        assert_eq!(reason_of(&told), Some("app.ConfigError: no class"));
+        assert_eq!(kept, wanted);
+        assert_eq!(reason_of(&kept), Some("app.ConfigError: no class"));
     }
 
     #[test]
@@ -317,9 +318,9 @@ mod tests {
     fn a_java_exception_is_shown_with_its_causes() {
         let log = "Exception in thread \"main\" java.lang.IllegalStateException: no driver\n\tat a.B.run(B.java:7)\n\
                    Caused by: java.io.IOException: refused\n\tat a.C.open(C.java:9)\n\t... 12 more";
-        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         assert_eq!(
-            told,
+            kept,
             [
                 "Exception in thread \"main\" java.lang.IllegalStateException: no driver",
                 "Caused by: java.io.IOException: refused"
@@ -331,9 +332,9 @@ mod tests {
     fn a_panic_is_shown_with_the_frames_of_its_own_goroutine() {
         let log = "panic: no class\n\ngoroutine 7 [running]:\npanic(0x1)\nmain.publish(0x1)\n\t/a.go:1 +0x1\n\
                    main.main()\n\t/a.go:2 +0x1\n\ngoroutine 1 [select]:\nmain.other()";
-        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         assert_eq!(
-            told,
+            kept,
             [
                 "panic: no class",
                 "goroutine 7 [running]:",
@@ -343,9 +344,9 @@ mod tests {
         );
         let log =
             "thread 'main' (7) panicked at src/main.rs:1:2:\nno class\nnote: run with `RUST_BACKTRACE=1`";
-        let told = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         assert_eq!(
-            &told[..2],
+            &kept[..2],
             ["thread 'main' (7) panicked at src/main.rs:1:2:", "no class"]
         );
     }
@@ -368,11 +369,11 @@ mod tests {
             E1122 06:31:01.000001   1 a.go:1] cannot list\n\
             E1122 06:31:02.000001   1 a.go:1] cannot watch\n\
             all is well\n2026-11-22T06:31:00Z ERROR no socket\n";
-        let told = complaints(said, 2);
-        assert_eq!(told.len(), 2);
+        let kept = complaints(said, 2);
+        assert_eq!(kept.len(), 2);
         assert!(
-            told[0].ends_with("cannot watch") && told[1].ends_with("ERROR no socket"),
-            "{told:?}"
+            kept[0].ends_with("cannot watch") && kept[1].ends_with("ERROR no socket"),
+            "{kept:?}"
         );
         assert_eq!(complaints(said, 9).len(), 3);
         assert!(complaints(b"all is well\n", 9).is_empty());

@@ -116,23 +116,27 @@ impl Segments {
             segment.insert(key.clone(), value.as_str().unwrap_or_default().to_owned());
         }
         for term in topology["matchExpressions"].as_array().into_iter().flatten() {
-            let values: Vec<&str> = term["values"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            let key = term["key"].as_str().unwrap_or_default().to_owned();
-            match (term["operator"].as_str(), values.as_slice()) {
-                (Some("In"), [value]) => drop(segment.insert(key, (*value).to_owned())),
-                (operator, values) => {
-                    let text = format!("{} [{}]", operator.unwrap_or("?"), values.join(" "));
-                    segment.insert(key, text);
-                }
+            if let Some((key, value)) = as_label(term) {
+                segment.insert(key.to_owned(), value.to_owned());
+                continue;
             }
+            let values = term["values"].as_array().into_iter().flatten();
+            let values: Vec<&str> = values.filter_map(Value::as_str).collect();
+            let operator = term["operator"].as_str().unwrap_or("?");
+            let key = term["key"].as_str().unwrap_or_default().to_owned();
+            segment.insert(key, format!("{operator} [{}]", values.join(" ")));
         }
         self.format(&segment)
     }
+}
+
+/// The key and the value of a term of `matchExpressions` that says the same as a label: `In` of one value.
+pub(crate) fn as_label(term: &Value) -> Option<(&str, &str)> {
+    let [value] = term["values"].as_array()?.as_slice() else {
+        return None;
+    };
+    let is_in = term["operator"] == "In";
+    is_in.then_some((term["key"].as_str()?, value.as_str()?))
 }
 
 #[cfg(test)]

@@ -171,9 +171,7 @@ impl Judged {
             findings: told.into_keys().collect(),
         }
     }
-}
 
-impl Judged {
     /// Whether two runs came to the same. Known findings may depend on chance.
     fn is_same(&self, other: &Self) -> bool {
         let open = |judged: &Self| -> Vec<String> {

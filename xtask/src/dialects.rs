@@ -35,197 +35,185 @@ enum Change {
 
 /// The freedoms, one below the other where they are choices of the same thing.
 pub(crate) const FREEDOMS: &[Freedom] = &[
-    of_publisher(
-        "update",
-        "patch",
-        "KEP-1472 names no verb for updating an object",
-        |it| {
+    Freedom {
+        name: "update",
+        value: "patch",
+        source: "KEP-1472 names no verb for updating an object",
+        change: Change::Publisher(|it| {
             it.dialect.update = UpdateVerb::MergePatch;
-        },
-    ),
-    of_publisher(
-        "update",
-        "apply",
-        "KEP-1472 names no verb for updating an object",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "update",
+        value: "apply",
+        source: "KEP-1472 names no verb for updating an object",
+        change: Change::Publisher(|it| {
             it.dialect.update = UpdateVerb::Apply;
-        },
-    ),
-    of_publisher(
-        "sizes",
-        "bytes",
-        "CSIStorageCapacity.capacity is a resource.Quantity in bytes",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "sizes",
+        value: "bytes",
+        source: "CSIStorageCapacity.capacity is a resource.Quantity in bytes",
+        change: Change::Publisher(|it| {
             it.dialect.sizes = SizeForm::Bytes;
-        },
-    ),
-    of_publisher(
-        "selector",
-        "expressions",
-        "nodeTopology is a LabelSelector; the examples of KEP-1472 have matchExpressions",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "selector",
+        value: "expressions",
+        source: "nodeTopology is a LabelSelector; the examples of KEP-1472 have matchExpressions",
+        change: Change::Publisher(|it| {
             it.dialect.selector = SelectorForm::Expressions;
-        },
-    ),
-    of_publisher(
-        "names",
-        "uuid",
-        "KEP-1472, CSIStorageCapacity: csisc-<uuid> is recommended",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "names",
+        value: "uuid",
+        source: "KEP-1472, CSIStorageCapacity: csisc-<uuid> is recommended",
+        change: Change::Publisher(|it| {
             it.dialect.names = NameForm::Uuid;
-        },
-    ),
-    of_publisher(
-        "names",
-        "reverse-domain",
-        "KEP-1472, CSIStorageCapacity: a reverse-domain name that ends with the driver name is recommended",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "names",
+        value: "reverse-domain",
+        source: "KEP-1472, CSIStorageCapacity: a reverse-domain name that ends with the driver name is recommended",
+        change: Change::Publisher(|it| {
             it.dialect.names = NameForm::ReverseDomain;
-        },
-    ),
-    of_publisher(
-        "owner",
-        "plain",
-        "KEP-1472, CSIStorageCapacity lifecycle: objects should have an owner reference",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "owner",
+        value: "plain",
+        source: "KEP-1472, CSIStorageCapacity lifecycle: objects should have an owner reference",
+        change: Change::Publisher(|it| {
             it.dialect.plain_owner = true;
-        },
-    ),
-    of_publisher(
-        "capabilities",
-        "mount",
-        "CSI, GetCapacityRequest.volume_capabilities is optional",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "capabilities",
+        value: "mount",
+        source: "CSI, GetCapacityRequest.volume_capabilities is optional",
+        change: Change::Publisher(|it| {
             it.dialect.capabilities = true;
-        },
-    ),
-    of_publisher(
-        "own-topology",
-        "csi-node",
-        "KEP-1472, Without central controller, names no source of the node's topology",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "own-topology",
+        value: "csi-node",
+        source: "KEP-1472, Without central controller, names no source of the node's topology",
+        change: Change::Publisher(|it| {
             it.dialect.topology_of_csi_node = true;
-        },
-    ),
-    of_publisher(
-        "long-label",
-        "hash",
-        "KEP-1472 does not say how a managed-by label is shortened",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "long-label",
+        value: "hash",
+        source: "KEP-1472 does not say how a managed-by label is shortened",
+        change: Change::Publisher(|it| {
             it.dialect.hashed_instance = true;
-        },
-    ),
-    of_publisher(
-        "discovery",
-        "cached",
-        "KEP-1472 does not say when API versions are discovered",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "discovery",
+        value: "cached",
+        source: "KEP-1472 does not say when API versions are discovered",
+        change: Change::Publisher(|it| {
             it.dialect.cached_discovery = true;
-        },
-    ),
-    of_publisher(
-        "start",
-        "slow",
-        "a program may need time before its first request",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "start",
+        value: "slow",
+        source: "a program may need time before its first request",
+        change: Change::Publisher(|it| {
             it.dialect.start_delay = Duration::from_secs(2);
-        },
-    ),
-    of_publisher(
-        "retry",
-        "slow",
-        "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "retry",
+        value: "slow",
+        source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
+        change: Change::Publisher(|it| {
             it.retry_interval_start = Duration::from_secs(1);
             it.retry_interval_max = Duration::from_secs(5);
-        },
-    ),
-    of_publisher("workers", "one", "KEP-1472 names no number of workers", |it| {
-        it.capacity_threads = 1;
-    }),
-    of_publisher("workers", "two", "KEP-1472 names no number of workers", |it| {
-        it.capacity_threads = 2;
-    }),
-    of_publisher(
-        "immediate",
-        "published",
-        "KEP-1472, With central controller: all classes that reference the driver",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "workers",
+        value: "one",
+        source: "KEP-1472 names no number of workers",
+        change: Change::Publisher(|it| {
+            it.capacity_threads = 1;
+        }),
+    },
+    Freedom {
+        name: "workers",
+        value: "two",
+        source: "KEP-1472 names no number of workers",
+        change: Change::Publisher(|it| {
+            it.capacity_threads = 2;
+        }),
+    },
+    Freedom {
+        name: "immediate",
+        value: "published",
+        source: "KEP-1472, With central controller: all classes that reference the driver",
+        change: Change::Publisher(|it| {
             it.capacity_for_immediate_binding = true;
-        },
-    ),
-    of_publisher(
-        "zero",
-        "published",
-        "KEP-1472, CSIStorageCapacity: no object and zero mean the same",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "zero",
+        value: "published",
+        source: "KEP-1472, CSIStorageCapacity: no object and zero mean the same",
+        change: Change::Publisher(|it| {
             it.publish_zero = Some(true);
-        },
-    ),
-    of_publisher(
-        "unregistered",
-        "at-once",
-        "KEP-1472 does not say for how long an unregistered driver keeps its objects",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "unregistered",
+        value: "at-once",
+        source: "KEP-1472 does not say for how long an unregistered driver keeps its objects",
+        change: Change::Publisher(|it| {
             it.unregistration_grace = Some(Duration::ZERO);
-        },
-    ),
-    of_scheduler(
-        "ties",
-        "first",
-        "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
-        |it| it.ties = Ties::First,
-    ),
-    of_scheduler(
-        "ties",
-        "last",
-        "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
-        |it| it.ties = Ties::Last,
-    ),
-    of_scheduler(
-        "refusals",
-        "plain",
-        "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it",
-        |it| it.refusals = Refusals::Plain,
-    ),
-    of_scheduler(
-        "backoff",
-        "slow",
-        "no document says how soon a scheduler tries a pod again",
-        |it| {
+        }),
+    },
+    Freedom {
+        name: "ties",
+        value: "first",
+        source: "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
+        change: Change::Scheduler(|it| {
+            it.ties = Ties::First;
+        }),
+    },
+    Freedom {
+        name: "ties",
+        value: "last",
+        source: "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
+        change: Change::Scheduler(|it| {
+            it.ties = Ties::Last;
+        }),
+    },
+    Freedom {
+        name: "refusals",
+        value: "plain",
+        source: "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it",
+        change: Change::Scheduler(|it| {
+            it.refusals = Refusals::Plain;
+        }),
+    },
+    Freedom {
+        name: "backoff",
+        value: "slow",
+        source: "no document says how soon a scheduler tries a pod again",
+        change: Change::Scheduler(|it| {
             it.initial_backoff = Duration::from_secs(1);
             it.max_backoff = Duration::from_secs(2);
-        },
-    ),
+        }),
+    },
 ];
-
-const fn of_publisher(
-    name: &'static str,
-    value: &'static str,
-    source: &'static str,
-    change: fn(&mut publisher::Options),
-) -> Freedom {
-    Freedom {
-        name,
-        value,
-        source,
-        change: Change::Publisher(change),
-    }
-}
-
-const fn of_scheduler(
-    name: &'static str,
-    value: &'static str,
-    source: &'static str,
-    change: fn(&mut scheduler::Options),
-) -> Freedom {
-    Freedom {
-        name,
-        value,
-        source,
-        change: Change::Scheduler(change),
-    }
-}
 
 impl Freedom {
     /// Whose freedom it is.

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use suites::harness::RunOptions;
+use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::{Level, Role};
 use suites::{Ended, Session, Turns};
@@ -66,7 +67,7 @@ async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> 
         attempts: 1,
         keep: None,
         keep_passed: false,
-        rerun: format!("csi-capacity e2e --simulate={seed} --dialect={dialect}"),
+        rerun: format!("{} e2e --simulate={seed} --dialect={dialect}", program()),
     });
     let mut failures = Vec::new();
     session

@@ -12,7 +12,7 @@ use std::{
 };
 
 use capacity_client::Pace;
-use capacity_types::Labels;
+use capacity_types::{Labels, segment};
 use futures::future::FutureExt;
 use k8s_openapi::api::{
     core::v1::Node,
@@ -284,9 +284,7 @@ impl Nodes {
             .map(|node| ManagedBy::new(driver, Some(node)).instance)
             .collect()
     }
-}
 
-impl Nodes {
     /// Whether an object may be of a node that runs the driver and whose name is too long for a label: KEP-1472 does not say how a
     /// publisher shortens that label, so the object's topology decides.
     fn may_publish(&self, object: &CSIStorageCapacity) -> bool {
@@ -298,7 +296,7 @@ impl Nodes {
             .iter()
             .filter(|node| ManagedBy::is_shortened(node));
         let mut labels = long.filter_map(|node| self.existing.get(node));
-        labels.any(|labels| segment.iter().all(|(key, value)| labels.get(key) == Some(value)))
+        labels.any(|labels| segment::contains(labels, &segment))
     }
 }
 

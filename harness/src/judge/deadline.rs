@@ -130,19 +130,20 @@ impl Pace {
             let limit = self.scaled(self.retry_interval_max) + late;
             waits.push((trouble + limit, Wait::Retry(limit)));
         }
-        if let Some(at) = self.starts_until(scene) {
-            return (at, Wait::Start(self.scaled(START_TIMEOUT)));
-        }
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
         let longest = self.scaled(LONGEST).max(said);
         let longest = match last {
             Some((_, Wait::Retry(limit))) => longest.max(limit * self.times_of_faults.saturating_add(1)),
             _ => longest,
         };
-        match last {
+        let (at, wait) = match last {
             Some((at, wait)) if at <= from + longest => (at, wait),
             Some((_, Wait::Retry(_))) => (from + longest, Wait::Retry(longest)),
             _ => (from + longest, Wait::Longest(longest)),
+        };
+        match self.starts_until(scene) {
+            Some(start) if start > at => (start, Wait::Start(self.scaled(START_TIMEOUT))),
+            _ => (at, wait),
         }
     }
 

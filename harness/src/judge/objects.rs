@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::Objects;
+use crate::segment::as_label;
 
 /// The objects that an expectation is about.
 fn selected<'w>(cluster: &'w ClusterState, want: &Objects) -> impl Iterator<Item = (&'w str, &'w Value)> {
@@ -156,13 +157,9 @@ fn in_labels(selector: &Map<String, Value>) -> Map<String, Value> {
         .into_iter()
         .flatten()
     {
-        match (
-            term["key"].as_str(),
-            term["operator"].as_str(),
-            term["values"].as_array().map(Vec::as_slice),
-        ) {
-            (Some(key), Some("In"), Some([value])) if labels.get(key).is_none_or(|known| known == value) => {
-                labels.insert(key.to_owned(), value.clone());
+        match as_label(term) {
+            Some((key, value)) if labels.get(key).is_none_or(|known| known == value) => {
+                labels.insert(key.to_owned(), value.into());
             }
             _ => others.push(term.clone()),
         }

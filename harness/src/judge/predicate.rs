@@ -67,15 +67,15 @@ fn published<'w>(
     let is_open = |class: &str| {
         let class_object = cluster.object("storageclasses", None, class);
         let binding = class_object.and_then(|object| object["volumeBindingMode"].as_str());
-        !plan.publisher.immediate
-            && !want.keys().any(|(named, _)| named == class)
-            && binding == Some("Immediate")
+        binding == Some("Immediate") && !want.keys().any(|(named, _)| named == class)
     };
+    let may_be_open = !plan.publisher.immediate;
     cluster
         .objects("csistoragecapacities")
         .map(|(_, object)| &**object)
         .filter(move |object| {
-            is_managed(plan, cluster, object) && !object["storageClassName"].as_str().is_some_and(is_open)
+            is_managed(plan, cluster, object)
+                && !(may_be_open && object["storageClassName"].as_str().is_some_and(is_open))
         })
 }
 

@@ -145,7 +145,7 @@ fn listener(address: &str) -> Option<u32> {
     };
     let line = tables.iter().flat_map(|table| table.lines()).find(of_port)?;
     let socket = format!("socket:[{}]", line.split_whitespace().nth(9)?);
-    let pids = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
+    let mut pids = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
         let name = entry.ok()?.file_name();
         name.to_str()?.parse::<u32>().ok()
     });
@@ -154,7 +154,6 @@ fn listener(address: &str) -> Option<u32> {
         let mut links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         links.any(|link| link.as_os_str() == socket.as_str())
     };
-    let mut pids = pids;
     pids.find(has_it)
 }
 

@@ -1,6 +1,7 @@
 //! CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, and none where the
 //! feature is off. All versions have the same fields, so the rest of the publisher uses `v1` alone. Publishes and watches nothing.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
@@ -95,18 +96,10 @@ impl Capacities {
     pub(crate) async fn write(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
         let name = object.name_any();
         let written = match self.access().await? {
-            Access::V1(api) => match self.patch(object, "v1") {
-                None => api.replace(&name, &PostParams::default(), object).await,
-                Some((parameters, patch)) => api.patch(&name, &parameters, &patch).await,
-            },
+            Access::V1(api) => put_or_patch(&api, &name, object, self.patch(object, "v1")).await,
             Access::Before(api, version) => {
-                let written = match self.patch(object, version) {
-                    None => {
-                        let object = converted(object, version)?;
-                        api.replace(&name, &PostParams::default(), &object).await
-                    }
-                    Some((parameters, patch)) => api.patch(&name, &parameters, &patch).await,
-                };
+                let sent = converted(object, version)?;
+                let written = put_or_patch(&api, &name, &sent, self.patch(object, version)).await;
                 written.and_then(|written| as_v1(&written))
             }
         };
@@ -116,28 +109,26 @@ impl Capacities {
 
     /// The change as a patch, in a dialect that patches.
     fn patch(&self, object: &CSIStorageCapacity, version: &str) -> Option<(PatchParams, Patch<Value>)> {
+        let is_apply = match self.dialect.update {
+            UpdateVerb::Update => return None,
+            UpdateVerb::Apply => object.maximum_volume_size.is_some(),
+            UpdateVerb::MergePatch => false,
+        };
         let metadata = &object.metadata;
         let mut change = json!({
             "metadata": {"resourceVersion": metadata.resource_version, "ownerReferences": metadata.owner_references},
             "capacity": object.capacity,
             "maximumVolumeSize": object.maximum_volume_size,
         });
-        match self.dialect.update {
-            UpdateVerb::Update => None,
-            UpdateVerb::Apply if object.maximum_volume_size.is_some() => {
-                change["apiVersion"] = api_version(version).into();
-                change["kind"] = KIND.into();
-                change["metadata"]["name"] = json!(metadata.name);
-                change["storageClassName"] = object.storage_class_name.as_str().into();
-                Some((
-                    PatchParams::apply("capacity-publisher").force(),
-                    Patch::Apply(change),
-                ))
-            }
-            UpdateVerb::Apply | UpdateVerb::MergePatch => {
-                Some((PatchParams::default(), Patch::Merge(change)))
-            }
+        if !is_apply {
+            return Some((PatchParams::default(), Patch::Merge(change)));
         }
+        change["apiVersion"] = api_version(version).into();
+        change["kind"] = KIND.into();
+        change["metadata"]["name"] = json!(metadata.name);
+        change["storageClassName"] = object.storage_class_name.as_str().into();
+        let parameters = PatchParams::apply("capacity-publisher").force();
+        Some((parameters, Patch::Apply(change)))
     }
 
     pub(crate) async fn get(&self, name: &str) -> kube::Result<CSIStorageCapacity> {
@@ -253,6 +244,19 @@ impl Capacities {
             self.lost();
         }
         answer
+    }
+}
+
+/// Writes the whole object, or the patch where there is one.
+async fn put_or_patch<T: Clone + Debug + Serialize + DeserializeOwned>(
+    api: &Api<T>,
+    name: &str,
+    object: &T,
+    patch: Option<(PatchParams, Patch<Value>)>,
+) -> kube::Result<T> {
+    match patch {
+        None => api.replace(name, &PostParams::default(), object).await,
+        Some((parameters, patch)) => api.patch(name, &parameters, &patch).await,
     }
 }
 

@@ -72,6 +72,23 @@ fn a_bound_that_is_longer_is_waited_for_in_full() {
 }
 
 #[test]
+fn a_program_that_starts_gets_thirty_seconds_for_its_first_request_and_cuts_no_longer_bound_short() {
+    for (within, has_more) in [(None, true), (Some("20s"), true), (Some("40s"), false)] {
+        let mut story = settled(&placement(within));
+        story.tell(json!({"fact": "process", "client": "cleaner", "role": "cleaner", "event": "started"}));
+        let acted = story.judge.acted.as_ref().expect("the step is acted").at_us;
+        let started = u128::from(story.at_us - acted) / 1_000;
+        assert_eq!(
+            wait(&story),
+            if has_more { started + 30_000 } else { 40_000 },
+            "{within:?}"
+        );
+        story.first_request("cleaner");
+        assert!(has_more == (wait(&story) < 30_000), "{within:?}");
+    }
+}
+
+#[test]
 fn systems_that_have_not_had_their_say_get_the_time_for_it() {
     let mut silent = story(&placement(None));
     assert_eq!(wait(&silent), 3_000, "the scheduler has not decided");
