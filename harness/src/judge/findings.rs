@@ -45,13 +45,14 @@ pub struct Rule {
 
 const ARGUMENTS: &str = "csi-arguments";
 const CALLS: &str = "csi-calls";
+const CALLS_TWICE: &str = "csi-calls-at-start";
 const VERSION: &str = "api-version";
 const INVALID: &str = "api-invalid";
 const LABELS: &str = "object-labels";
 const TWICE: &str = "object-twice";
 
 /// All rules.
-pub const RULES: [Rule; 6] = [
+pub const RULES: [Rule; 7] = [
     Rule {
         name: ARGUMENTS,
         text: "the arguments of a CSI call are what the specification allows",
@@ -60,6 +61,11 @@ pub const RULES: [Rule; 6] = [
     Rule {
         name: CALLS,
         text: "the driver is asked for a figure about once in each poll interval",
+        source: "KEP-1472, GetCapacity is called periodically",
+    },
+    Rule {
+        name: CALLS_TWICE,
+        text: "in the first poll interval, the driver is called at most twice for the same class and segment",
         source: "KEP-1472, GetCapacity is called periodically",
     },
     Rule {
@@ -93,11 +99,13 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 const CALLS_ALLOWED: u64 = 3;
 /// So many more may come at once.
 const CALLS_AT_ONCE: u64 = 20;
+/// So many calls for each class are no mistake in the first poll interval: the class and the segment may be seen one after the other.
+const CALLS_AT_START: u64 = 2;
 
 /// What the systems of a case did wrong beside its point, in the order of the first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Found::default();
-    let mut calls = Calls::default();
+    let (mut calls, mut start) = (Calls::default(), Start::default());
     let refreshes = Refreshes::of(plan, facts);
     // Where the release is what the case is about, it judges versions itself.
     let release = plan.has_usual_release().then_some(plan.release);
@@ -125,8 +133,17 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                         "GetCapacity: the same figure is asked for several times in each poll interval";
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
                 }
+                if start.is_repeated(call, fact, &refreshes) {
+                    let text =
+                        "GetCapacity: the same call is made more than twice in the first poll interval";
+                    found.add(CALLS_TWICE, Role::Publisher, text.to_owned(), fact);
+                }
             }
-            What::Fault(fault) => cut.extend(fault.client.as_deref()),
+            What::Action(_) => start.is_over = true,
+            What::Fault(fault) => {
+                start.is_over = true;
+                cut.extend(fault.client.as_deref());
+            }
             What::Request(request)
                 if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
             What::Request(request) => {
@@ -194,6 +211,32 @@ struct Calls {
     volumes: u64,
 }
 
+/// Calls of GetCapacity in the first poll interval, before anything happens that leads to others.
+#[derive(Default)]
+struct Start {
+    /// Journal time of the first call.
+    first: Option<Duration>,
+    figures: BTreeMap<String, u64>,
+    is_over: bool,
+}
+
+impl Start {
+    fn is_repeated(&mut self, call: &CallFact, fact: &Fact, refreshes: &Refreshes) -> bool {
+        self.is_over |= call.volume.is_some();
+        let Some(refresh) = refreshes.interval.filter(|_| call.method == "GetCapacity") else {
+            return false;
+        };
+        let first = *self.first.get_or_insert(fact.at());
+        self.is_over |= call.code != "OK" || fact.at() >= first + refresh;
+        if self.is_over {
+            return false;
+        }
+        let count = self.figures.entry(call_key(call)).or_default();
+        *count += 1;
+        *count > CALLS_AT_START * refreshes.classes_like(call)
+    }
+}
+
 /// How often GetCapacity may be called.
 struct Refreshes {
     /// What the driver is told of each class.
@@ -223,11 +266,15 @@ impl Refreshes {
         let count = calls.figures.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
-        // Classes with the same parameters for the driver share a question, and each may ask it.
-        let classes = self.parameters.iter();
-        let alike = classes.filter(|told| **told == call.parameters).count();
         let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE + calls.volumes);
-        u128::from(*count) > each * alike.max(1) as u128
+        u128::from(*count) > each * u128::from(self.classes_like(call))
+    }
+
+    /// The classes with the parameters of a call: each of them may lead to the same call.
+    fn classes_like(&self, call: &CallFact) -> u64 {
+        let classes = self.parameters.iter();
+        let alike = classes.filter(|parameters| **parameters == call.parameters);
+        alike.count().max(1) as u64
     }
 }
 
