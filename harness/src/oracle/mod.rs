@@ -145,6 +145,12 @@ impl<'p> Oracle<'p> {
             }
             violations.extend(wrong);
         }
+        self.without_excused(violations)
+    }
+
+    /// Leaves out violations of the rules that the case excuses.
+    fn without_excused(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
+        violations.retain(|violation| !self.plan.excused_rules.contains(violation.rule.id));
         violations
     }
 
@@ -180,7 +186,7 @@ impl<'p> Oracle<'p> {
         let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
         let readings = self.told.told(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
-        violations
+        self.without_excused(violations)
     }
 
     /// Whether the programs of a role must end by themselves, as they are set.

@@ -106,6 +106,8 @@ pub struct Plan {
     pub grants: Grants,
     /// The names of the series of which the specification is to speak; none: of no metrics.
     pub specified_metrics: BTreeSet<&'static str>,
+    /// Ids of rules of the specification that are not checked.
+    pub excused_rules: BTreeSet<&'static str>,
     /// How long the driver must be absent before the cleaner acts.
     pub orphan_after: std::time::Duration,
     /// The driver.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
+use capacity_spec::RULES;
 use capacity_types::Segment;
 use capacity_types::segment::contains;
 use fake_csi::{SpecVersion, Storage};
@@ -112,6 +113,10 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     for name in &scenario.file.features {
         feature(&name.value).map_err(|message| scenario.error(name.defined, message))?;
     }
+    let excused_rules = scenario.file.excused_rules.iter();
+    let excused_rules = excused_rules
+        .map(|id| rule_id(&id.value).map_err(|message| scenario.error(id.defined, message)))
+        .collect::<Result<_, _>>()?;
     let mut plan = Plan {
         id: scenario.id.clone(),
         title: scenario.file.title.clone(),
@@ -130,6 +135,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         scheduler: cluster.scheduler.clone(),
         extenders: cluster.extenders.clone(),
         grants: cluster.grants.clone(),
+        excused_rules,
         specified_metrics: metrics::specified(cluster),
         orphan_after: cluster.orphan_after.unwrap_or(ORPHAN_AFTER),
         driver: DriverPlan {
@@ -169,6 +175,14 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         scenario.error(place.unwrap_or(scenario.file.id.defined), message)
     })?;
     Ok(plan)
+}
+
+/// The id of a rule of the specification.
+fn rule_id(id: &str) -> Result<&'static str, String> {
+    let rule = RULES.iter().find(|rule| rule.id == id);
+    rule.map(|rule| rule.id).ok_or_else(|| {
+        format!("the specification has no rule `{id}`; copy the id that a failure prints, such as `objects/missing`")
+    })
 }
 
 /// The texts of a list of a case, without their places.

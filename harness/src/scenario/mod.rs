@@ -134,6 +134,9 @@ pub struct ScenarioFile {
     /// An external driver in the place of the scripted one. Runs against one write it, so that their journals can be judged
     /// again; cases leave it out.
     pub external_driver: Option<ExternalDriver>,
+    /// Ids of rules of the specification that the case does not check, because another case shows how they are broken. `explore` writes it.
+    #[serde(default)]
+    pub excused_rules: Vec<Spanned<String>>,
     /// What happens, in order.
     pub steps: Vec<Spanned<StepSpec>>,
 }
