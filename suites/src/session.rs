@@ -82,6 +82,8 @@ pub struct Explained {
     pub cause: Cause,
     /// Whether a system under test never began to work, for which the case had to wait in vain.
     pub never_ready: bool,
+    /// The role of the program that ended by itself, where that decided.
+    pub ended: Option<Role>,
 }
 
 /// The kind of fact that decided a failure.
@@ -373,6 +375,7 @@ impl Session {
             rule: found.rule,
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),
+            ended: ended_role(found, &facts),
             never_ready: facts
                 .iter()
                 .any(|fact| fact.seq == found.decided_by && never_began(&fact.what, &facts)),
@@ -382,6 +385,15 @@ impl Session {
             _ => Ended::Failed(explained),
         }
     }
+}
+
+/// The role of the program whose end decided a failure.
+fn ended_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
+    let decided = facts.iter().find(|fact| fact.seq == found.decided_by);
+    decided.and_then(|fact| match &fact.what {
+        What::Process(process) => Some(process.role),
+        _ => None,
+    })
 }
 
 /// Whether a program was not ready in time, or ended before it did anything.

@@ -5,17 +5,28 @@ use serde_json::{Value, json};
 
 use super::focus::{EXPLORED, Focus};
 use super::history::{History, Step};
-use super::text::{Expectations, Head, text};
+use super::text::{Excused, Expectations, Head, text};
 
 /// The case of a history that was drawn from a seed: every step in which all programs come to rest expects what the specification demands.
 pub fn case(focus: &Focus, seed: u64, history: &History) -> String {
+    drawn_case(focus, seed, history, &Excused::new())
+}
+
+/// The same, in which the specification does not demand what the excused rules do.
+pub(super) fn drawn_case(focus: &Focus, seed: u64, history: &History, excused: &Excused) -> String {
     let head = Head {
         id: &id(focus, seed),
         title: &format!("a world drawn from seed {seed}, for the {focus}"),
         requirements: &[],
+        excused,
         comment: &[],
     };
-    text(&head, history, |_, step| match step.is_calm {
+    specified_case(&head, history)
+}
+
+/// The case of a history that expects what the specification demands.
+pub(super) fn specified_case(head: &Head<'_>, history: &History) -> String {
+    text(head, history, |_, step| match step.is_calm {
         true => Expectations::Specification,
         false => Expectations::These(in_trouble()),
     })

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explorer::Exploration;
 use super::finding::Finding;
-use super::write::Written;
+use super::write::Repeated;
 use crate::report::{CaseRecord, SettingsRecord, SystemRecord};
 
 /// Which programs were explored, and how.
@@ -67,7 +67,7 @@ pub struct FoundRecord {
     /// Whether nothing can be left out of its case.
     pub is_smallest: bool,
     /// Whether the case showed it again when it was written.
-    pub is_repeated: bool,
+    pub repeated: Repeated,
     /// The case file.
     pub file: PathBuf,
     /// How its run ended.
@@ -75,8 +75,8 @@ pub struct FoundRecord {
 }
 
 impl Explored {
-    /// What came of the worlds from that seed on; `written`: the findings as they were written, in their order.
-    pub fn new(programs: Programs, seed: u64, exploration: Exploration, written: &[Written]) -> Self {
+    /// What came of the worlds from that seed on, with the findings that were written.
+    pub fn new(programs: Programs, seed: u64, exploration: Exploration) -> Self {
         let axes = exploration.axes.iter();
         let met = exploration.met.into_iter();
         Explored {
@@ -88,7 +88,7 @@ impl Explored {
                 .map(|(axis, values)| (axis.to_owned(), values.clone()))
                 .collect(),
             met: met.map(|(focus, worlds)| (focus.to_owned(), worlds)).collect(),
-            findings: exploration.findings.iter().zip(written).map(found).collect(),
+            findings: exploration.findings.iter().filter_map(found).collect(),
             known: exploration.known,
             undecided: exploration.undecided,
             skipped: exploration.skipped,
@@ -140,15 +140,16 @@ fn count(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-fn found((finding, written): (&Finding, &Written)) -> FoundRecord {
-    FoundRecord {
+fn found(finding: &Finding) -> Option<FoundRecord> {
+    let written = finding.written.as_ref()?;
+    Some(FoundRecord {
         signature: finding.signature.to_string(),
         focus: finding.focus.name.to_owned(),
         seed: finding.seed,
         worlds: finding.worlds,
         is_smallest: finding.shrunk.is_smallest,
-        is_repeated: written.is_repeated,
+        repeated: written.repeated.clone(),
         file: written.file.clone(),
-        case: CaseRecord::new(&written.result),
-    }
+        case: written.record.clone(),
+    })
 }

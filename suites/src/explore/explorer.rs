@@ -1,8 +1,9 @@
-//! Runs one world after the other, sorts out what went wrong, and makes each finding small.
+//! Runs one world after the other, sorts out what went wrong, makes each finding small and writes its case.
 //!
 //! Everything follows from the seeds: worlds run beside each other, and what came of them is looked at in the order of their seeds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,19 +11,28 @@ use harness::plan::Plan;
 use tokio::task::JoinSet;
 
 use super::axes::{self, Axes};
-use super::case::case;
+use super::case::drawn_case;
 use super::draw::{Drawn, draw};
 use super::finding::Finding;
 use super::focus::Focus;
 use super::history::History;
-use super::shrink::{Tries, shrink};
+use super::shrink::{Shrunk, Tries, before, shrink};
 use super::signature::Signature;
+use super::text::Excused;
+use super::write::FindingError;
 use crate::generated;
+use crate::report::CaseRecord;
 use crate::select::Shard;
 use crate::session::{CaseResult, Ended, Session};
 
 /// A world that takes longer goes on for ever: each of its steps ends after some seconds.
 const LONGEST: Duration = Duration::from_secs(180);
+
+/// A world runs at most so often: each time the rule that was broken is excused, so that what it hid is found.
+const RUNS_MAX: usize = 5;
+
+/// Of the time that is left, a finding may take one part in so many to be made small.
+const SHARE: u32 = 3;
 
 /// How to explore.
 pub struct Explorer {
@@ -40,6 +50,8 @@ pub struct Explorer {
     pub is_simulated: bool,
     /// How much is tried to make a finding small.
     pub tries: Tries,
+    /// The folder for the cases of findings; none: none are written.
+    pub output: Option<PathBuf>,
 }
 
 /// When to stop.
@@ -47,7 +59,7 @@ pub struct Explorer {
 pub enum Until {
     /// So many worlds have run, on all machines together.
     Worlds(u64),
-    /// It is that late; worlds that run by then come to their end.
+    /// It is that late. Worlds that run by then are dropped, unless none has come to its end.
     Instant(Instant),
     /// Something was found, or it is that late.
     Finding(Instant),
@@ -81,26 +93,47 @@ pub struct Exploration {
 /// A world that was run.
 struct World {
     drawn: Drawn,
+    /// The first run, and one for each rule that hid others.
+    runs: Vec<Run>,
+}
+
+/// A run of a world.
+struct Run {
+    /// The rules that were broken in the runs before.
+    excused: Excused,
     ran: Result<CaseResult, String>,
 }
 
 impl World {
     /// Whether nothing can be said of it.
     fn is_undecided(&self) -> bool {
-        matches!(&self.ran, Ok(result) if matches!(result.ended, Ended::Inconclusive(_)))
+        let mut first = self.runs.iter().take(1);
+        first.any(|run| matches!(&run.ran, Ok(result) if matches!(result.ended, Ended::Inconclusive(_))))
+    }
+}
+
+impl Run {
+    /// The rule of the specification that was broken, whether or not the manifest knows of it.
+    fn broken_rule(&self) -> Option<&'static str> {
+        match &self.ran.as_ref().ok()?.ended {
+            Ended::Failed(explained) | Ended::Flaky(_, explained) | Ended::Known(_, explained) => {
+                explained.rule.map(|rule| rule.id)
+            }
+            _ => None,
+        }
     }
 }
 
 impl Explorer {
     /// Explores, and tells after each world and each smaller history what has come of it.
     ///
-    /// Whoever drops this keeps what has come of it so far.
+    /// Whoever drops this keeps what has come of it so far. The error is that a case can't be written.
     pub async fn explore(
         self: &Arc<Self>,
         until: Until,
         exploration: &mut Exploration,
         tell: &mut (dyn FnMut(&Exploration) + Send),
-    ) {
+    ) -> Result<(), FindingError> {
         let (mut running, mut ended) = (JoinSet::new(), BTreeMap::new());
         let (mut next, step) = self
             .shard
@@ -110,14 +143,19 @@ impl Explorer {
         loop {
             while running.len() < self.jobs && goes_on(until, next) {
                 let (explorer, number) = (self.clone(), next);
-                running.spawn(async move { (number, explorer.world(explorer.seed_of(number)).await) });
+                running.spawn(async move {
+                    let seed = explorer.seed_of(number);
+                    let drawn = draw(seed, &explorer.focuses);
+                    (number, explorer.world(seed, drawn, false).await)
+                });
                 next = next.wrapping_add(step);
             }
-            match running.join_next().await {
-                None => break,
-                Some(Ok((number, world))) => drop(ended.insert(number, world)),
+            let end = until.end().filter(|_| exploration.worlds > 0);
+            match before(end, running.join_next()).await {
+                None | Some(None) => break,
+                Some(Some(Ok((number, world)))) => drop(ended.insert(number, world)),
                 // Ours, not a system's: those panic inside tasks of their own.
-                Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+                Some(Some(Err(error))) => std::panic::resume_unwind(error.into_panic()),
             }
             while let Some(world) = ended.remove(&due) {
                 let seed = self.seed_of(due);
@@ -126,21 +164,29 @@ impl Explorer {
                     again.push((seed, world.drawn));
                     continue;
                 }
-                self.take(seed, world, exploration, tell).await;
+                self.take(seed, world, until, exploration, tell).await?;
                 tell(exploration);
                 if matches!(until, Until::Finding(_)) && !exploration.findings.is_empty() {
-                    return;
+                    return Ok(());
                 }
             }
         }
+        drop(running);
         // Nothing could be said of these, as the machine was too slow. Now none runs beside them.
         for (seed, drawn) in again {
-            let session = self.session(seed);
-            let text = case(drawn.focus, seed, &drawn.history);
-            let ran = self.run(&text, |plan| session.run_one(plan)).await;
-            self.take(seed, World { drawn, ran }, exploration, tell).await;
+            let end = until.end().filter(|_| exploration.worlds > 0);
+            let is_late = end.is_some_and(|end| end <= Instant::now());
+            let world = match is_late {
+                true => None,
+                false => before(end, self.world(seed, drawn, true)).await,
+            };
+            match world {
+                Some(world) => self.take(seed, world, until, exploration, tell).await?,
+                None => exploration.undecided.push(seed),
+            }
             tell(exploration);
         }
+        Ok(())
     }
 
     /// The seed of the world of that number.
@@ -148,27 +194,34 @@ impl Explorer {
         self.seed.wrapping_add(number)
     }
 
-    async fn world(&self, seed: u64) -> World {
-        let drawn = draw(seed, &self.focuses);
-        let ran = self
-            .run_beside(seed, &case(drawn.focus, seed, &drawn.history))
-            .await;
-        World { drawn, ran }
+    /// Runs a world, beside others or alone, and again with each rule excused that was broken.
+    async fn world(&self, seed: u64, drawn: Drawn, is_alone: bool) -> World {
+        let (mut runs, mut excused) = (Vec::new(), Excused::new());
+        loop {
+            let text = drawn_case(drawn.focus, seed, &drawn.history, &excused);
+            let run = Run {
+                ran: self.run(seed, &text, is_alone).await,
+                excused: excused.clone(),
+            };
+            let rule = run.broken_rule().filter(|_| runs.len() + 1 < RUNS_MAX);
+            runs.push(run);
+            // One that is excused is broken no more.
+            if !rule.is_some_and(|rule| excused.insert(rule)) {
+                return World { drawn, runs };
+            }
+        }
     }
 
-    /// Runs the case of a world beside others.
-    async fn run_beside(&self, seed: u64, text: &str) -> Result<CaseResult, String> {
-        let session = self.session(seed);
-        self.run(text, |plan| session.run_beside(plan)).await
-    }
-
-    /// Runs the case of a world; a text that is no case is a mistake of ours.
-    async fn run<F: Future<Output = CaseResult>>(
-        &self,
-        text: &str,
-        run: impl FnOnce(Plan) -> F,
-    ) -> Result<CaseResult, String> {
-        let ran = tokio::time::timeout(LONGEST, run(plan(text)?)).await;
+    /// Runs the case of a world, beside others or alone; a text that is no case is a mistake of ours.
+    async fn run(&self, seed: u64, text: &str, is_alone: bool) -> Result<CaseResult, String> {
+        let (session, plan) = (self.session(seed), plan(text)?);
+        let run = async {
+            match is_alone {
+                true => session.run_one(plan).await,
+                false => session.run_beside(plan).await,
+            }
+        };
+        let ran = tokio::time::timeout(LONGEST, run).await;
         ran.map_err(|_| format!("it has not come to an end in {} s", LONGEST.as_secs()))
     }
 
@@ -183,78 +236,132 @@ impl Explorer {
     async fn take(
         self: &Arc<Self>,
         seed: u64,
-        World { drawn, ran }: World,
+        World { drawn, runs }: World,
+        until: Until,
         exploration: &mut Exploration,
         tell: &mut (dyn FnMut(&Exploration) + Send),
-    ) {
-        let result = match ran {
-            Ok(result) => result,
-            Err(why) => return exploration.broken.push((seed, why)),
-        };
-        match &result.ended {
-            Ended::Skipped(why) => {
-                *exploration.skipped.entry(why.clone()).or_default() += 1;
-                return;
+    ) -> Result<(), FindingError> {
+        let mut known = BTreeSet::new();
+        let mut signatures = BTreeSet::new();
+        for (number, run) in runs.into_iter().enumerate() {
+            let is_first = number == 0;
+            let result = match run.ran {
+                Ok(result) => result,
+                Err(why) => {
+                    exploration.broken.push((seed, why));
+                    return Ok(());
+                }
+            };
+            match &result.ended {
+                Ended::Skipped(why) => {
+                    *exploration.skipped.entry(why.clone()).or_default() += 1;
+                    return Ok(());
+                }
+                Ended::Broken(error) => {
+                    exploration.broken.push((seed, error.to_string()));
+                    return Ok(());
+                }
+                Ended::Failed(explained) if drawn.history.may_end(explained.ended) => {
+                    let why = "the publisher ends where the driver does not support GetCapacity";
+                    *exploration.skipped.entry(why.to_owned()).or_default() += 1;
+                    return Ok(());
+                }
+                Ended::Inconclusive(_) if is_first => exploration.undecided.push(seed),
+                Ended::Known(entry, _) => {
+                    if known.insert(entry.place.clone()) {
+                        *exploration.known.entry(entry.place.clone()).or_default() += 1;
+                    }
+                }
+                Ended::Passed
+                | Ended::Surprising(_)
+                | Ended::Failed(_)
+                | Ended::Flaky(..)
+                | Ended::Inconclusive(_) => {}
             }
-            Ended::Broken(error) => return exploration.broken.push((seed, error.to_string())),
-            Ended::Inconclusive(_) => exploration.undecided.push(seed),
-            Ended::Known(known, _) => *exploration.known.entry(known.place.clone()).or_default() += 1,
-            Ended::Passed | Ended::Surprising(_) | Ended::Failed(_) | Ended::Flaky(..) => {}
-        }
-        exploration.worlds += 1;
-        exploration.events += u64::try_from(drawn.history.events()).unwrap_or(u64::MAX);
-        exploration.axes.add(axes::values(drawn.focus, &drawn.history));
-        let Some(signature) = Signature::of(&result, self.session.manifest.as_ref()) else {
-            if matches!(result.ended, Ended::Passed | Ended::Surprising(_)) {
+            let is_met = is_first && matches!(result.ended, Ended::Passed | Ended::Surprising(_));
+            if is_first {
+                exploration.worlds += 1;
+                exploration.events += u64::try_from(drawn.history.events()).unwrap_or(u64::MAX);
+                exploration.axes.add(axes::values(drawn.focus, &drawn.history));
+            }
+            let found = Signature::all(&result, self.session.manifest.as_ref());
+            if is_met && found.is_empty() {
                 *exploration.met.entry(drawn.focus.name).or_default() += 1;
             }
-            return;
-        };
-        if let Some(found) = exploration
-            .findings
-            .iter_mut()
-            .find(|it| it.signature == signature)
-        {
-            found.worlds += 1;
-            return;
+            for signature in found {
+                if !signatures.insert(signature.clone()) {
+                    continue;
+                }
+                let mut findings = exploration.findings.iter_mut();
+                if let Some(known) = findings.find(|it| it.signature == signature) {
+                    known.worlds += 1;
+                    continue;
+                }
+                let mut finding = Finding {
+                    signature,
+                    focus: drawn.focus,
+                    seed,
+                    worlds: 1,
+                    shrunk: Shrunk::of(drawn.history.clone()),
+                    excused: run.excused.clone(),
+                    written: None,
+                };
+                self.minimize(&mut finding, until, exploration, tell).await;
+                if let Some(folder) = &self.output {
+                    let seen = CaseRecord::new(&result);
+                    finding.written = Some(self.write(&finding, seen, folder, until.end()).await?);
+                }
+                exploration.findings.push(finding);
+            }
         }
-        let finding = self.small(seed, drawn, signature, exploration, tell).await;
-        exploration.findings.push(finding);
+        Ok(())
     }
 
     /// Makes a finding small.
-    async fn small(
+    async fn minimize(
         self: &Arc<Self>,
-        seed: u64,
-        drawn: Drawn,
-        signature: Signature,
+        finding: &mut Finding,
+        until: Until,
         exploration: &mut Exploration,
         tell: &mut (dyn FnMut(&Exploration) + Send),
-    ) -> Finding {
+    ) {
         exploration.shrinking = Some(0);
+        let now = Instant::now();
+        let tries = Tries {
+            until: until
+                .end()
+                .map(|end| now + end.saturating_duration_since(now) / SHARE),
+            ..self.tries
+        };
+        let (seed, focus) = (finding.seed, finding.focus);
         let shows = |history: History| {
             *exploration.shrinking.get_or_insert_default() += 1;
             tell(exploration);
-            let (explorer, signature) = (self.clone(), signature.clone());
+            let (explorer, signature) = (self.clone(), finding.signature.clone());
+            let text = drawn_case(focus, seed, &history, &finding.excused);
             // A set ends what is left of it when it is dropped.
             let mut task = JoinSet::new();
             task.spawn(async move {
-                let ran = explorer
-                    .run_beside(seed, &case(drawn.focus, seed, &history))
-                    .await;
                 let manifest = explorer.session.manifest.as_ref();
-                ran.is_ok_and(|result| Signature::of(&result, manifest) == Some(signature))
+                let ran = explorer.run(seed, &text, false).await;
+                let shown = ran.map(|result| Signature::all(&result, manifest));
+                shown.is_ok_and(|shown| shown.contains(&signature))
             });
             async move { matches!(task.join_next().await, Some(Ok(true))) }
         };
-        let shrunk = Box::pin(shrink(drawn.history.clone(), self.tries, shows)).await;
+        let history = finding.shrunk.history.clone();
+        let shrunk = Box::pin(shrink(history, tries, shows)).await;
+        finding.shrunk = shrunk;
         exploration.shrinking = None;
-        Finding {
-            signature,
-            focus: drawn.focus,
-            seed,
-            worlds: 1,
-            shrunk,
+    }
+}
+
+impl Until {
+    /// When it is late; none: never.
+    fn end(self) -> Option<Instant> {
+        match self {
+            Until::Worlds(_) => None,
+            Until::Instant(end) | Until::Finding(end) => Some(end),
         }
     }
 }

@@ -3,6 +3,8 @@
 use super::focus::Focus;
 use super::shrink::Shrunk;
 use super::signature::Signature;
+use super::text::Excused;
+use super::write::Written;
 
 /// One thing that went wrong.
 #[derive(Debug)]
@@ -17,4 +19,8 @@ pub struct Finding {
     pub worlds: u64,
     /// The smallest history that shows it.
     pub shrunk: Shrunk,
+    /// The rules that hid it, as they were broken before: its case excuses them.
+    pub excused: Excused,
+    /// Its case; none: no folder was named.
+    pub written: Option<Written>,
 }

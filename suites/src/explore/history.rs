@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use harness::scenario::Role;
 use serde::{Deserialize, Serialize};
 
 use super::event::{ClassEvent, Event};
@@ -51,6 +52,11 @@ impl History {
     /// How many events there are.
     pub fn events(&self) -> usize {
         self.steps.iter().map(Vec::len).sum()
+    }
+
+    /// Whether a program may end by itself: a publisher that is to publish what its driver does not report.
+    pub(super) fn may_end(&self, ended: Option<Role>) -> bool {
+        !self.world.driver.get_capacity && ended == Some(Role::Publisher)
     }
 
     /// Classes that claims name and that are never there.

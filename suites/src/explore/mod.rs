@@ -36,4 +36,5 @@ pub use focus::{FOCUSES, Focus};
 pub use history::History;
 pub use shrink::{Shrunk, Tries, shrink};
 pub use signature::Signature;
-pub use write::{FindingError, Written};
+pub use text::Excused;
+pub use write::{FindingError, Repeated, Written};

@@ -4,6 +4,7 @@
 use harness::scenario::Level;
 
 use super::explored::{Explored, FoundRecord};
+use super::write::Repeated;
 use crate::report::{CaseRecord, CaseVerdict};
 
 impl Explored {
@@ -52,9 +53,9 @@ fn found(found: &FoundRecord) -> CaseRecord {
         file: found.file.display().to_string(),
         ..found.case.clone()
     };
-    match found.is_repeated {
-        true => record,
-        false => CaseRecord {
+    match found.repeated {
+        Repeated::Yes | Repeated::Unknown => record,
+        Repeated::No | Repeated::Otherwise(_) => CaseRecord {
             verdict: CaseVerdict::Flaky,
             reason: format!("{}; it did not show again", found.signature),
             ..record

@@ -1,8 +1,10 @@
 //! Makes a history smaller for as long as it shows the same. Does not know what it shows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Instant;
 
-use futures::future::join_all;
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
 
 use super::history::History;
 use super::reduce::smaller;
@@ -18,6 +20,17 @@ pub struct Shrunk {
     pub is_smallest: bool,
 }
 
+impl Shrunk {
+    /// A history of which nothing was tried yet.
+    pub(super) fn of(history: History) -> Self {
+        Shrunk {
+            history,
+            tried: 0,
+            is_smallest: false,
+        }
+    }
+}
+
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Tries {
@@ -25,48 +38,61 @@ pub struct Tries {
     pub max: usize,
     /// So many at the same time.
     pub together: usize,
+    /// No longer than that; none: no limit.
+    pub until: Option<Instant>,
 }
 
 /// Takes away what can be taken away so that a history still `shows` the same, which it does as it is.
 ///
-/// Deterministic: which histories are tried, and in which order, depends on the answers alone. Each is tried once. Of those that are tried
-/// at the same time, the first that shows it is gone on with, and the others count as not tried.
+/// Unless the time is up, deterministic: which histories are tried, and in which order, depends on the answers alone. Each is tried once.
+/// Of those that are tried at the same time, the first that shows it is gone on with, and those after it count as not tried. When the time
+/// is up, the smallest so far is the result.
 pub async fn shrink<F: Future<Output = bool>>(
     history: History,
     tries: Tries,
     mut shows: impl FnMut(History) -> F,
 ) -> Shrunk {
-    let mut shrunk = Shrunk {
-        history,
-        tried: 0,
-        is_smallest: false,
-    };
+    let mut shrunk = Shrunk::of(history);
     let mut known = BTreeSet::from([text(&shrunk.history)]);
     'smaller: loop {
-        let mut candidates = smaller(&shrunk.history).filter(|candidate| known.insert(text(candidate)));
+        let mut candidates = smaller(&shrunk.history);
+        let (mut running, mut untried) = (FuturesOrdered::new(), VecDeque::new());
         loop {
-            let together = tries.together.min(tries.max - shrunk.tried);
-            let batch: Vec<History> = candidates.by_ref().take(together.max(1)).collect();
-            if batch.is_empty() {
-                break;
-            }
-            if together == 0 {
-                return shrunk;
-            }
-            let answers = join_all(batch.iter().cloned().map(&mut shows)).await;
-            let found = answers.into_iter().position(|shows| shows);
-            shrunk.tried += found.map_or(batch.len(), |at| at + 1);
-            if let Some(at) = found {
-                drop(candidates);
-                for untried in &batch[at + 1..] {
-                    known.remove(&text(untried));
+            let room = tries.together.min(tries.max - shrunk.tried).max(1);
+            while running.len() < room
+                && let Some(candidate) = candidates.find(|candidate| known.insert(text(candidate)))
+            {
+                if shrunk.tried == tries.max {
+                    return shrunk;
                 }
-                shrunk.history = batch.into_iter().nth(at).unwrap_or(shrunk.history);
+                untried.push_back(text(&candidate));
+                let answer = shows(candidate.clone());
+                running.push_back(async move { (candidate, answer.await) });
+            }
+            let Some(answer) = before(tries.until, running.next()).await else {
+                return shrunk;
+            };
+            let Some((candidate, is_shown)) = answer else {
+                break;
+            };
+            shrunk.tried += 1;
+            untried.pop_front();
+            if is_shown {
+                known.retain(|text| !untried.contains(text));
+                shrunk.history = candidate;
                 continue 'smaller;
             }
         }
         shrunk.is_smallest = true;
         return shrunk;
+    }
+}
+
+/// The output of a future; none: the time was up first.
+pub(super) async fn before<F: Future>(until: Option<Instant>, future: F) -> Option<F::Output> {
+    match until {
+        Some(until) => tokio::time::timeout_at(until.into(), future).await.ok(),
+        None => Some(future.await),
     }
 }
 
@@ -86,6 +112,7 @@ mod tests {
     const ALL: Tries = Tries {
         max: usize::MAX,
         together: 7,
+        until: None,
     };
 
     /// Shrinks a history to one that is shown by its tree.
@@ -135,10 +162,37 @@ mod tests {
         let again = shrink(history.clone(), ALL, |_| std::future::ready(false)).await;
         assert_eq!(again.history, history);
         assert!(again.is_smallest && again.tried > 0);
-        let three = Tries { max: 3, together: 2 };
+        let three = Tries {
+            max: 3,
+            together: 2,
+            ..ALL
+        };
         let bounded = shrink(history.clone(), three, |_| std::future::ready(true)).await;
         assert_eq!(bounded.tried, 3);
         assert!(!bounded.is_smallest);
+    }
+
+    #[tokio::test]
+    async fn when_the_time_is_up_the_smallest_so_far_is_left() {
+        let history = draw(1, &[]).history;
+        let now = Tries {
+            until: Some(Instant::now()),
+            ..ALL
+        };
+        let mut tried = 0;
+        let shrunk = shrink(history.clone(), now, |_| {
+            tried += 1;
+            let is_first = tried == 1;
+            async move {
+                match is_first {
+                    true => true,
+                    false => std::future::pending().await,
+                }
+            }
+        })
+        .await;
+        assert_ne!(shrunk.history, history);
+        assert_eq!((shrunk.tried, shrunk.is_smallest), (1, false));
     }
 
     #[tokio::test]

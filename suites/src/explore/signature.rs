@@ -1,41 +1,59 @@
 //! What tells one finding from another: what went wrong, without the names and figures of the world in which it did.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use harness::judge::Finding;
 use harness::manifest::Manifest;
 
 use super::world::CLASSES;
-use crate::known::excuse;
+use crate::known::{FINDING, excuse};
 use crate::session::{CaseResult, Ended};
 
-/// What went wrong in a run, whichever world it was in.
+/// One thing that went wrong in a run, without the names and numbers of its cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Signature(String);
+pub struct Signature {
+    /// The rule that was broken; none: an expectation failed, or a program ended by itself.
+    rule: Option<String>,
+    /// The first missing link; of a finding, its text.
+    link: String,
+}
 
 impl Signature {
-    /// What went wrong in a run that was judged; none: nothing did, or it is excused.
-    pub(super) fn of(result: &CaseResult, manifest: Option<&Manifest>) -> Option<Self> {
-        if let Ended::Failed(explained) | Ended::Flaky(_, explained) = &result.ended {
-            let link = without_names(&explained.said.lasting());
-            return Some(Signature(match explained.rule {
-                Some(rule) => format!("{}: {link}", rule.id),
-                None => link,
-            }));
-        }
+    /// Everything that went wrong in a run and that no entry of the manifest excuses: the failure first, then the findings.
+    pub(super) fn all(result: &CaseResult, manifest: Option<&Manifest>) -> Vec<Self> {
+        let failure = match &result.ended {
+            Ended::Failed(explained) | Ended::Flaky(_, explained) => Some(Signature {
+                rule: explained.rule.map(|rule| rule.id.to_owned()),
+                link: without_names(&explained.said.lasting()),
+            }),
+            _ => None,
+        };
         let is_open =
             |finding: &&Finding| manifest.is_none_or(|manifest| excuse(manifest, finding).is_none());
-        let open = result.findings.iter().filter(is_open);
-        let rules: BTreeSet<&str> = open.map(|finding| finding.rule).collect();
-        let rule = rules.first().filter(|_| matches!(result.ended, Ended::Passed));
-        rule.map(|rule| Signature(format!("finding/{rule}")))
+        // A run in which nothing could be decided has no findings either.
+        let is_decided = !matches!(result.ended, Ended::Inconclusive(_));
+        let open = result.findings.iter().filter(|_| is_decided).filter(is_open);
+        let findings = open.map(|finding| Signature {
+            rule: Some(format!("{FINDING}/{}", finding.rule)),
+            // It names no object, and status codes tell causes apart.
+            link: finding.text.clone(),
+        });
+        failure.into_iter().chain(findings).collect()
+    }
+
+    /// Whether a run shows the same first missing link. A case with explicit expectations names no rule.
+    pub(super) fn is_shown(&self, signatures: &[Signature]) -> bool {
+        let is_same = |it: &Signature| it == self || it.rule.is_none() && it.link == self.link;
+        signatures.iter().any(is_same)
     }
 }
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match &self.rule {
+            Some(rule) => write!(f, "{rule}: {}", self.link),
+            None => f.write_str(&self.link),
+        }
     }
 }
 
@@ -59,7 +77,7 @@ fn without_names(text: &str) -> String {
 fn kind(word: &str) -> String {
     let numbered = |letter: char| {
         let number = word.strip_prefix(letter).unwrap_or_default();
-        let number = number.split('-').next().unwrap_or_default();
+        let number = number.split(['-', '.']).next().unwrap_or_default();
         !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     };
     let named = [
@@ -69,7 +87,8 @@ fn kind(word: &str) -> String {
         (numbered('c'), "CLAIM"),
         (numbered('v'), "VOLUME"),
         (CLASSES.contains(&word), "CLASS"),
-        (word.contains('='), "SEGMENT"),
+        // In a log line such as `namespace="csi"` the quoted value is a word of its own.
+        (word.contains('=') && !word.ends_with('='), "SEGMENT"),
         (
             word.starts_with("csisc-") || word.starts_with("by-hand-"),
             "OBJECT",
@@ -103,6 +122,8 @@ mod tests {
             assert_eq!(one.replace("SEGMENT", "NODE"), other.replace("SEGMENT", "NODE"));
         }
         assert_ne!(without_names("pod p1 waits"), without_names("claim c1 waits"));
-        assert_eq!(without_names("never a word less"), "never a word less");
+        for text in ["never a word less", r#"have only namespace="csi" and name="""#] {
+            assert_eq!(without_names(text), text);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The case of a drawn history: the text that `scenario::parse` reads.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use harness::capture::{flow, scalar};
@@ -26,11 +27,15 @@ const CLUSTER: [&str; 15] = [
     "volumes",
 ];
 
+/// Ids of rules of the specification that a case does not check.
+pub type Excused = BTreeSet<&'static str>;
+
 /// What stands at the head of a case.
 pub(super) struct Head<'t> {
     pub(super) id: &'t str,
     pub(super) title: &'t str,
     pub(super) requirements: &'t [&'static str],
+    pub(super) excused: &'t Excused,
     /// Lines before everything else, without their sign.
     pub(super) comment: &'t [String],
 }
@@ -56,6 +61,9 @@ pub(super) fn text(
     let _ = writeln!(out, "id: {}\ntitle: {}", scalar(head.id), scalar(head.title));
     if !head.requirements.is_empty() {
         let _ = writeln!(out, "requirements: {}", flow(&json!(head.requirements)));
+    }
+    if !head.excused.is_empty() {
+        let _ = writeln!(out, "excusedRules: {}", flow(&json!(head.excused)));
     }
     out.push_str("cluster:\n");
     cluster(&mut out, history);

@@ -2,31 +2,49 @@
 //! same, and beside it the run that it was seen in.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use harness::invocation::program;
 use harness::judge::verdict;
 use harness::oracle::{Demands, demands};
 use harness::record;
+use serde::{Deserialize, Serialize};
 
-use super::case::{case, explicit_case, id};
+use super::case::{explicit_case, id, specified_case};
 use super::explorer::{Explorer, plan};
 use super::finding::Finding;
+use super::shrink::before;
 use super::signature::Signature;
-use super::text::Head;
-use crate::report::{WriteError, write_file};
+use super::text::{Excused, Head};
+use crate::report::{CaseRecord, WriteError, write_file};
 use crate::session::{CaseResult, Session};
 
 /// Where the runs of findings are, below the folder of the cases.
 const RUNS: &str = "runs";
 
 /// A finding that is written down.
+#[derive(Debug)]
 pub struct Written {
     /// The case.
     pub file: PathBuf,
-    /// What came of it when it ran last.
-    pub result: CaseResult,
-    /// Whether that was the same as what was found: what depends on chance need not show again.
-    pub is_repeated: bool,
+    /// How its last run ended; where it was not run, that of the world.
+    pub record: CaseRecord,
+    /// Whether the case shows what was found.
+    pub repeated: Repeated,
+}
+
+/// Whether the case of a finding shows it once more. What depends on chance need not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Repeated {
+    /// Yes: it has the same first missing link.
+    Yes,
+    /// No, nothing goes wrong.
+    No,
+    /// No, this goes wrong, which is the title of the case.
+    Otherwise(String),
+    /// The time was up before that was known.
+    Unknown,
 }
 
 /// A finding can't be written.
@@ -44,36 +62,72 @@ pub enum FindingError {
 }
 
 impl Explorer {
-    /// Writes a finding into a folder.
-    pub async fn write(&self, finding: &Finding, folder: &Path) -> Result<Written, FindingError> {
+    /// Writes a finding into a folder. `seen`: how the world ended in which it was found.
+    pub(super) async fn write(
+        &self,
+        finding: &Finding,
+        seen: CaseRecord,
+        folder: &Path,
+        until: Option<Instant>,
+    ) -> Result<Written, FindingError> {
+        let name = format!("{}-{}.yaml", finding.focus, finding.seed);
+        // Several things can go wrong in one world.
+        let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
+        let name = match folder.join(&name).exists() {
+            true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
+            false => name,
+        };
+        let written = before(until, self.checked(finding, folder)).await.transpose()?;
+        let (text, record, repeated) = match written {
+            Some((text, result, repeated)) => (text, CaseRecord::new(&result), repeated),
+            None => (
+                specified(finding, &finding.signature.to_string()),
+                seen,
+                Repeated::Unknown,
+            ),
+        };
+        write_file(folder, &name, &text)?;
+        Ok(Written {
+            file: folder.join(name),
+            record,
+            repeated,
+        })
+    }
+
+    /// The case of a finding, with explicit expectations where they show the same, and how it ended when it ran once more.
+    async fn checked(
+        &self,
+        finding: &Finding,
+        folder: &Path,
+    ) -> Result<(String, CaseResult, Repeated), FindingError> {
         let session = Session {
             keep: Some(folder.join(RUNS)),
             keep_passed: true,
             ..self.session(finding.seed)
         };
-        let by_specification = case(finding.focus, finding.seed, &finding.shrunk.history);
+        let signatures = |result: &CaseResult| Signature::all(result, session.manifest.as_ref());
+        let title = finding.signature.to_string();
+        let by_specification = specified(finding, &title);
         let first = run(&session, &by_specification).await?;
-        let demanded = kept(&first)?;
-        let explicit = explicit(finding, &first, &demanded);
+        let explicit = explicit(finding, &title, &first, &kept(&first)?);
         // What is demanded can be such that no list of expectations says it, and what must hold at every moment is in none.
-        let second = match plan(&explicit) {
-            Ok(_) => Some(run(&session, &explicit).await?),
-            Err(_) => None,
-        };
-        let shows = |result: &CaseResult| Signature::of(result, session.manifest.as_ref()).is_some();
-        let (text, result) = match second.filter(|second| shows(second) || !shows(&first)) {
-            Some(second) => (explicit, second),
-            None => {
-                let again = run(&session, &by_specification).await?;
-                (by_specification, again)
+        if plan(&explicit).is_ok() {
+            let second = run(&session, &explicit).await?;
+            if finding.signature.is_shown(&signatures(&second)) {
+                return Ok((explicit, second, Repeated::Yes));
             }
-        };
-        let name = format!("{}-{}.yaml", finding.focus, finding.seed);
-        write_file(folder, &name, &text)?;
-        Ok(Written {
-            file: folder.join(name),
-            is_repeated: shows(&result),
-            result,
+        }
+        let again = run(&session, &by_specification).await?;
+        let shown = signatures(&again);
+        if finding.signature.is_shown(&shown) {
+            return Ok((by_specification, again, Repeated::Yes));
+        }
+        Ok(match shown.first() {
+            None => (by_specification, again, Repeated::No),
+            Some(other) => {
+                let other = other.to_string();
+                (specified(finding, &other), again, Repeated::Otherwise(other))
+            }
         })
     }
 }
@@ -100,20 +154,39 @@ fn kept(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     ))
 }
 
+/// The case that expects what the specification demands.
+fn specified(finding: &Finding, title: &str) -> String {
+    with_head(finding, title, &[], &finding.excused, |head| {
+        specified_case(head, &finding.shrunk.history)
+    })
+}
+
 /// The case with what the specification demanded in a run.
-fn explicit(finding: &Finding, run: &CaseResult, demands: &[Demands]) -> String {
+fn explicit(finding: &Finding, title: &str, run: &CaseResult, demands: &[Demands]) -> String {
     let rule = run.ended.explained().and_then(|explained| explained.rule);
     let requirements = rule.map(|rule| rule.requirements).unwrap_or_default();
-    let head = Head {
+    with_head(finding, title, requirements, &Excused::new(), |head| {
+        explicit_case(head, &finding.shrunk.history, demands)
+    })
+}
+
+fn with_head(
+    finding: &Finding,
+    title: &str,
+    requirements: &[&'static str],
+    excused: &Excused,
+    text: impl FnOnce(&Head<'_>) -> String,
+) -> String {
+    text(&Head {
         id: &id(finding.focus, finding.seed),
-        title: &finding.signature.to_string(),
+        title,
         requirements,
+        excused,
         comment: &[format!(
             "Found by `{program} explore --seed {} --worlds 1 --role {}`",
             finding.seed,
             finding.focus,
             program = program()
         )],
-    };
-    explicit_case(&head, &finding.shrunk.history, demands)
+    })
 }

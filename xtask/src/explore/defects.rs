@@ -11,7 +11,7 @@ use crate::Exit;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
 use crate::mutants;
-use crate::out::println;
+use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 
 /// What came of one defect, or of none.
@@ -82,9 +82,13 @@ async fn attempt(explorer: Explorer, budget: Duration) -> Tried {
     let began = Instant::now();
     let mut exploration = Exploration::default();
     let until = Until::Finding(began + budget);
-    Arc::new(explorer)
+    let explored = Arc::new(explorer)
         .explore(until, &mut exploration, &mut |_| {})
         .await;
+    // No case is written.
+    if let Err(error) = explored {
+        eprintln!("error: {error}");
+    }
     Tried {
         exploration,
         elapsed: began.elapsed(),

@@ -113,7 +113,9 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
         tries: Tries {
             max: tries,
             together: jobs,
+            until: None,
         },
+        output: (!args.defects).then(|| args.output.clone()),
     };
     if args.defects {
         eprintln!("exploring from seed {seed}");
@@ -210,24 +212,18 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
         bar.set_message(line());
         minutes.tell(line);
     };
-    let is_interrupted = tokio::select! {
-        () = explorer.explore(until, &mut exploration, &mut tell) => false,
-        () = interrupted() => true,
+    let explored = tokio::select! {
+        explored = explorer.explore(until, &mut exploration, &mut tell) => Some(explored),
+        () = interrupted() => None,
     };
+    let is_interrupted = explored.is_none();
     let seconds = began.elapsed().as_secs_f64();
-    bar.set_message("writing cases");
-    let mut written = Vec::new();
-    for finding in &exploration.findings {
-        match explorer.write(finding, &args.output).await {
-            Ok(case) => written.push(case),
-            Err(error) => {
-                eprintln!("error: {error}");
-                return Exit::Environment;
-            }
-        }
-    }
     bar.finish_and_clear();
-    let explored = Explored::new(programs(explorer, args), explorer.seed, exploration, &written);
+    if let Some(Err(error)) = explored {
+        eprintln!("error: {error}");
+        return Exit::Environment;
+    }
+    let explored = Explored::new(programs(explorer, args), explorer.seed, exploration);
     show::summarize(&explored, seconds, is_interrupted);
     let mut limits = Vec::new();
     limits.extend(args.part.shard.map(|shard| format!("shard {shard}")));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use suites::explore::{Exploration, Explored, FoundRecord, Programs};
+use suites::explore::{Exploration, Explored, FoundRecord, Programs, Repeated};
 use suites::harness::invocation;
 use suites::harness::report::Paint;
 use suites::report::{Report, WriteError, write_all};
@@ -95,8 +95,11 @@ fn found(programs: &Programs, finding: &FoundRecord, paint: Paint) {
     if let Some(said) = &finding.case.said {
         println!("  {}", said.one_line());
     }
-    if !finding.is_repeated {
-        println!("  it did not show again when the case was written: it may depend on chance");
+    match &finding.repeated {
+        Repeated::Yes => {}
+        Repeated::No => println!("  the written case passes: this may depend on chance"),
+        Repeated::Otherwise(other) => println!("  the written case fails otherwise: {other}"),
+        Repeated::Unknown => println!("  the budget was used up before the written case could run"),
     }
     let size = match finding.is_smallest {
         true => "nothing of it can be left out",

@@ -6,7 +6,7 @@ use serde_json::json;
 use suites::explore::{Exploration, Explorer, Tries, Until};
 use suites::harness::interposer::WireRule;
 use suites::harness::manifest::Manifest;
-use suites::{Session, Turns};
+use suites::{Defects, Session, Turns};
 
 use super::{manifest, simulated, spoilt_by};
 
@@ -21,11 +21,11 @@ fn asking_nonsense() -> Vec<WireRule> {
     serde_json::from_value(json!([{"request": request}])).unwrap()
 }
 
-/// What is found in these worlds.
-async fn found(manifest: Manifest) -> Vec<String> {
+/// What is found in these worlds with a publisher that is spoilt on its way.
+async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) -> Exploration {
     let session = Session {
-        systems: spoilt_by(&asking_nonsense()),
-        manifest: Some(manifest),
+        systems: spoilt_by(wire),
+        manifest,
         options: simulated(),
         turns: Arc::new(Turns::of(1)),
         attempts: 1,
@@ -40,14 +40,43 @@ async fn found(manifest: Manifest) -> Vec<String> {
         shard: None,
         jobs: 1,
         is_simulated: true,
-        tries: Tries { max: 1, together: 1 },
+        tries: Tries {
+            max: 1,
+            together: 1,
+            until: None,
+        },
+        output: None,
     });
     let mut exploration = Exploration::default();
     explorer
-        .explore(Until::Worlds(WORLDS), &mut exploration, &mut |_| {})
-        .await;
+        .explore(Until::Worlds(worlds), &mut exploration, &mut |_| {})
+        .await
+        .unwrap();
+    exploration
+}
+
+/// The names of findings.
+async fn found(manifest: Manifest) -> Vec<String> {
+    let exploration = explored(&asking_nonsense(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();
     findings.map(|finding| finding.signature.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_rule_that_is_broken_in_every_world_does_not_hide_other_rules() {
+    let defects = Defects::load();
+    let wire = |name: &str| defects.get(name).unwrap().wire.clone();
+    let both = [
+        wire("publisher-watches-everything"),
+        wire("publisher-ignores-maximum"),
+    ]
+    .concat();
+    let exploration = explored(&both, None, 12).await;
+    let hidden = exploration.findings.iter().find(|it| !it.excused.is_empty());
+    let hidden = hidden.expect("something is found behind the watch");
+    assert!(hidden.excused.contains("always/unfiltered"), "{hidden:?}");
+    let systematic = &exploration.findings[0];
+    assert!(systematic.worlds > 4, "{systematic:?}");
 }
 
 #[tokio::test]
@@ -56,7 +85,9 @@ async fn an_entry_for_findings_excuses_them_in_worlds_too() {
     for (case, is_found) in [("finding/api-invalid", false), ("finding/object-labels", true)] {
         let found = found(manifest("publisher.central", &[(case, refused)])).await;
         assert_eq!(
-            found.iter().any(|it| it == "finding/api-invalid"),
+            found
+                .iter()
+                .any(|it| it == &format!("finding/api-invalid: {refused}")),
             is_found,
             "{case}: {found:?}"
         );
