@@ -285,8 +285,13 @@ impl Fault {
 }
 
 impl Script {
-    /// Whether it lasts, so that the programs wait for an answer that does not come.
+    /// Whether it lasts, so that the programs wait for an answer that does not come. Where one segment alone has none, they go on.
     pub(super) fn hangs(&self) -> bool {
-        self.times.is_none() && matches!(self.effect, ScriptEffect::Hang(_) | ScriptEffect::Cut(_))
+        let is_of_all = match self.effect {
+            ScriptEffect::Hang(_) => self.segment.is_none(),
+            ScriptEffect::Cut(_) => true,
+            _ => false,
+        };
+        self.times.is_none() && is_of_all
     }
 }

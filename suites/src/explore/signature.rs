@@ -5,7 +5,7 @@ use std::fmt;
 use harness::judge::Finding;
 use harness::manifest::Manifest;
 
-use super::world::CLASSES;
+use super::world::{CLASSES, LONG_DRIVER};
 use crate::known::{FINDING, excuse};
 use crate::session::{CaseResult, Ended};
 
@@ -87,6 +87,7 @@ fn kind(word: &str) -> String {
         (numbered('c'), "CLAIM"),
         (numbered('v'), "VOLUME"),
         (CLASSES.contains(&word), "CLASS"),
+        (word == LONG_DRIVER, "disk.example.com"),
         // In a log line such as `namespace="csi"` the quoted value is a word of its own.
         (word.contains('=') && !word.ends_with('='), "SEGMENT"),
         (

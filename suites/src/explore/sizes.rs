@@ -11,11 +11,20 @@ const USUAL: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
 /// Room for several claims, so that scores differ by a little.
 const ROOMY: [&str; 4] = ["30Gi", "40Gi", "70Gi", "100Gi"];
 
-/// Sizes that programs may compute wrongly with.
-const ODD: [&str; 5] = ["1", "1500M", "10Gi+1", "10Gi-1", "5Gi+1"];
+/// Sizes that programs may compute wrongly with: `1500m` is a byte and a half.
+const ODD: [&str; 8] = [
+    "1",
+    "1500m",
+    "1.5Gi",
+    "1500M",
+    "10737418240",
+    "10Gi+1",
+    "10Gi-1",
+    "5Gi+1",
+];
 
-/// Where 64 bits end.
-const HUGE: [&str; 3] = ["8Ei-1", "4Ei", "1Ei"];
+/// Where 64 bits end, and, from 2^53 bytes on, where numbers in JSON are no longer exact.
+const HUGE: [&str; 8] = ["8Ei-1", "9E", "4Ei", "1Ei", "1E", "8Pi-1", "8Pi", "8Pi+1"];
 
 /// No room at all.
 const NONE: &str = "0";

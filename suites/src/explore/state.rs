@@ -122,8 +122,8 @@ impl State {
                 self.claims.contains(name) && !self.pods.values().any(|claims| claims.contains(name))
             }
             Event::Delete(DeleteEvent::Object(half)) => {
-                // A publisher that runs there would make its objects again.
-                let is_opposed = self.running.contains(&Role::Publisher);
+                // A publisher that runs there would make its objects again, which a cleaner removes.
+                let is_opposed = self.plays(Role::Cleaner) && self.running.contains(&Role::Publisher);
                 self.registered.contains(&half.name) && !self.halved.contains(&half.name) && !is_opposed
             }
             Event::Csi(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),

@@ -8,11 +8,20 @@ use harness::scenario::{Mode, Role, ShapePoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The driver of every drawn cluster: the one that cases have by default.
-pub(super) const DRIVER: &str = "disk.example.com";
+/// The driver of most drawn clusters: the one that cases have by default.
+const DRIVER: &str = "disk.example.com";
 
-/// Names of classes: words that no message has.
-pub(super) const CLASSES: [&str; 4] = ["fast", "slow", "gold", "tepid"];
+/// A driver whose name has 63 characters, the most that CSI allows.
+pub(super) const LONG_DRIVER: &str = "disk-whose-name-has-as-many-characters-as-the-namex.example.com";
+
+/// Names of classes: words that no message has, and the longest name that there can be.
+pub(super) const CLASSES: [&str; 5] = [
+    "fast",
+    "slow",
+    "gold",
+    "tepid",
+    "class-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
 
 /// A number of bytes as cases write it, such as `10Gi` or `10Gi+1`.
 pub(super) type Size = String;
@@ -148,6 +157,8 @@ pub(super) struct Scheduler {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Driver {
+    #[serde(skip_serializing_if = "is_usual_driver")]
+    pub(super) name: String,
     /// Unset: one key, whose values are the names of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
@@ -168,6 +179,7 @@ pub(super) struct Driver {
 impl Default for Driver {
     fn default() -> Self {
         Driver {
+            name: DRIVER.to_owned(),
             topology_keys: None,
             storage_capacity: Some(true),
             object: true,
@@ -321,6 +333,10 @@ fn yes() -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it for a field")]
 fn is_true(value: &bool) -> bool {
     *value
+}
+
+fn is_usual_driver(name: &str) -> bool {
+    name == DRIVER
 }
 
 #[expect(clippy::ref_option, reason = "serde calls it for a field")]

@@ -44,3 +44,34 @@ proptest! {
         prop_assert_eq!(drawn, text(seed, &[focus]));
     }
 }
+
+/// The case of the first seed, with this line before its cluster.
+fn with_line(line: &str) -> Result<Plan, String> {
+    load(&text(1, &[]).replacen("cluster:\n", &format!("{line}\ncluster:\n"), 1))
+}
+
+#[test]
+fn excused_rules_are_those_of_the_specification() {
+    let plan = with_line("excusedRules: [always/unfiltered]").unwrap();
+    assert!(plan.excused_rules.contains("always/unfiltered"));
+    let unknown = with_line("excusedRules: [always/colourful]").unwrap_err();
+    assert!(unknown.contains("no rule `always/colourful`"), "{unknown}");
+}
+
+#[test]
+fn values_at_the_limits_are_drawn() {
+    let all: String = (0..400).map(|seed| text(seed, &[])).collect();
+    // A node name of 253 characters, one of 63, a class name of 253, a driver name of 63, and sizes around 2^53 and 2^63.
+    for value in [
+        "n9-aaaa",
+        "n8-",
+        "class-aaaa",
+        "disk-whose",
+        "1500m",
+        "8Pi+1",
+        "8Ei-1",
+        "9E",
+    ] {
+        assert!(all.contains(value), "{value}");
+    }
+}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::super::event::{CAPACITY_KIND, Event, Merge, Replace};
 use super::super::world::CLASSES;
 use super::Draw;
+use super::places::LABEL_MAX;
 
 const RESOURCE: &str = "csistoragecapacities";
 
@@ -97,7 +98,9 @@ fn object(draw: &mut Draw, name: &str) -> Value {
 
 /// Where it is: anywhere, nowhere, or on a node.
 fn topology(draw: &mut Draw) -> Value {
-    let node = draw.dice.any(draw.state.nodes.keys().cloned());
+    // Longer ones are no value of a selector.
+    let nodes = draw.state.nodes.keys().filter(|name| name.len() <= LABEL_MAX);
+    let node = draw.dice.any(nodes.cloned());
     match (draw.dice.below(3), node) {
         (0, _) => json!({}),
         (1, Some(node)) => json!({"matchLabels": {"kubernetes.io/hostname": node}}),

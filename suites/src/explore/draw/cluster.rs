@@ -9,7 +9,7 @@ use super::super::focus::Focus;
 use super::super::sizes;
 use super::super::state::State;
 use super::super::world::{CLASSES, Driver, Node, Volume, World};
-use super::places::NODES;
+use super::places::{LABEL_MAX, LONG_NODES, NODES};
 use super::{objects, places, settings, storage};
 
 /// A cluster.
@@ -67,17 +67,20 @@ fn publisher(dice: &mut Dice, focus: &Focus, mode: Mode) -> super::super::world:
 
 fn nodes(dice: &mut Dice, driver: &Driver) -> Vec<Node> {
     let count = dice.between(1, 4) as usize;
-    NODES[..count]
-        .iter()
-        .map(|name| node(dice, driver, name))
-        .collect()
+    let mut names = NODES[..count].to_vec();
+    if dice.one_in(3) {
+        names[count - 1] = *dice.pick(&LONG_NODES);
+    }
+    names.into_iter().map(|name| node(dice, driver, name)).collect()
 }
 
 /// A node of that name.
 pub(super) fn node(dice: &mut Dice, driver: &Driver, name: &str) -> Node {
     let keys = driver.topology_keys.as_ref().filter(|keys| keys.len() > 1);
+    let mut labels = places::long_labels(name, driver);
+    labels.extend(places::labels(dice, driver));
     Node {
-        labels: places::labels(dice, driver),
+        labels,
         registered: !dice.one_in(10),
         topology_keys: keys.filter(|_| dice.one_in(5)).map(|keys| vec![keys[0].clone()]),
         unschedulable: dice.one_in(20),
@@ -100,6 +103,8 @@ fn volumes(dice: &mut Dice, world: &World) -> Vec<Volume> {
     for index in 1..=dice.between(1, 2) {
         let classes = world.classes.iter().map(|class| class.name.clone());
         let nodes = world.nodes.iter().map(|node| node.name.clone());
+        // Longer ones are no value of a selector.
+        let nodes = nodes.filter(|name| name.len() <= LABEL_MAX);
         volumes.push(Volume {
             name: format!("v{index}"),
             class: dice.any(classes).unwrap_or_else(|| "fast".to_owned()),

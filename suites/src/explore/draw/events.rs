@@ -5,7 +5,7 @@ use harness::scenario::Role;
 use super::super::event::{ClassEvent, CsiDriverEvent, DeleteEvent, Event, Half, NodeEvent, Release};
 use super::super::focus::Focus;
 use super::super::world::CLASSES;
-use super::places::NODES;
+use super::places::{LONG_NODES, NODES};
 use super::{Draw, by_name, cluster, objects, places, settings, storage, trouble, workload};
 
 /// A kind of event.
@@ -38,7 +38,7 @@ const KINDS: [Kind; 36] = [
     kind([4, 6, 2, 2], objects::edited),
     kind([3, 4, 2, 2], objects::deleted),
     kind([3, 5, 2, 2], by_name::written),
-    kind([0, 0, 4, 0], halved),
+    kind([2, 2, 4, 2], halved),
     kind([0, 14, 0, 16], workload::pod),
     kind([0, 2, 0, 2], workload::lone_claim),
     kind([1, 0, 1, 1], workload::claim_without_class),
@@ -69,7 +69,7 @@ pub(super) fn event(draw: &mut Draw) -> Option<Event> {
 
 impl Draw {
     /// A node that there is.
-    fn node(&mut self) -> Option<String> {
+    pub(super) fn node(&mut self) -> Option<String> {
         self.dice.any(self.state.nodes.keys().cloned())
     }
 
@@ -91,7 +91,10 @@ impl Draw {
 }
 
 fn node_joins(draw: &mut Draw) -> Option<Event> {
-    let name = draw.dice.any(NODES)?;
+    let name = match draw.dice.one_in(4) {
+        true => *draw.dice.pick(&LONG_NODES),
+        false => *draw.dice.pick(&NODES),
+    };
     let node = cluster::node(&mut draw.dice, &draw.world.driver, name);
     Some(Event::Node(NodeEvent::Join(node)))
 }

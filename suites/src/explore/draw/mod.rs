@@ -7,6 +7,7 @@ mod cluster;
 mod events;
 mod objects;
 mod places;
+mod recreation;
 mod settings;
 mod storage;
 mod trouble;
@@ -92,6 +93,9 @@ impl Draw {
             for _ in 0..self.dice.between(1, EVENTS_MAX) {
                 step.extend(self.event());
             }
+            if self.dice.one_in(3) {
+                step.extend(recreation::events(self));
+            }
             steps.push(step);
         }
         if !self.state.is_calm() {
@@ -106,12 +110,20 @@ impl Draw {
     fn event(&mut self) -> Option<Event> {
         for _ in 0..ATTEMPTS {
             let drawn = events::event(self);
-            if let Some(event) = drawn.filter(|event| self.state.admits(event)) {
-                self.state.apply(&event);
+            if let Some(event) = drawn.and_then(|event| self.admitted(event)) {
                 return Some(event);
             }
         }
         None
+    }
+
+    /// The event, which happens; none: it can't happen now.
+    fn admitted(&mut self, event: Event) -> Option<Event> {
+        let is_possible = self.state.admits(&event);
+        if is_possible {
+            self.state.apply(&event);
+        }
+        is_possible.then_some(event)
     }
 
     /// Ends everything that keeps programs from coming to rest.

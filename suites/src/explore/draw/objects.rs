@@ -10,14 +10,11 @@ use super::super::dice::Dice;
 use super::super::event::{CapacityEvent, Event};
 use super::super::focus::Focus;
 use super::super::sizes;
-use super::super::world::{CLASSES, Capacity, DRIVER, Node, Pool, World};
+use super::super::world::{CLASSES, Capacity, Node, Pool, World};
 use super::{Draw, places};
 
 /// The value of the managed-by label, and its beginning where each node has a publisher of its own.
 const PUBLISHER: &str = "external-provisioner";
-
-/// The longest value of a label, in bytes.
-const LABEL_MAX: usize = 63;
 
 /// Objects from before.
 pub(super) fn prior(dice: &mut Dice, focus: &Focus, world: &World) -> Vec<Capacity> {
@@ -130,7 +127,7 @@ fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
                 .iter()
                 .map(|node| format!("{PUBLISHER}-{}", node.name));
             // What is longer is written in another way, which only its publisher knows.
-            let labels = nodes.filter(|label| label.len() <= LABEL_MAX);
+            let labels = nodes.filter(|label| label.len() <= places::LABEL_MAX);
             dice.any(labels).unwrap_or_else(|| format!("{PUBLISHER}-n9"))
         }
         (2, Mode::Distributed) => PUBLISHER.to_owned(),
@@ -145,7 +142,7 @@ fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
     let driver = if dice.one_in(10) {
         "tape.example.com"
     } else {
-        DRIVER
+        world.driver.name.as_str()
     };
     labels.insert(DRIVER_LABEL.to_owned(), driver.to_owned());
     labels.insert(MANAGED_LABEL.to_owned(), managed_by);
@@ -162,6 +159,15 @@ pub(super) fn segment<'n>(dice: &mut Dice, nodes: impl Iterator<Item = &'n Node>
 fn class(dice: &mut Dice, world: &World) -> String {
     let classes = world.classes.iter().map(|class| class.name.as_str());
     dice.any(classes).unwrap_or("fast").to_owned()
+}
+
+/// An object of a class and a segment.
+pub(super) fn at(draw: &mut Draw, class: &str, segment: &str) -> Capacity {
+    let object = offer(&mut draw.dice, class, segment);
+    match draw.focus.has(Role::Publisher) {
+        true => with_owner(&mut draw.dice, &draw.world, object),
+        false => object,
+    }
 }
 
 /// Somebody creates an object.

@@ -3,18 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::dice::Dice;
-use super::super::world::{DRIVER, Driver, Labels, Node};
+use super::super::world::{Driver, Labels, Node};
 
-/// Names of nodes. One is too long for the label of its publisher, which is cut off then.
-pub(super) const NODES: [&str; 5] = [
-    "n1",
-    "n2",
-    "n3",
+/// Names of nodes.
+pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
+/// Names of nodes at the limits of what is made of them: 42 characters are what the label of a publisher has left after
+/// `external-provisioner-`, 63 are the most of a label, and 253 of a name.
+pub(super) const LONG_NODES: [&str; 5] = [
     "n4-whose-name-is-longer-than-what-a-label-has-left",
-    "n5",
+    "n6-whose-name-has-as-many-characters-as-ax",
+    "n7-whose-name-has-as-many-characters-as-a-x",
+    "n8-whose-name-has-as-many-characters-as-a-limit-allows-for-namx",
+    "n9-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
+/// Characters of the value of a label, at most.
+pub(super) const LABEL_MAX: usize = 63;
 /// The key of zones.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
+/// The label with the name of a node.
+const HOSTNAME: &str = "kubernetes.io/hostname";
 /// A second key.
 pub(super) const RACK: &str = "rack";
 /// The key of regions in clusters from before the keys of today.
@@ -40,13 +47,16 @@ pub(super) fn keys(dice: &mut Dice) -> Option<Vec<String>> {
 }
 
 /// The key that a driver has by default.
-fn own_key() -> String {
-    format!("{DRIVER}/node")
+fn own_key(driver: &Driver) -> String {
+    format!("{}/node", driver.name)
 }
 
 /// The keys that a node's segment is made of.
 fn keys_of(driver: &Driver) -> Vec<String> {
-    driver.topology_keys.clone().unwrap_or_else(|| vec![own_key()])
+    driver
+        .topology_keys
+        .clone()
+        .unwrap_or_else(|| vec![own_key(driver)])
 }
 
 /// The values that a key may have.
@@ -62,7 +72,7 @@ pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
     for key in keys_of(driver) {
         // Without a label, the node's name is the value.
-        let is_own = key == own_key();
+        let is_own = key == own_key(driver);
         let value = match dice.below(10) {
             0 => None,
             1 => continue,
@@ -77,7 +87,7 @@ pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
 /// One or two values of one of a driver's keys; none: it has no key.
 pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, Vec<String>)> {
     let key = dice.any(keys_of(driver))?;
-    let all = if key == own_key() {
+    let all = if key == own_key(driver) {
         &NODES[..3]
     } else {
         &values_of(&key)[..]
@@ -136,6 +146,13 @@ pub(super) fn elsewhere(driver: &Driver) -> String {
         ..node("elsewhere")
     };
     segment(&node, driver).unwrap_or_else(|| EVERYWHERE.to_owned())
+}
+
+/// The labels that a node has whose name is too long for the value of a label: another name.
+pub(super) fn long_labels(name: &str, driver: &Driver) -> Labels {
+    let keys = keys_of(driver).into_iter().chain([HOSTNAME.to_owned()]);
+    let keys = keys.filter(|_| name.len() > LABEL_MAX);
+    keys.map(|key| (key, Some("n9".to_owned()))).collect()
 }
 
 /// A node of that name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::dice::Dice;
 use super::super::sizes;
-use super::super::world::{Binding, Class, Cost, Disk, Driver, Filesystem, Pool};
+use super::super::world::{Binding, Class, Cost, Disk, Driver, Filesystem, LONG_DRIVER, Pool};
 use super::places::{self, RACK, ZONE};
 
 /// A driver that no cluster has.
@@ -97,7 +97,7 @@ pub(super) fn costs(dice: &mut Dice) -> Vec<Cost> {
 
 /// The driver, and its CSIDriver object.
 pub(super) fn driver(dice: &mut Dice, topology_keys: Option<Vec<String>>) -> Driver {
-    Driver {
+    let mut driver = Driver {
         topology_keys,
         storage_capacity: match dice.below(10) {
             0 => None,
@@ -108,5 +108,10 @@ pub(super) fn driver(dice: &mut Dice, topology_keys: Option<Vec<String>>) -> Dri
         get_capacity: !dice.one_in(20),
         clone_volume: dice.one_in(4),
         costs: costs(dice),
+        ..Driver::default()
+    };
+    if dice.one_in(10) {
+        driver.name = LONG_DRIVER.to_owned();
     }
+    driver
 }

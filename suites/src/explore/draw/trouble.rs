@@ -81,6 +81,15 @@ fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultEffect) 
     }
 }
 
+/// A write of one of the programs that run.
+pub(super) fn write(draw: &mut Draw) -> Option<(Role, &'static str)> {
+    let traffic = traffic(draw)?;
+    let reads = ["get ", "list "];
+    let is_write = |api: &&&str| !reads.iter().any(|verb| api.starts_with(verb));
+    let api = draw.dice.any(traffic.requests.iter().filter(is_write))?;
+    Some((traffic.role, api))
+}
+
 /// Some requests fail, and then no more.
 pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
@@ -153,6 +162,9 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
     if !draw.focus.has(Role::Publisher) {
         return None;
     }
+    if draw.dice.one_in(6) {
+        return Some(hanging(draw));
+    }
     let method = match draw.focus.has(Role::Scheduler) && draw.dice.one_in(3) {
         true => "CreateVolume",
         false => "GetCapacity",
@@ -186,6 +198,27 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
         times,
         effect,
     }))
+}
+
+/// Calls about one thing hang, until that is over or for a few calls, while others go on.
+fn hanging(draw: &mut Draw) -> Event {
+    let method = *draw.dice.pick(&[
+        "GetCapacity",
+        "GetCapacity",
+        "CreateVolume",
+        "DeleteVolume",
+        "Probe",
+        "NodeGetInfo",
+    ]);
+    let is_of_segment = method == "GetCapacity" && !draw.dice.one_in(4);
+    Event::Csi(Script {
+        id: Some(draw.name('s')),
+        method: method.to_owned(),
+        segment: is_of_segment.then(|| draw.segment()),
+        skip: draw.dice.below(2),
+        times: draw.dice.one_in(2).then(|| draw.dice.between(1, 2)),
+        effect: ScriptEffect::Hang(true),
+    })
 }
 
 /// The driver answers as it should again.

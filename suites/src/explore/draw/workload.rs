@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::super::event::{Claim, DeleteEvent, Event, Pod};
 use super::super::sizes;
-use super::super::world::DRIVER;
 use super::Draw;
+use super::places::LABEL_MAX;
 
 /// A pod with its claims.
 pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
@@ -15,7 +15,7 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
         claims: Vec::new(),
         ephemeral: Vec::new(),
         node_selector: Default::default(),
-        inline: draw.dice.one_in(10).then(|| DRIVER.to_owned()),
+        inline: draw.dice.one_in(10).then(|| draw.world.driver.name.clone()),
     };
     let count = match draw.dice.below(8) {
         0 => 0,
@@ -53,6 +53,8 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
     }
     if draw.dice.one_in(8)
         && let Some(node) = draw.dice.any(draw.state.nodes.keys().cloned())
+        // Longer ones are no value of a selector.
+        && node.len() <= LABEL_MAX
     {
         pod.node_selector
             .insert("kubernetes.io/hostname".to_owned(), node);
@@ -93,7 +95,7 @@ pub(super) fn claim_without_class(draw: &mut Draw) -> Option<Event> {
         "metadata": {
             "name": name,
             "namespace": WORKLOADS,
-            "annotations": {"volume.kubernetes.io/storage-provisioner": DRIVER},
+            "annotations": {"volume.kubernetes.io/storage-provisioner": draw.world.driver.name},
         },
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     })))
