@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::explorer::Exploration;
-use super::finding::Finding;
-use super::write::Repeated;
+use super::finding::{Finding, Repeated};
 use crate::report::{CaseRecord, SettingsRecord, SystemRecord};
 
 /// Which programs were explored, and how.

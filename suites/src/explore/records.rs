@@ -4,7 +4,7 @@
 use harness::scenario::Level;
 
 use super::explored::{Explored, FoundRecord};
-use super::write::Repeated;
+use super::finding::Repeated;
 use crate::report::{CaseRecord, CaseVerdict};
 
 impl Explored {

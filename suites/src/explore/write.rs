@@ -1,65 +1,25 @@
 //! Writes a finding as an ordinary case, for people to read and to run: with what the specification demands written out where that shows the
 //! same, and beside it the run that it was seen in.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use harness::invocation::program;
 use harness::judge::verdict;
 use harness::oracle::{Demands, demands};
 use harness::record;
-use serde::{Deserialize, Serialize};
 
 use super::case::{explicit_case, id, specified_case};
 use super::explorer::{Explorer, plan};
-use super::finding::Finding;
+use super::finding::{Finding, FindingError, Repeated, Written};
 use super::shrink::before;
 use super::signature::Signature;
 use super::text::{Excused, Head};
-use crate::report::{CaseRecord, WriteError, write_file};
+use crate::report::{CaseRecord, write_file};
 use crate::session::{CaseResult, Session};
 
 /// Where the runs of findings are, below the folder of the cases.
 const RUNS: &str = "runs";
-
-/// A finding that is written down.
-#[derive(Debug)]
-pub struct Written {
-    /// The case.
-    pub file: PathBuf,
-    /// How its last run ended; where it was not run, that of the world.
-    pub record: CaseRecord,
-    /// Whether the case shows what was found.
-    pub repeated: Repeated,
-}
-
-/// Whether the case of a finding shows it once more. What depends on chance need not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Repeated {
-    /// Yes: it has the same first missing link.
-    Yes,
-    /// No, nothing goes wrong.
-    No,
-    /// No, this goes wrong, which is the title of the case.
-    Otherwise(String),
-    /// The time was up before that was known.
-    Unknown,
-}
-
-/// A finding can't be written.
-#[derive(Debug, thiserror::Error)]
-pub enum FindingError {
-    /// The folder can't be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The run can't be read back.
-    #[error(transparent)]
-    Read(#[from] record::RecordError),
-    /// What was written is no case: a mistake of exploration.
-    #[error("{0}")]
-    Case(String),
-}
 
 impl Explorer {
     /// Writes a finding into a folder. `seen`: how the world ended in which it was found.
