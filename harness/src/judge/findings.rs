@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use capacity_types::SIDECAR_PREFIX;
 use fake_apiserver::{ApiServer, Release};
 
 use super::duplicates::{Duplicates, Surplus};
@@ -65,7 +66,7 @@ pub const RULES: [Rule; 7] = [
     },
     Rule {
         name: CALLS_TWICE,
-        text: "in the first poll interval, the driver is called at most twice for the same class and segment",
+        text: "at the start, before the first poll, the driver is called at most twice for the same class and segment",
         source: "KEP-1472, GetCapacity is called periodically",
     },
     Rule {
@@ -99,7 +100,7 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 const CALLS_ALLOWED: u64 = 3;
 /// So many more may come at once.
 const CALLS_AT_ONCE: u64 = 20;
-/// So many calls for each class are no mistake in the first poll interval: the class and the segment may be seen one after the other.
+/// So many calls for each class are no mistake before the first poll: the class and the segment may be seen one after the other.
 const CALLS_AT_START: u64 = 2;
 
 /// What the systems of a case did wrong beside its point, in the order of the first facts.
@@ -134,8 +135,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
                 }
                 if start.is_repeated(call, fact, &refreshes) {
-                    let text =
-                        "GetCapacity: the same call is made more than twice in the first poll interval";
+                    let text = "GetCapacity: the same call is made more than twice before the first poll";
                     found.add(CALLS_TWICE, Role::Publisher, text.to_owned(), fact);
                 }
             }
@@ -211,10 +211,10 @@ struct Calls {
     volumes: u64,
 }
 
-/// Calls of GetCapacity in the first poll interval, before anything happens that leads to others.
+/// Calls of GetCapacity before the first poll, and before anything happens that leads to others.
 #[derive(Default)]
 struct Start {
-    /// Journal time of the first call.
+    /// Journal time of the first call. The first poll is a poll interval after the start of the program, which is some time before.
     first: Option<Duration>,
     figures: BTreeMap<String, u64>,
     is_over: bool,
@@ -227,7 +227,7 @@ impl Start {
             return false;
         };
         let first = *self.first.get_or_insert(fact.at());
-        self.is_over |= call.code != "OK" || fact.at() >= first + refresh;
+        self.is_over |= call.code != "OK" || fact.at() >= first + refresh / 2;
         if self.is_over {
             return false;
         }
@@ -239,8 +239,8 @@ impl Start {
 
 /// How often GetCapacity may be called.
 struct Refreshes {
-    /// What the driver is told of each class.
-    parameters: Vec<BTreeMap<String, String>>,
+    /// Each class with the parameters that the driver gets of it; a class that was created again has several.
+    parameters: BTreeSet<(String, BTreeMap<String, String>)>,
     /// None: the case says that itself, or not only refreshes ask.
     interval: Option<Duration>,
 }
@@ -252,8 +252,18 @@ impl Refreshes {
             _ => None,
         });
         let classes = plan.class_parameters.keys();
+        let of_plan = classes.map(|class| (class.clone(), plan.driver_parameters(class)));
+        let in_cluster = facts.iter().filter_map(|fact| match &fact.what {
+            What::Commit(commit) if *commit.resource == *"storageclasses" => {
+                let parameters = commit.object["parameters"].as_object().into_iter().flatten();
+                let own = parameters.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
+                let texts = own.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+                Some((commit.name.to_string(), texts.collect()))
+            }
+            _ => None,
+        });
         Refreshes {
-            parameters: classes.map(|class| plan.driver_parameters(class)).collect(),
+            parameters: of_plan.chain(in_cluster).collect(),
             interval: refresh.filter(|_| plan.publisher.polls && !asks_for_claims(plan, facts)),
         }
     }
@@ -273,7 +283,7 @@ impl Refreshes {
     /// The classes with the parameters of a call: each of them may lead to the same call.
     fn classes_like(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
-        let alike = classes.filter(|parameters| **parameters == call.parameters);
+        let alike = classes.filter(|(_, parameters)| *parameters == call.parameters);
         alike.count().max(1) as u64
     }
 }

@@ -166,18 +166,23 @@ impl Cleaner {
         (is_of_driver && key.namespace == self.namespace).then_some(node)
     }
 
-    /// Whether an object may be of a node that runs the driver and whose name is too long for the label: the documents do not say how the
-    /// label is shortened, so that any that was not seen yet may be the one.
+    /// Whether an object, or another one with the same label, may be of a node that runs the driver and whose name is too long for the
+    /// label: the documents do not say how the label is shortened, and a cleaner does not see who writes it.
     pub(crate) fn may_be_of_long_node(&self, world: &World, object: &CapacityObject) -> bool {
-        let label = object.labels.get(MANAGED_LABEL);
-        let is_known = label.is_some_and(|label| self.labels.contains_key(label));
         let is_long = |node: &str| MANAGED_BY.len() + 1 + node.len() > LABEL_MAX;
         let with_driver = world
             .csi_nodes
             .iter()
-            .filter(|(_, it)| it.drivers.contains_key(&self.driver));
-        let mut long = with_driver.filter_map(|(node, _)| world.nodes.get(node).filter(|_| is_long(node)));
-        !is_known && long.any(|node| object.topology.admits(&node.labels))
+            .filter(|(node, csi_node)| is_long(node) && csi_node.drivers.contains_key(&self.driver));
+        let mut long = with_driver.filter_map(|(node, _)| world.nodes.get(node));
+        let label = object.labels.get(MANAGED_LABEL);
+        long.any(|node| {
+            let mut alike = world
+                .objects
+                .values()
+                .filter(|it| it.labels.get(MANAGED_LABEL) == label);
+            alike.any(|it| it.topology.admits(&node.labels))
+        })
     }
 }
 
