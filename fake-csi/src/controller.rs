@@ -237,6 +237,9 @@ fn create(
         Code::ResourceExhausted => Status::new(spec.exhausted, status.message()),
         _ => status,
     })?);
+    if !spec.tells_volume_size {
+        volume.capacity_bytes = 0;
+    }
     if let Some(Effect::Volume { bytes, topology }) = effect {
         volume.capacity_bytes = bytes.unwrap_or(volume.capacity_bytes);
         if let Some(topology) = topology {
@@ -280,7 +283,7 @@ fn expand(
 
 fn measured(
     spec: &DriverSpec,
-    state: &DriverState,
+    state: &mut DriverState,
     request: GetCapacityRequest,
 ) -> Answered<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
@@ -298,11 +301,14 @@ fn measured(
         blocks: &blocks,
     };
     let room = state.backend.room(segment.as_ref(), ask, spec.tells_reserved);
-    let told = |bytes: Option<u64>| bytes.filter(|_| spec.version.has_volume_sizes()).map(signed);
+    let missing = spec.varies_by / 2 * (state.measured % 3);
+    state.measured += 1;
+    let less = |bytes: u64| signed(bytes.saturating_sub(missing));
+    let has_sizes = spec.version.has_volume_sizes();
     Ok(capacity(
-        signed(room.available),
-        told(room.maximum),
-        told(room.minimum),
+        less(room.available),
+        room.maximum.filter(|_| has_sizes).map(less),
+        room.minimum.filter(|_| has_sizes).map(signed),
     ))
 }
 

@@ -28,6 +28,11 @@ pub struct DriverSpec {
     /// The code of a CreateVolume for which there is no room. The specification has RESOURCE_EXHAUSTED; any other shows what a driver
     /// does to its callers that has it wrong.
     pub exhausted: Code,
+    /// How far the answers of GetCapacity vary from call to call, in bytes: each of three calls has another figure, the largest is the truth.
+    /// So do those of storage in which others write a few blocks.
+    pub varies_by: u64,
+    /// Whether CreateVolume answers `capacity_bytes`, which is optional.
+    pub tells_volume_size: bool,
     /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
     /// volume capability is none. The observer hears of them either way.
     pub lenient: bool,
@@ -51,6 +56,8 @@ impl DriverSpec {
             mutable_parameters: Vec::new(),
             tells_reserved: true,
             exhausted: Code::ResourceExhausted,
+            varies_by: 0,
+            tells_volume_size: true,
             lenient: false,
             makes_targets: true,
             latency: Duration::ZERO,

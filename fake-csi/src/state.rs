@@ -23,6 +23,8 @@ pub(crate) struct DriverState {
     pub(crate) volumes: Volumes,
     pub(crate) script: Script,
     pub(crate) published: Published,
+    /// Calls of GetCapacity that were answered with the truth, or nearly.
+    pub(crate) measured: u64,
 }
 
 impl Shared {

@@ -32,7 +32,7 @@ impl Segments {
     }
 
     /// What the driver reports of a node, unless a case says otherwise.
-    pub(crate) fn usual(&self, node: &str) -> Segment {
+    pub fn usual(&self, node: &str) -> Segment {
         let value = |key| {
             self.values
                 .get(key)

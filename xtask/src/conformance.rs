@@ -87,6 +87,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
         record: record(&manifest),
         manifest: Some(manifest),
         accept,
+        dialect: None,
         command,
     }))
 }

@@ -1,14 +1,16 @@
-//! The freedoms that KEP-1472, KEP-4049 and the CSI specification leave to a publisher and a scheduler, as choices of the references. No case
-//! may fail for any of them. Does not run anything.
+//! The freedoms that KEP-1472, KEP-4049 and the CSI specification leave to a publisher, a cleaner, a scheduler and a driver, as choices of
+//! the references. No case may fail for any of them. Does not run anything.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use capacity_types::Segment;
 use publisher::{NameForm, SelectorForm, SizeForm, UpdateVerb};
 use scheduler::{Refusals, Ties};
 use suites::harness::alike::did_you_mean;
 use suites::harness::invocation::program;
+use suites::harness::plan::{Action, Effect, Plan, Script};
 use suites::harness::scenario::Role;
 use suites::harness::scenario::pairs;
 
@@ -31,6 +33,9 @@ pub(crate) struct Freedom {
 enum Change {
     Publisher(fn(&mut publisher::Options)),
     Scheduler(fn(&mut scheduler::Options)),
+    Cleaner(fn(&mut publisher::Options)),
+    /// The driver of a case, in cases that are about the driver.
+    Driver(fn(&mut Plan)),
 }
 
 /// The freedoms, one below the other where they are choices of the same thing.
@@ -213,7 +218,89 @@ pub(crate) const FREEDOMS: &[Freedom] = &[
             it.max_backoff = Duration::from_secs(2);
         }),
     },
+    Freedom {
+        name: "start",
+        value: "slow",
+        source: "a program may need time before its first request",
+        change: Change::Cleaner(|it| {
+            it.dialect.start_delay = Duration::from_secs(2);
+        }),
+    },
+    Freedom {
+        name: "retry",
+        value: "slow",
+        source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
+        change: Change::Cleaner(|it| {
+            it.retry_interval_start = Duration::from_secs(1);
+            it.retry_interval_max = Duration::from_secs(5);
+        }),
+    },
+    Freedom {
+        name: "checks",
+        value: "regular",
+        source: "KEP-1472, CSIStorageCapacity lifecycle: objects go after a certain amount of time",
+        change: Change::Cleaner(|it| {
+            it.dialect.regular_checks = true;
+        }),
+    },
+    Freedom {
+        name: "nodes",
+        value: "csi-node",
+        source: "KEP-1472, CSIStorageCapacity lifecycle: it watches CSINode objects",
+        change: Change::Cleaner(|it| {
+            it.dialect.csi_nodes_alone = true;
+        }),
+    },
+    Freedom {
+        name: "figures",
+        value: "vary",
+        source: "CSI, GetCapacity, does not say that nobody else writes to the storage",
+        change: Change::Driver(|it| {
+            it.driver.varies_by = 8192;
+        }),
+    },
+    Freedom {
+        name: "volume-size",
+        value: "left-out",
+        source: "CSI, Volume.capacity_bytes is optional: 0 means that it is unknown",
+        change: Change::Driver(|it| {
+            it.driver.tells_volume_size = false;
+        }),
+    },
+    Freedom {
+        name: "unknown-parameter",
+        value: "refused",
+        source: "CSI, error scheme: INVALID_ARGUMENT where a field is invalid",
+        change: Change::Driver(|it| {
+            let parameters = [("unheard-of".to_owned(), "1".to_owned())];
+            refuse_capacity(it, None, parameters.into());
+        }),
+    },
+    Freedom {
+        name: "unknown-segment",
+        value: "refused",
+        source: "CSI, error scheme: INVALID_ARGUMENT where a field is invalid",
+        change: Change::Driver(|it| {
+            let segment = it.segments.usual("nowhere");
+            refuse_capacity(it, Some(segment), [].into());
+        }),
+    },
 ];
+
+/// Lets the driver refuse GetCapacity for a segment, or with parameters.
+fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
+    const INVALID_ARGUMENT: i32 = 3;
+    let script = Script {
+        id: None,
+        method: "GetCapacity".to_owned(),
+        segment,
+        parameters,
+        skip: 0,
+        times: None,
+        effect: Effect::Code(INVALID_ARGUMENT),
+    };
+    plan.begin_with([Action::Script(script)], "a choice of the dialect");
+}
 
 impl Freedom {
     /// Whose freedom it is.
@@ -221,6 +308,8 @@ impl Freedom {
         match self.change {
             Change::Publisher(_) => Role::Publisher,
             Change::Scheduler(_) => Role::Scheduler,
+            Change::Cleaner(_) => Role::Cleaner,
+            Change::Driver(_) => Role::Driver,
         }
     }
 }
@@ -231,7 +320,7 @@ impl fmt::Display for Freedom {
     }
 }
 
-/// Choices that a reference makes, one at most for each freedom.
+/// Choices that the references make, one at most for each freedom of a role.
 #[derive(Clone)]
 pub(crate) struct Dialect(Vec<&'static Freedom>);
 
@@ -264,18 +353,21 @@ impl Dialect {
 
     /// Reads `NAME=VALUE,…`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let choices = text.split(',').map(|choice| {
-            let known = FREEDOMS.iter().find(|freedom| freedom.to_string() == choice);
-            known.ok_or_else(|| {
+        let mut chosen = Vec::new();
+        for choice in text.split(',') {
+            // Several roles may have it.
+            let known = chosen.len();
+            chosen.extend(FREEDOMS.iter().filter(|freedom| freedom.to_string() == choice));
+            if chosen.len() == known {
                 let names: Vec<String> = FREEDOMS.iter().map(Freedom::to_string).collect();
-                format!(
+                return Err(format!(
                     "unknown choice `{choice}`{}; `{program} list --dialects` prints all",
                     did_you_mean(choice, names.iter().map(String::as_str)),
                     program = program()
-                )
-            })
-        });
-        choices.collect::<Result<_, _>>().map(Dialect)
+                ));
+            }
+        }
+        Ok(Dialect(chosen))
     }
 
     pub(crate) fn adjustments(&self) -> Adjustments {
@@ -284,9 +376,21 @@ impl Dialect {
             match freedom.change {
                 Change::Publisher(change) => adjustments.publisher.push(change),
                 Change::Scheduler(change) => adjustments.scheduler.push(change),
+                Change::Cleaner(change) => adjustments.cleaner.push(change),
+                Change::Driver(_) => {}
             }
         }
         adjustments
+    }
+
+    /// Lets the driver of a case make these choices, if the case is about the driver.
+    pub(crate) fn change_driver(&self, plan: &mut Plan) {
+        let is_about_driver = plan.roles.contains(&Role::Driver);
+        for freedom in self.0.iter().filter(|_| is_about_driver) {
+            if let Change::Driver(change) = freedom.change {
+                change(plan);
+            }
+        }
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             defect: args.defect,
             record: record(args.defect),
             accept: None,
+            dialect: args.dialect.as_ref(),
             command: args.select.command(words(args)),
         })
     })

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     let seed = args.time.simulate.unwrap_or_default();
     let jobs = args.jobs.unwrap_or_else(|| default_jobs(&args.run, Some(seed)));
     let (mut passed, mut failed) = (0, 0);
-    for role in [Role::Publisher, Role::Scheduler] {
+    for role in [Role::Publisher, Role::Cleaner, Role::Scheduler, Role::Driver] {
         let is_core = |plan: &&Plan| plan.level == Level::Core && plan.roles.contains(&role);
         let plans: Vec<Plan> = plans.iter().filter(is_core).cloned().collect();
         for dialect in Dialect::all(role) {
@@ -69,12 +69,20 @@ async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> 
         keep_passed: false,
         rerun: format!("{} e2e --simulate={seed} --dialect={dialect}", program()),
     });
+    let mut plans = plans.to_vec();
+    plans.iter_mut().for_each(|plan| dialect.change_driver(plan));
     let mut failures = Vec::new();
     session
-        .run(plans.to_vec(), |result| {
+        .run(plans, |result| {
+            let id = result.plan.id();
             match &result.ended {
-                Ended::Passed => {}
-                Ended::Broken(error) => failures.push(format!("{}: {error}", result.plan.id())),
+                Ended::Passed => failures.extend(
+                    result
+                        .findings
+                        .first()
+                        .map(|it| format!("{id}: finding {}: {}", it.rule, it.text)),
+                ),
+                Ended::Broken(error) => failures.push(format!("{id}: {error}")),
                 ended => failures.extend(ended.explained().map(|explained| explained.text.clone())),
             }
             ControlFlow::Continue(())

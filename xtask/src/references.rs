@@ -21,6 +21,7 @@ use crate::{publisher, scheduler};
 pub(crate) struct Adjustments {
     pub(crate) publisher: Vec<fn(&mut publisher::Options)>,
     pub(crate) scheduler: Vec<fn(&mut scheduler::Options)>,
+    pub(crate) cleaner: Vec<fn(&mut publisher::Options)>,
 }
 
 /// The references, each in its role.
@@ -65,10 +66,14 @@ pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
             }
         })
     });
+    let of_cleaner = adjustments.cleaner.clone();
     let run_cleaner: Arc<Run> = Arc::new(move |access, stop| {
+        let adjust = of_cleaner.clone();
         Box::pin(async move {
             let clients = clients(&access).await?;
-            publisher::run_with(cleaner_options(access), clients, stop.cancelled_owned()).await?;
+            let mut options = cleaner_options(access);
+            adjust.iter().for_each(|adjust| adjust(&mut options));
+            publisher::run_with(options, clients, stop.cancelled_owned()).await?;
             Ok(())
         })
     });

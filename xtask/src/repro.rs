@@ -59,6 +59,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
             defect: chosen.defect,
             record: chosen.record.clone(),
             accept: None,
+            dialect: None,
             command: args.command(),
         })
     }))

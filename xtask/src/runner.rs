@@ -17,6 +17,7 @@ use suites::{CaseResult, Ended, Session, Turns, quoted};
 use crate::accept::Accept;
 use crate::args::{RunArgs, SelectArgs};
 use crate::defect::Defect;
+use crate::dialects::Dialect;
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
 use crate::out::{self, eprintln};
@@ -45,6 +46,8 @@ pub(crate) struct Run<'a> {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
+    /// The choices that the driver of cases about it makes; those of the systems are in `systems`.
+    pub(crate) dialect: Option<&'a Dialect>,
     /// Where the failures go as entries for a manifest.
     pub(crate) accept: Option<Accept>,
     /// The command, without what selects cases.
@@ -65,6 +68,9 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
             Err(exit) => return exit,
         },
     };
+    if let Some(dialect) = request.dialect {
+        plans.iter_mut().for_each(|plan| dialect.change_driver(plan));
+    }
     let shards = request
         .run
         .part

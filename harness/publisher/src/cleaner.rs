@@ -30,7 +30,7 @@ use tokio::{
 };
 
 use crate::{
-    Options,
+    Dialect, Options,
     capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy, segment_of},
     cluster::registration,
     http::Health,
@@ -54,6 +54,7 @@ struct Cleaner {
     nodes: Mutex<Nodes>,
     changed: Notify,
     gate: Gate,
+    dialect: Dialect,
 }
 
 /// On which nodes the driver runs.
@@ -90,6 +91,7 @@ pub(crate) async fn run(
         nodes: Mutex::default(),
         changed: Notify::new(),
         gate: Gate::new(1),
+        dialect: options.dialect,
     };
     tracing::info!(driver = cleaner.driver, after = ?cleaner.after, "cleaning up after vanished instances");
     let pace = options.pace();
@@ -108,10 +110,11 @@ pub(crate) async fn run(
         &every,
         |change| cleaner.node_changed(&change),
     );
+    let has_nodes = !cleaner.dialect.csi_nodes_alone;
     tokio::select! {
         biased;
         never = csi_nodes => never,
-        never = nodes => never,
+        never = nodes, if has_nodes => never,
         never = cleaner.clean(pace, health).boxed() => never,
     }
 }
@@ -170,9 +173,11 @@ impl Cleaner {
                     continue;
                 }
             };
+            let is_regular = self.dialect.regular_checks;
+            let wake = if is_regular { Instant::now() + period } else { wake };
             tokio::select! {
                 biased;
-                () = changed => {}
+                () = changed, if !is_regular => {}
                 () = sleep_until(wake) => {}
             }
         }
@@ -383,6 +388,7 @@ mod tests {
             nodes: Mutex::default(),
             changed: Notify::new(),
             gate: Gate::new(1),
+            dialect: Dialect::default(),
         }
     }
 

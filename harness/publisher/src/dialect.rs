@@ -40,6 +40,10 @@ pub struct Dialect {
     pub cached_discovery: bool,
     /// How long the program needs before its first request.
     pub start_delay: Duration,
+    /// Whether a cleaner looks at regular intervals alone, and not whenever a watch reports something.
+    pub regular_checks: bool,
+    /// Whether a cleaner goes by the CSINode objects alone, as the KEP says, and not by the Node objects as well.
+    pub csi_nodes_alone: bool,
 }
 
 /// How an existing object is changed.

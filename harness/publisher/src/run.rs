@@ -144,6 +144,9 @@ struct Start {
 
 impl Start {
     async fn serve(&self) -> Result<Infallible, Error> {
+        if !self.options.dialect.start_delay.is_zero() {
+            tokio::time::sleep(self.options.dialect.start_delay).await;
+        }
         if self.options.cleaner.clean_orphans {
             let driver = self.options.cleaner.driver_name.as_deref().unwrap_or_default();
             let election = self.election(&format!("{driver}-cleaner"));
@@ -152,9 +155,6 @@ impl Start {
                 Ok(Box::pin(cleaned).await)
             };
             return while_leading(election.as_deref(), work).await;
-        }
-        if !self.options.dialect.start_delay.is_zero() {
-            tokio::time::sleep(self.options.dialect.start_delay).await;
         }
         let driver = Arc::new(Driver::connect(self.driver.clone(), &self.options, &self.metrics).await?);
         tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "driver found");

@@ -15,6 +15,8 @@ pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec 
         mutable_parameters: plan.driver.mutable_parameters.clone(),
         tells_reserved: plan.driver.tells_reserved,
         exhausted: plan.driver.exhausted.into(),
+        varies_by: plan.driver.varies_by,
+        tells_volume_size: plan.driver.tells_volume_size,
         lenient: !plan.driver.strict,
         version: plan.driver.version,
         makes_targets: latency.is_none(),

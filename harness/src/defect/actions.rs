@@ -9,11 +9,7 @@ const ON_PURPOSE: &str = "the surroundings are broken on purpose";
 
 /// Puts actions before all others.
 pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
-    if let Some(step) = plan.steps.first_mut() {
-        let actions = actions.into_iter();
-        let actions = actions.map(|action| (action, ON_PURPOSE.to_owned()));
-        step.actions.splice(0..0, actions);
-    }
+    plan.begin_with(actions, ON_PURPOSE);
 }
 
 /// Replaces every action of a plan by any number of them.

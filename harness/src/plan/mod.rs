@@ -145,6 +145,14 @@ impl Plan {
         own.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
+    /// Puts actions before all others. `note`: what they are for, as the timeline says it.
+    pub fn begin_with(&mut self, actions: impl IntoIterator<Item = Action>, note: &str) {
+        if let Some(step) = self.steps.first_mut() {
+            let actions = actions.into_iter().map(|action| (action, note.to_owned()));
+            step.actions.splice(0..0, actions);
+        }
+    }
+
     /// Words of lines in logs that expectations ask for.
     pub(crate) fn log_words(&self) -> Vec<String> {
         let expectations = self.steps.iter().flat_map(|step| &step.expect);
@@ -203,6 +211,10 @@ pub struct DriverPlan {
     pub tells_reserved: bool,
     /// gRPC code of a CreateVolume for which there is no room.
     pub exhausted: i32,
+    /// How far the answers of GetCapacity vary from call to call, in bytes.
+    pub varies_by: u64,
+    /// Whether CreateVolume answers `capacity_bytes`.
+    pub tells_volume_size: bool,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
     /// The release of the CSI specification that it is made for.

@@ -146,6 +146,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             strict: cluster.driver.strict,
             tells_reserved: cluster.driver.tells_reserved,
             exhausted: RESOURCE_EXHAUSTED,
+            varies_by: 0,
+            tells_volume_size: true,
             costs: cluster
                 .driver
                 .costs
