@@ -20,7 +20,7 @@ use crate::out::{eprintln, println};
 use crate::runner::{Cases, Run, run_cases};
 use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
-use crate::summary::announce;
+use crate::summary::Announcer;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, preflight, side_by_side};
 
@@ -106,7 +106,7 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
             ended = session.run_and_keep(plan) => ended,
             () = interrupted() => return Err(Exit::Interrupted),
         };
-        announce(&result, true);
+        Announcer::new(true).announce(&result);
         let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
         let Some(cluster) = cluster else { return Ok(exit) };
         match serve_until_stopped(&kubeconfig.path, scope, cluster).await {

@@ -23,7 +23,7 @@ use crate::keep::Keep;
 use crate::out::{self, eprintln};
 use crate::runtime::runtime;
 use crate::selected::selected;
-use crate::summary::{announce, summarize};
+use crate::summary::{Announcer, summarize};
 use crate::verdicts::exit_of;
 use crate::{Exit, apiserver, github, health, preflight};
 
@@ -204,9 +204,10 @@ async fn run_all(
     let muted = github::mute();
     let manifest = session.manifest.clone();
     let (mut results, mut never_ready) = (Vec::new(), 0);
+    let mut announcer = Announcer::new(args.verbose);
     let each = |result: CaseResult| {
         bar.inc(1);
-        bar.suspend(|| announce(&result, args.verbose));
+        bar.suspend(|| announcer.announce(&result));
         never_ready = match &result.ended {
             Ended::Skipped(_) => never_ready,
             ended if ended.explained().is_some_and(|it| it.never_ready) => never_ready + 1,

@@ -1,38 +1,70 @@
 //! What a run says on standard output: each case as it ends, and the counts in the end.
 
+use std::collections::HashMap;
+
 use suites::harness::report::Paint;
 use suites::report::Report;
-use suites::{CaseResult, Ended};
+use suites::{CaseResult, Ended, Said};
 
 use crate::apiserver;
 use crate::out::println;
 
-/// What is said as a case ends: everything about a failure, a line for the rest if wanted.
-pub(crate) fn announce(result: &CaseResult, verbose: bool) {
-    let paint = Paint::of(&std::io::stdout());
-    let id = result.plan.id();
-    let line = |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
-    match &result.ended {
-        Ended::Failed(explained) => println!("{}", explained.text),
-        Ended::Flaky(attempt, explained) => {
-            println!("{}", explained.text);
-            line(&paint.bad("FLAKY"), &format!("  passed in attempt {attempt}"));
+/// Prints cases as they end: everything about the first failure of a cause, a line for the rest if wanted.
+pub(crate) struct Announcer {
+    verbose: bool,
+    /// The first case that failed at each link.
+    explained: HashMap<String, String>,
+}
+
+impl Announcer {
+    /// `verbose`: passed, known and skipped cases have a line too, and each failure is explained in full.
+    pub(crate) fn new(verbose: bool) -> Self {
+        let explained = HashMap::new();
+        Announcer { verbose, explained }
+    }
+
+    /// Prints what there is to know as a case ends.
+    pub(crate) fn announce(&mut self, result: &CaseResult) {
+        let verbose = self.verbose;
+        let paint = Paint::of(&std::io::stdout());
+        let id = result.plan.id();
+        let line =
+            |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
+        match &result.ended {
+            Ended::Failed(explained) => match self.first_like(id, &explained.said) {
+                Some((link, first)) => line(&paint.bad("FAIL"), &format!("  as {first}: {link}")),
+                None => println!("{}", explained.text),
+            },
+            Ended::Flaky(attempt, explained) => {
+                println!("{}", explained.text);
+                line(&paint.bad("FLAKY"), &format!("  passed in attempt {attempt}"));
+            }
+            Ended::Inconclusive(explained) => {
+                println!("{}", explained.text);
+            }
+            Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
+            Ended::Surprising(known) => line(
+                &paint.strong("pass"),
+                &format!("  is known to fail ({}): remove {}", known.issue, known.place),
+            ),
+            Ended::Passed if verbose => line(&paint.good("pass"), ""),
+            Ended::Known(known, explained) if verbose => line(
+                &paint.dim("known"),
+                &format!("  {} ({}): {}", known.why, known.issue, explained.said.one_line()),
+            ),
+            Ended::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
+            Ended::Passed | Ended::Known(..) | Ended::Skipped(_) => {}
         }
-        Ended::Inconclusive(explained) => {
-            println!("{}", explained.text);
-        }
-        Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
-        Ended::Surprising(known) => line(
-            &paint.strong("pass"),
-            &format!("  is known to fail ({}): remove {}", known.issue, known.place),
-        ),
-        Ended::Passed if verbose => line(&paint.good("pass"), ""),
-        Ended::Known(known, explained) if verbose => line(
-            &paint.dim("known"),
-            &format!("  {} ({}): {}", known.why, known.issue, explained.said.one_line()),
-        ),
-        Ended::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
-        Ended::Passed | Ended::Known(..) | Ended::Skipped(_) => {}
+    }
+
+    /// The first missing link of a failure, and the case that was explained with the same one; none: this is the first, or each is.
+    fn first_like(&mut self, id: &str, said: &Said) -> Option<(String, String)> {
+        let link = said.lasting();
+        let first = self
+            .explained
+            .entry(link.clone())
+            .or_insert_with(|| id.to_owned());
+        (!self.verbose && first != id).then(|| (link, first.clone()))
     }
 }
 
@@ -49,6 +81,9 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     let repeated = report.cases.iter().filter(|case| case.repeated > 0).count();
     if repeated > 0 {
         println!("{repeated} ran again alone: beside the others the machine was too busy to decide");
+    }
+    for group in report.groups() {
+        println!("{}", group.heading());
     }
     for finding in &report.findings {
         let known = finding.known.as_ref().map_or("", |_| " (known)");

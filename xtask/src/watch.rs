@@ -23,7 +23,7 @@ use crate::out::{eprintln, println};
 use crate::repro;
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::summary::announce;
+use crate::summary::Announcer;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, e2e, mutants, out};
 
@@ -108,8 +108,9 @@ async fn judge(
     let mut passing: BTreeSet<String> = same.into_iter().map(|plan| plan.text).collect();
     let same = passing.len();
     let runs = changed.into_iter().map(|plan| session.run_one(plan));
+    let mut announcer = Announcer::new(verbose);
     for result in join_all(runs).await {
-        announce(&result, verbose);
+        announcer.announce(&result);
         if exit_of_verdicts(&[CaseRecord::new(&result)]) == Exit::Passed {
             passing.insert(result.plan.text.clone());
         }

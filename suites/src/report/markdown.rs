@@ -25,6 +25,9 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
         &mut out,
         &format!("**{}** in {:.1} s\n", report.counts_in_words(), report.seconds),
     );
+    for group in report.groups() {
+        put(&mut out, &format!("- {}", markdown(&group.heading())));
+    }
     for finding in &report.findings {
         let known = finding.known.as_ref().map_or("", |_| " (known)");
         let text = format!(

@@ -4,6 +4,7 @@ mod badge;
 pub(crate) mod escape;
 mod findings;
 pub mod github;
+mod groups;
 mod html;
 mod junit;
 mod known;
@@ -16,6 +17,7 @@ mod shards;
 mod verdict;
 mod write;
 
+pub use groups::Group;
 pub(crate) use merge::{Joined, join, join_times};
 pub use merge::{MergeError, merge};
 pub use page::page as whole_page;

@@ -337,3 +337,28 @@ fn a_run_that_is_judged_again_is_rerun_with_its_defect() {
         "{out}"
     );
 }
+
+#[test]
+fn failures_with_the_same_first_missing_link_are_one_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out");
+    let table = "table:\n  columns: [row]\n  rows: [[one], [two]]\n";
+    std::fs::create_dir_all(folder.path().join("cases/mine")).unwrap();
+    std::fs::write(
+        folder.path().join("cases/mine/words.yaml"),
+        case(table, "n2", "1 refresh"),
+    )
+    .unwrap();
+    let cases = folder.path().join("cases");
+    let (cases, output) = (cases.to_str().unwrap(), output.to_str().unwrap());
+    let (out, _) = ended(1, &["e2e", "--simulate=1", "--folder", cases, "--output", output]);
+    let group = "2 failures have the same first missing link: n2 is chosen for pod app";
+    assert!(out.contains(group), "{out}");
+    assert_eq!(out.matches("<-- first missing link").count(), 1, "{out}");
+    let lines = out.lines().filter(|line| line.contains("  as mine/words/"));
+    assert_eq!(lines.count(), 1, "{out}");
+    for page in ["report.html", "report.md"] {
+        let text = std::fs::read_to_string(std::path::Path::new(output).join(page)).unwrap();
+        assert!(text.contains(group), "{page}");
+    }
+}

@@ -87,6 +87,10 @@ fn about(report: &Report) -> Markup {
             p { strong { "This result is partial:" } }
             ul { @for reason in &report.partial { li { (reason) } } }
         }
+        @for group in report.groups() {
+            p { strong { (plain(&group.heading())) } }
+            ul.cases { @for case in &group.cases { li { a href={ "#" (anchor(case)) } { (case.id) } } } }
+        }
         @if !report.findings.is_empty() {
             p { strong { "Findings" } ": what a program did wrong beside the point of the cases" }
             ul {

@@ -1,0 +1,42 @@
+//! Failures with one cause: cases whose chain of causes ends at the same link.
+
+use std::collections::BTreeMap;
+
+use super::{CaseRecord, Report};
+use crate::said::Said;
+
+/// Cases that fail at the same first missing link.
+#[derive(Debug)]
+pub struct Group<'r> {
+    /// The link, with a `*` for names and figures that differ from run to run; of a program that ended, its reason.
+    pub link: String,
+    /// The cases, in the order in which they ended: two or more.
+    pub cases: Vec<&'r CaseRecord>,
+}
+
+impl Group<'_> {
+    /// How many fail at which link, in words.
+    pub fn heading(&self) -> String {
+        format!(
+            "{} failures have the same first missing link: {}",
+            self.cases.len(),
+            self.link
+        )
+    }
+}
+
+impl Report {
+    /// The failures that are not alone with their first missing link, the largest group first.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
+        for case in self.bad() {
+            if let Some(link) = case.said.as_ref().map(Said::lasting) {
+                by_link.entry(link).or_default().push(case);
+            }
+        }
+        let several = by_link.into_iter().filter(|(_, cases)| cases.len() > 1);
+        let mut groups: Vec<Group<'_>> = several.map(|(link, cases)| Group { link, cases }).collect();
+        groups.sort_by_key(|group| std::cmp::Reverse(group.cases.len()));
+        groups
+    }
+}
