@@ -17,8 +17,13 @@ pub struct Group<'r> {
 impl Group<'_> {
     /// How many fail at which link, in words.
     pub fn heading(&self) -> String {
+        let has_link = self.cases[0]
+            .said
+            .as_ref()
+            .is_some_and(|said| !said.link.is_empty());
+        let what = if has_link { "first missing link" } else { "cause" };
         format!(
-            "{} failures have the same first missing link: {}",
+            "{} failures have the same {what}: {}",
             self.cases.len(),
             self.link
         )

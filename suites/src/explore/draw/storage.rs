@@ -57,10 +57,12 @@ pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
         true => Binding::Immediate,
         false => Binding::WaitForFirstConsumer,
     };
-    let parameters = match dice.below(8) {
+    let parameters = match dice.below(12) {
         0 => parameter(PARAMETER.0, "mirrored"),
         1 => parameter(PARAMETER.0, "plain"),
         2 => parameter(SIDECAR_PARAMETER, "ext4"),
+        // Neither an empty value nor one beyond ASCII means anything to the driver.
+        3 => parameter("größe", *dice.pick(&["", "日本"])),
         _ => BTreeMap::new(),
     };
     let allowed_topologies = match dice.below(12) {
