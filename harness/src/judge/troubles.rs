@@ -6,12 +6,21 @@ use std::sync::Arc;
 
 use crate::journal::{CallFact, FaultFact, RequestFact, What};
 
-/// Errors after which nothing of the same kind has gone well, each with its journal time.
+/// Errors after which nothing of the same kind has gone well.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
-    open: HashMap<Attempt, u64>,
+    open: HashMap<Attempt, Open>,
     /// Journal time at which the last of what is late comes.
     late_us: u64,
+}
+
+/// An error, or several of the same attempt.
+#[derive(Debug)]
+struct Open {
+    /// Journal time of the last one.
+    at_us: u64,
+    /// How often it must go well. A program may watch a resource several times over, and each watch that ended has to begin again.
+    times: u32,
 }
 
 /// What was tried, and by whom.
@@ -48,7 +57,12 @@ impl Troubles {
         match what {
             What::Fault(fault) => match of_fault(fault) {
                 Stopped::For(microseconds) => self.late_us = self.late_us.max(at_us + microseconds),
-                Stopped::Wholly(attempt) => drop(self.open.insert(attempt, at_us)),
+                Stopped::Wholly(attempt) => self.fail(attempt, at_us),
+                Stopped::Ended(watch) => {
+                    let missing = self.open.get(&watch).map_or(0, |open| open.times);
+                    let times = missing + 1;
+                    self.open.insert(watch, Open { at_us, times });
+                }
             },
             What::Request(request) => {
                 let ending = match request.code {
@@ -75,16 +89,30 @@ impl Troubles {
 
     /// Takes in that calls have failed up to now which nobody has seen: a driver that does not run notes none.
     pub(super) fn unseen(&mut self, at_us: u64) {
-        self.open.insert(Attempt::Lasting, at_us);
+        self.fail(Attempt::Lasting, at_us);
+    }
+
+    fn fail(&mut self, attempt: Attempt, at_us: u64) {
+        let open = self.open.entry(attempt).or_insert(Open { at_us, times: 1 });
+        open.at_us = at_us;
+    }
+
+    fn succeed(&mut self, attempt: &Attempt) {
+        if let Some(open) = self.open.get_mut(attempt) {
+            open.times -= 1;
+            if open.times == 0 {
+                self.open.remove(attempt);
+            }
+        }
     }
 
     /// Most attempts go well where none has failed, and nobody needs to know what they were.
     fn note(&mut self, ending: Ending, at_us: u64, attempt: impl FnOnce() -> Attempt) {
         match ending {
-            Ending::Failed => drop(self.open.insert(attempt(), at_us)),
+            Ending::Failed => self.fail(attempt(), at_us),
             Ending::Done if !self.open.is_empty() => match attempt() {
                 Attempt::Lasting => {}
-                attempt => drop(self.open.remove(&attempt)),
+                attempt => self.succeed(&attempt),
             },
             Ending::Done | Ending::Refused => {}
         }
@@ -97,7 +125,7 @@ impl Troubles {
 
     /// Journal time of the last one.
     pub(super) fn last_us(&self) -> Option<u64> {
-        self.open.values().copied().max()
+        self.open.values().map(|open| open.at_us).max()
     }
 }
 
@@ -107,6 +135,8 @@ enum Stopped {
     For(u64),
     /// It has to be made again.
     Wholly(Attempt),
+    /// This watch has ended, and has to begin again.
+    Ended(Attempt),
 }
 
 fn of_fault(fault: &FaultFact) -> Stopped {
@@ -114,14 +144,16 @@ fn of_fault(fault: &FaultFact) -> Stopped {
     if let Some(milliseconds) = fault.delay_ms() {
         return Stopped::For(milliseconds.saturating_mul(1_000));
     }
-    // A watch that ended is over once another one has begun.
-    let undone = ["status ", "disconnected", "watch ended"];
-    let is_undone = undone.iter().any(|words| effect.starts_with(words));
+    let request = || Attempt::Request {
+        client: fault.client.clone(),
+        what: what.to_owned(),
+    };
+    if effect.starts_with("watch ended") {
+        return Stopped::Ended(request());
+    }
+    let is_undone = effect.starts_with("status ") || effect.starts_with("disconnected");
     Stopped::Wholly(match is_undone && !what.starts_with("create ") {
-        true => Attempt::Request {
-            client: fault.client.clone(),
-            what: what.to_owned(),
-        },
+        true => request(),
         false => Attempt::Lasting,
     })
 }

@@ -264,6 +264,18 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
 }
 
 #[test]
+fn each_of_several_watches_that_ended_has_to_begin_again() {
+    let mut after = settled(&placement(None));
+    let ended = json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "watch ended: watch nodes", "legal": true});
+    after.tell(ended.clone());
+    after.tell(ended);
+    after.tell(watch_of_nodes(200));
+    assert!(wait(&after) > 9_000, "a program may watch a resource twice");
+    after.tell(watch_of_nodes(200));
+    assert!(wait(&after) < 2_000);
+}
+
+#[test]
 fn what_is_late_is_waited_for_until_it_comes() {
     let held = |how: &str| {
         let mut after = settled(&placement(None));
