@@ -172,8 +172,9 @@ impl Explorer {
         }
         drop(running);
         // Nothing could be said of these, as the machine was too slow. Now none runs beside them.
-        for (seed, drawn) in again {
-            let end = until.end().filter(|_| exploration.worlds > 0);
+        for (number, (seed, drawn)) in again.into_iter().enumerate() {
+            // Where none was decided the first may take longer: a machine that is too slow for one is so for the others.
+            let end = until.end().filter(|_| exploration.worlds > 0 || number > 0);
             let is_late = end.is_some_and(|end| end <= Instant::now());
             let world = match is_late {
                 true => None,
