@@ -53,7 +53,7 @@ fn row(plan: &Plan, cluster: &ClusterState, (name, figure): (&str, &str), wanted
         (false, Some(_)) => RowState::Differs,
         (false, None) => RowState::Missing,
     };
-    let want: Vec<String> = wanted.any.iter().map(|it| format(it, &lookup)).collect();
+    let want: Vec<String> = wanted.any.iter().map(|it| format(it, text, &lookup)).collect();
     DiffRow {
         state,
         subject: Subject::Answer {
@@ -105,8 +105,18 @@ fn same_text(
     Some(text(answer, figure).as_deref() == Some(got))
 }
 
-/// A relation, with the value of its sum where that is not plain.
-fn format(relation: &Relation, lookup: &impl Fn(&str, &str) -> Option<i128>) -> String {
+/// A relation, with the value of its sum where that is not plain, or with the text that it refers to, such as a volume id.
+fn format(
+    relation: &Relation,
+    text: impl Fn(&str, &str) -> Option<String>,
+    lookup: &impl Fn(&str, &str) -> Option<i128>,
+) -> String {
+    if let Relation::Compared(Comparison::Equal, right) = relation
+        && let Some((answer, figure)) = right.figure()
+        && let Some(text) = text(answer, figure)
+    {
+        return format!("{relation}, {text}");
+    }
     let sum = |right: &Expression| {
         let has_names = right.answers().next().is_some();
         has_names.then(|| right.value(lookup))
@@ -126,5 +136,25 @@ fn format_value(value: &Value) -> String {
         (Some(number), _) => format_bytes(number.into()),
         (None, Some(text)) => text.to_owned(),
         (None, None) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formatted(relation: &str) -> String {
+        let relation = Relation::try_from(relation.to_owned()).expect("it is a relation");
+        let text =
+            |answer: &str, figure: &str| ((answer, figure) == ("made", "id")).then(|| "volume-1".to_owned());
+        let lookup = |answer: &str, figure: &str| ((answer, figure) == ("made", "bytes")).then_some(1 << 30);
+        format(&relation, text, &lookup)
+    }
+
+    #[test]
+    fn a_reference_is_shown_with_the_text_or_the_size_that_it_refers_to() {
+        assert_eq!(formatted("= made.id"), "= made.id, volume-1");
+        assert_eq!(formatted("= made.bytes"), "= made.bytes, 1Gi");
+        assert_eq!(formatted("= other.id"), "= other.id, and there is no other.id");
     }
 }
