@@ -11,7 +11,7 @@ pub trait DriverState: Send + Sync {
     /// Those that are there once.
     fn common(&self) -> Result<Vec<Value>, String>;
 
-    /// Those that each node with the driver has.
+    /// Those that each node has; for a driver, each node on which it runs.
     fn of_node(&self, node: &str) -> Result<Vec<Value>, String>;
 
     /// The changes that make the storage of a node what a case wants; none: it can't be told.

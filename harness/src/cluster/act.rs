@@ -103,6 +103,7 @@ impl Cluster {
                 told.await.map_err(Problem::Refused)?;
             }
             Action::Create(object) => {
+                self.prepare_programs_for(plan, object).await?;
                 let object = self.with_storage(object).map_err(Problem::Refused)?;
                 self.create(&object).await?;
             }

@@ -1,4 +1,4 @@
-//! The objects in which a driver under test keeps its state: made before it starts, and changed where a case changes the storage.
+//! The objects that programs under test find when they start, and those in which a driver keeps its state, which change with the storage.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,12 +38,35 @@ impl DriverState {
     }
 }
 
+/// The objects of the programs that run in a plan, without the driver's.
+pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn driver_state::DriverState>> {
+    let others = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
+    others
+        .filter(|(role, _)| plan.roles.contains(role))
+        .map(|(_, objects)| objects.clone())
+        .collect()
+}
+
 impl Cluster {
     /// Applies the objects that the programs of the other roles find when they start.
-    pub(super) async fn prepare_programs(&self, plan: &Plan, systems: &Systems) -> Result<(), StartError> {
-        let others = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
-        for (_, objects) in others.filter(|(role, _)| plan.roles.contains(role)) {
+    pub(super) async fn prepare_programs(&self, plan: &Plan) -> Result<(), StartError> {
+        for objects in &self.program_objects {
             self.apply_all(plan, objects.common()).await?;
+        }
+        for object in &plan.objects {
+            self.prepare_programs_for(plan, object).await?;
+        }
+        Ok(())
+    }
+
+    /// Applies the objects that these programs find for a node, if the object is one.
+    pub(super) async fn prepare_programs_for(&self, plan: &Plan, object: &Value) -> Result<(), StartError> {
+        if object["kind"] != "Node" || object["apiVersion"] != "v1" {
+            return Ok(());
+        }
+        let node = object["metadata"]["name"].as_str().unwrap_or_default();
+        for objects in &self.program_objects {
+            self.apply_all(plan, objects.of_node(node)).await?;
         }
         Ok(())
     }

@@ -67,6 +67,8 @@ pub(crate) struct Cluster {
     external: Option<ExternalDriver>,
     /// The objects in which it keeps its state, where the manifest names any.
     driver_state: Option<DriverState>,
+    /// The objects of the programs under test in other roles.
+    program_objects: Vec<Arc<dyn crate::driver_state::DriverState>>,
     /// The first node that runs the driver.
     first_node: Option<String>,
     /// Multiplies the time that a driver has to become ready.
@@ -162,6 +164,7 @@ impl Cluster {
             driver,
             external,
             driver_state: DriverState::of(plan, systems),
+            program_objects: driver_state::program_objects(plan, systems),
             patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
             sockets: 0,
@@ -189,7 +192,7 @@ impl Cluster {
             scripts: BTreeMap::new(),
         };
         cluster.create_all(plan).await?;
-        cluster.prepare_programs(plan, systems).await?;
+        cluster.prepare_programs(plan).await?;
         cluster.prepare_driver(plan).await?;
         cluster.start_driver(plan).await?;
         Ok(cluster)

@@ -260,7 +260,7 @@ impl Reader<'_> {
             return Err(self.error(names, message));
         }
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let objects = self.objects(Role::Driver, file)?;
+        let objects = self.objects(file)?;
         let socket = file.socket.as_ref().map(|path| {
             let path = folder.join(&path.value);
             DriverSocket::new(std::path::absolute(&path).unwrap_or(path))
@@ -281,12 +281,12 @@ impl Reader<'_> {
         }))
     }
 
-    /// The objects that a program finds when it starts. Only those of the driver are of nodes, and change.
-    fn objects(&self, role: Role, file: &RoleFile) -> Result<Objects, ScenarioError> {
+    /// The objects that a program finds when it starts. Only those of the driver change.
+    fn objects(&self, file: &RoleFile) -> Result<Objects, ScenarioError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let wrong =
             |place: Location, message: String| ScenarioError::at(&self.source, self.text, place, message);
-        Objects::read(folder, role, (&file.objects, &file.backend), &wrong)
+        Objects::read(folder, (&file.objects, &file.backend), &wrong)
     }
 
     fn program(&self, role: Role, spec: &Spanned<RoleFile>) -> Result<Program, ManifestError> {
@@ -329,7 +329,7 @@ impl Reader<'_> {
             beside: beside.collect::<Result<_, _>>()?,
             ports: file.ports.clone(),
             in_cluster: file.in_cluster,
-            objects: Arc::new(self.objects(role, file)?),
+            objects: Arc::new(self.objects(file)?),
             files: named(&file.files, plain)?,
             settings,
             metrics: file

@@ -12,7 +12,7 @@ use serde_saphyr::Location;
 
 use super::template::Template;
 use crate::driver_state::{Change, DriverState, Figures};
-use crate::scenario::{Role, ScenarioError, Spanned, complaint};
+use crate::scenario::{ScenarioError, Spanned, complaint};
 use crate::text::text_of;
 
 /// What texts of objects may name.
@@ -75,7 +75,6 @@ impl Objects {
     /// Reads them; files count from `folder`.
     pub(super) fn read(
         folder: &Path,
-        role: Role,
         (objects, changes): (&[Spanned<ObjectsFile>], &[Spanned<ChangeFile>]),
         wrong: Wrong<'_>,
     ) -> Result<Self, ScenarioError> {
@@ -83,7 +82,7 @@ impl Objects {
         for spec in objects {
             match (&spec.value.file, &spec.value.text) {
                 (Some(file), None) => read.extend(given(folder, file, wrong)?),
-                (None, Some(text)) => read.push(written(text, role, wrong)?),
+                (None, Some(text)) => read.push(written(text, wrong)?),
                 (Some(text), Some(_)) => {
                     return Err(wrong(
                         text.defined,
@@ -206,13 +205,9 @@ fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn written(text: &Spanned<String>, role: Role, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
-    let names: &[&str] = match role {
-        Role::Driver => &OF_NODE,
-        _ => &[],
-    };
+fn written(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
     let template =
-        Template::with_names(&text.value, names).map_err(|message| wrong(text.defined, message))?;
+        Template::with_names(&text.value, &OF_NODE).map_err(|message| wrong(text.defined, message))?;
     let sample = template.fill(&values("n1", Figures::default()));
     parsed(&sample).map_err(|message| wrong(text.defined, message))?;
     Ok(ObjectTexts::Written(template))

@@ -232,8 +232,8 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
             "`volumes` belongs to the driver; remove it from the publisher",
         ),
         (
-            "scheduler: {argv: [\"true\"], objects: [{text: \"{kind: A, apiVersion: v1, metadata: {name: {node}}}\"}]}",
-            "`{node}`",
+            "scheduler: {argv: [\"true\"], objects: [{text: \"{kind: A, apiVersion: v1, metadata: {name: {pod}}}\"}]}",
+            "`{pod}`",
         ),
         (
             &format!("driver: {{socket: a.sock, {names}, objects: [{{text: \"\"}}]}}"),

@@ -201,6 +201,44 @@ fn a_scheduler_finds_the_objects_of_its_manifest() {
 }
 
 #[test]
+fn a_scheduler_finds_objects_of_each_node_also_of_one_that_joins() {
+    let manifest = Manifest::of(
+        "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [sleep, \"1000\"]\n    grace: 100ms\n    objects:\n      - text: |\n          \
+         apiVersion: scheduling.k8s.io/v1\n          kind: PriorityClass\n          metadata: {name: \"of-{node}\"}\n          value: 7\n",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let case = "scheduler/a";
+    std::fs::create_dir(folder.path().join("scheduler")).unwrap();
+    std::fs::write(
+        folder.path().join("scheduler/a.yaml"),
+        format!(
+            "id: {case}\ntitle: a node joins\ncluster: {{nodes: [n1], classes: [fast]}}\nsteps:\n  - id: join\n    do:\n      \
+             - node: {{join: {{name: n2}}}}\n      - pod: {{name: p, claims: [{{class: fast, size: 1Gi}}]}}\n    expect:\n      \
+             - placement: {{p: none}}\n        why: no capacity is published\n"
+        ),
+    )
+    .unwrap();
+    let path = folder.path().to_str().unwrap();
+    let (code, out, error) = manifest.run(&["--patience=0.1", "--folder", path, "--output", path, case]);
+    assert_eq!(code, 1, "{out}{error}");
+    let journal = folder
+        .path()
+        .join("cases")
+        .join(case.replace('/', "."))
+        .join("journal.jsonl");
+    let journal = std::fs::read_to_string(journal).unwrap();
+    let at = |words: &str| journal.lines().position(|line| line.contains(words));
+    let started = at("\"event\":\"started\"");
+    let at_start = at("\"name\":\"of-n1\"");
+    assert!(
+        at_start.is_some() && at_start < started,
+        "{at_start:?} {started:?}"
+    );
+    let joined = at("\"name\":\"of-n2\"");
+    assert!(joined > started, "{joined:?} {started:?}");
+}
+
+#[test]
 fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
     // Everything it demands of the scheduler is a refusal, which has to be seen.
     let manifest = Manifest::of(
