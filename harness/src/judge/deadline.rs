@@ -139,7 +139,16 @@ impl Pace {
         let (at, wait) = match last {
             Some((at, wait)) if at <= from + longest => (at, wait),
             Some((_, Wait::Retry(_))) => (from + longest, Wait::Retry(longest)),
-            _ => (from + longest, Wait::Longest(longest)),
+            _ => {
+                // A system that was held up by an error acts only after that has ended. One with errors again and again must not go on for ever.
+                let retried = from + longest + self.scaled(self.retry_interval_max);
+                let ended = Duration::from_micros(scene.troubles.ended_us()) + self.scaled(UNDECIDED);
+                let until = (from + longest).max(ended.min(retried));
+                match last {
+                    Some((at, wait)) if at <= until => (at, wait),
+                    _ => (until, Wait::Longest(until - from)),
+                }
+            }
         };
         match self.starts_until(scene) {
             Some(start) if start > at => (start, Wait::Start(self.scaled(START_TIMEOUT))),

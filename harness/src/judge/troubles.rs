@@ -10,6 +10,8 @@ use crate::journal::{CallFact, FaultFact, RequestFact, What};
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
     open: HashMap<Attempt, Open>,
+    /// Journal time of the last success that ended one.
+    ended_us: u64,
     /// Journal time at which the last of what is late comes.
     late_us: u64,
 }
@@ -97,11 +99,12 @@ impl Troubles {
         open.at_us = at_us;
     }
 
-    fn succeed(&mut self, attempt: &Attempt) {
+    fn succeed(&mut self, attempt: &Attempt, at_us: u64) {
         if let Some(open) = self.open.get_mut(attempt) {
             open.times -= 1;
             if open.times == 0 {
                 self.open.remove(attempt);
+                self.ended_us = at_us;
             }
         }
     }
@@ -112,7 +115,7 @@ impl Troubles {
             Ending::Failed => self.fail(attempt(), at_us),
             Ending::Done if !self.open.is_empty() => match attempt() {
                 Attempt::Lasting => {}
-                attempt => self.succeed(&attempt),
+                attempt => self.succeed(&attempt, at_us),
             },
             Ending::Done | Ending::Refused => {}
         }
@@ -121,6 +124,11 @@ impl Troubles {
     /// Journal time until which something is late.
     pub(super) fn late_us(&self) -> u64 {
         self.late_us
+    }
+
+    /// Journal time at which the last error ended: the same attempt succeeded.
+    pub(super) fn ended_us(&self) -> u64 {
+        self.ended_us
     }
 
     /// Journal time of the last one.

@@ -316,6 +316,29 @@ fn a_system_that_waits_longer_after_errors_has_that_long() {
 }
 
 #[test]
+fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
+    let mut after = settled(&placement(None));
+    after.tell(
+        json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "retryIntervalMaxUs": 60_000_000, "patience": 1.0,
+            "format": 1}),
+    );
+    after.tell(watch_of_nodes(503));
+    after.at_us += 12_000_000;
+    after.tell(watch_of_nodes(200));
+    let until = wait(&after);
+    assert!((13_000..13_100).contains(&until), "{until}");
+    // Requests that go on put it off, for the three seconds after which a scheduler counts as one that does not try.
+    after.at_us += 900_000;
+    after.tell(watch_of_nodes(200));
+    after.at_us += 900_000;
+    after.tell(watch_of_nodes(200));
+    after.at_us += 900_000;
+    after.tell(watch_of_nodes(200));
+    let until = wait(&after);
+    assert!((15_000..15_100).contains(&until), "{until}");
+}
+
+#[test]
 fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
     let trouble = [
         json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "status 503: watch pods", "legal": true}),
