@@ -62,7 +62,7 @@ pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
         1 => parameter(PARAMETER.0, "plain"),
         2 => parameter(SIDECAR_PARAMETER, "ext4"),
         // Neither an empty value nor one beyond ASCII means anything to the driver.
-        3 => parameter("größe", *dice.pick(&["", "日本"])),
+        3 => parameter("größe", if dice.one_in(2) { "" } else { "日本" }),
         _ => BTreeMap::new(),
     };
     let allowed_topologies = match dice.below(12) {
