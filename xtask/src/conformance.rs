@@ -34,15 +34,15 @@ pub(crate) struct ConformanceArgs {
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(2..=10_000),
           conflicts_with_all = ["accept", "attempts", "shard", "apiserver"])]
     measure: Option<u32>,
-    /// Cases at the same time [default: 4 per processor, and 2 with --apiserver; fewer where too few files may be open]
+    /// Cases at the same time [default: 5 per processor, and 2 with --apiserver; fewer where too few files may be open]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
 }
 
 /// Processes of somebody else have work to do at their start, unlike our own.
 pub(crate) fn default_jobs(has_real_server: bool) -> usize {
-    let per_core = if has_real_server { 2 } else { 4 };
-    std::thread::available_parallelism().map_or(8, |cores: NonZero<usize>| cores.get() * per_core)
+    let per_core = if has_real_server { 2 } else { 5 };
+    std::thread::available_parallelism().map_or(10, |cores: NonZero<usize>| cores.get() * per_core)
 }
 
 /// Runs the selected cases.

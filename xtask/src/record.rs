@@ -33,7 +33,7 @@ pub(crate) struct RecordArgs {
     output: PathBuf,
     #[command(flatten)]
     select: SelectArgs,
-    /// Cases at the same time [default: 4 per processor; fewer where too few files may be open]
+    /// Cases at the same time [default: 5 per processor; fewer where too few files may be open]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
 }
