@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capacity_types::SIDECAR_PREFIX;
+use capacity_types::{SIDECAR_PREFIX, capacity_api::RESOURCE};
 use fake_apiserver::{ApiServer, Release};
 
 use super::duplicates::{Duplicates, Surplus};
@@ -147,6 +147,9 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
             What::Request(request)
                 if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
             What::Request(request) => {
+                // A write that the server did not allow is tried again, after another GetCapacity. A conflict may be of two writes of its own.
+                let is_refused = matches!(request.code, 403 | 429 | 500..);
+                start.is_over |= is_refused && request.resource == RESOURCE;
                 if let Some((rule, role, text)) = of_request(release, request) {
                     found.add(rule, role, text, fact);
                 }

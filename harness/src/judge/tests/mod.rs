@@ -481,6 +481,21 @@ fn each_volume_is_a_reason_to_ask_again() {
 }
 
 #[test]
+fn a_write_that_is_refused_is_a_reason_to_ask_again_at_the_start() {
+    let found = |code: u16| {
+        let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+        story.ask(1);
+        story.tell(
+            json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
+            "namespace": "csi", "name": null, "code": code, "message": null, "revision": 7}),
+        );
+        story.ask(4);
+        findings(story.judge.plan, story.judge.facts()).len()
+    };
+    assert_eq!((found(201), found(403)), (1, 0));
+}
+
+#[test]
 fn classes_with_the_same_parameters_each_have_their_question() {
     let is_too_often = |plan: &'static Plan, calls: usize| {
         let mut story = Story {
