@@ -70,6 +70,8 @@ impl Troubles {
                 let ending = match request.code {
                     429 | 500.. => Ending::Failed,
                     400.. => Ending::Refused,
+                    // A watch of a version that has expired is answered with 200, and the error comes as its first event.
+                    _ if request.verb == "watch" && request.revision.is_none() => Ending::Refused,
                     _ => Ending::Done,
                 };
                 self.note(ending, at_us, || of_request(request));

@@ -228,7 +228,7 @@ fn patience_multiplies_all_of_it() {
 /// A fact of the API server about the nodes that a scheduler watches.
 fn watch_of_nodes(code: u16) -> Value {
     json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "nodes", "namespace": null, "name": null,
-        "code": code, "message": null, "revision": null})
+        "code": code, "message": null, "revision": (code == 200).then_some(7)})
 }
 
 #[test]
@@ -261,6 +261,20 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
         facts.iter().for_each(|fact| after.tell(fact.clone()));
         assert!(wait(&after) < 2_000, "{facts:?}");
     }
+}
+
+#[test]
+fn a_watch_that_has_expired_has_not_begun_again() {
+    let mut after = settled(&placement(None));
+    for what in ["watch ended: watch nodes", "status 410: watch nodes"] {
+        after.tell(json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": what, "legal": true}));
+    }
+    let mut expired = watch_of_nodes(200);
+    expired["revision"] = Value::Null;
+    after.tell(expired);
+    assert!(wait(&after) > 9_000, "its error is in the stream");
+    after.tell(watch_of_nodes(200));
+    assert!(wait(&after) < 2_000);
 }
 
 #[test]
