@@ -132,18 +132,13 @@ pub(crate) const FREEDOMS: &[Freedom] = &[
         name: "start",
         value: "slow",
         source: "a program may need time before its first request",
-        change: Change::Publisher(|it| {
-            it.dialect.start_delay = Duration::from_secs(2);
-        }),
+        change: Change::Publisher(start_slowly),
     },
     Freedom {
         name: "retry",
         value: "slow",
         source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
-        change: Change::Publisher(|it| {
-            it.retry_interval_start = Duration::from_secs(1);
-            it.retry_interval_max = Duration::from_secs(5);
-        }),
+        change: Change::Publisher(retry_slowly),
     },
     Freedom {
         name: "workers",
@@ -222,18 +217,13 @@ pub(crate) const FREEDOMS: &[Freedom] = &[
         name: "start",
         value: "slow",
         source: "a program may need time before its first request",
-        change: Change::Cleaner(|it| {
-            it.dialect.start_delay = Duration::from_secs(2);
-        }),
+        change: Change::Cleaner(start_slowly),
     },
     Freedom {
         name: "retry",
         value: "slow",
         source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
-        change: Change::Cleaner(|it| {
-            it.retry_interval_start = Duration::from_secs(1);
-            it.retry_interval_max = Duration::from_secs(5);
-        }),
+        change: Change::Cleaner(retry_slowly),
     },
     Freedom {
         name: "checks",
@@ -286,6 +276,15 @@ pub(crate) const FREEDOMS: &[Freedom] = &[
         }),
     },
 ];
+
+fn start_slowly(options: &mut publisher::Options) {
+    options.dialect.start_delay = Duration::from_secs(2);
+}
+
+fn retry_slowly(options: &mut publisher::Options) {
+    options.retry_interval_start = Duration::from_secs(1);
+    options.retry_interval_max = Duration::from_secs(5);
+}
 
 /// Lets the driver refuse GetCapacity for a segment, or with parameters.
 fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
@@ -396,7 +395,9 @@ impl Dialect {
 
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let choices: Vec<String> = self.0.iter().map(|freedom| freedom.to_string()).collect();
+        let mut choices: Vec<String> = self.0.iter().map(|freedom| freedom.to_string()).collect();
+        // What several roles have is one choice.
+        choices.dedup();
         f.write_str(&choices.join(","))
     }
 }

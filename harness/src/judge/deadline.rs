@@ -136,19 +136,19 @@ impl Pace {
             Some((_, Wait::Retry(limit))) => longest.max(limit * self.times_of_faults.saturating_add(1)),
             _ => longest,
         };
-        let (at, wait) = match last {
-            Some((at, wait)) if at <= from + longest => (at, wait),
-            Some((_, Wait::Retry(_))) => (from + longest, Wait::Retry(longest)),
+        let cut = from + longest;
+        let until = match last {
+            Some((_, Wait::Retry(_))) => cut,
             _ => {
                 // A system that was held up by an error acts only after that has ended. One with errors again and again must not go on for ever.
-                let retried = from + longest + self.scaled(self.retry_interval_max);
                 let ended = Duration::from_micros(scene.troubles.ended_us()) + self.scaled(UNDECIDED);
-                let until = (from + longest).max(ended.min(retried));
-                match last {
-                    Some((at, wait)) if at <= until => (at, wait),
-                    _ => (until, Wait::Longest(until - from)),
-                }
+                cut.max(ended.min(cut + self.scaled(self.retry_interval_max)))
             }
+        };
+        let (at, wait) = match last {
+            Some((at, wait)) if at <= until => (at, wait),
+            Some((_, Wait::Retry(_))) => (until, Wait::Retry(longest)),
+            _ => (until, Wait::Longest(until - from)),
         };
         match self.starts_until(scene) {
             Some(start) if start > at => (start, Wait::Start(self.scaled(START_TIMEOUT))),

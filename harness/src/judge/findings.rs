@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capacity_types::{SIDECAR_PREFIX, capacity_api::RESOURCE};
+use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::{ApiServer, Release};
 
 use super::duplicates::{Duplicates, Surplus};
 use super::rows::is_labelled;
 use crate::cluster_state::call_key;
 use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
-use crate::plan::Plan;
+use crate::plan::{Plan, without_sidecars};
 use crate::scenario::Role;
 
 /// One kind of thing that a system did wrong in a case.
@@ -259,9 +259,8 @@ impl Refreshes {
         let in_cluster = facts.iter().filter_map(|fact| match &fact.what {
             What::Commit(commit) if *commit.resource == *"storageclasses" => {
                 let parameters = commit.object["parameters"].as_object().into_iter().flatten();
-                let own = parameters.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
-                let texts = own.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-                Some((commit.name.to_string(), texts.collect()))
+                let texts = parameters.filter_map(|(key, value)| Some((key, value.as_str()?)));
+                Some((commit.name.to_string(), without_sidecars(texts)))
             }
             _ => None,
         });

@@ -61,9 +61,9 @@ impl Troubles {
                 Stopped::For(microseconds) => self.late_us = self.late_us.max(at_us + microseconds),
                 Stopped::Wholly(attempt) => self.fail(attempt, at_us),
                 Stopped::Ended(watch) => {
-                    let missing = self.open.get(&watch).map_or(0, |open| open.times);
-                    let times = missing + 1;
-                    self.open.insert(watch, Open { at_us, times });
+                    let open = self.open.entry(watch).or_insert(Open { at_us, times: 0 });
+                    open.at_us = at_us;
+                    open.times += 1;
                 }
             },
             What::Request(request) => {

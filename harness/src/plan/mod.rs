@@ -124,6 +124,14 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
+/// Parameters of a class without those that are meant for sidecars: what the driver gets.
+pub(crate) fn without_sidecars<'p>(
+    parameters: impl Iterator<Item = (&'p String, &'p str)>,
+) -> BTreeMap<String, String> {
+    let own = parameters.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
+    own.map(|(key, value)| (key.clone(), value.to_owned())).collect()
+}
+
 impl Plan {
     /// Marks the case as one that requires more than the documents do, unless it is marked already.
     pub fn go_beyond(&mut self, why: String) {
@@ -141,8 +149,7 @@ impl Plan {
     /// The parameters of a class as the driver gets them.
     pub fn driver_parameters(&self, class: &str) -> BTreeMap<String, String> {
         let parameters = self.class_parameters.get(class).into_iter().flatten();
-        let own = parameters.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
-        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+        without_sidecars(parameters.map(|(key, value)| (key, value.as_str())))
     }
 
     /// Puts actions before all others. `note`: what they are for, as the timeline says it.

@@ -106,8 +106,10 @@ struct Run {
 impl World {
     /// Whether nothing can be said of it.
     fn is_undecided(&self) -> bool {
-        let mut first = self.runs.iter().take(1);
-        first.any(|run| matches!(&run.ran, Ok(result) if matches!(result.ended, Ended::Inconclusive(_))))
+        let first = self.runs.first();
+        first.is_some_and(
+            |run| matches!(&run.ran, Ok(result) if matches!(result.ended, Ended::Inconclusive(_))),
+        )
     }
 }
 

@@ -178,6 +178,12 @@ fn any_is_not_for_a_setting_that_a_case_leaves_unset() {
     assert!(out.contains("    | has[]\n"), "{out}");
 }
 
+/// The journal of a case of a run with that output folder.
+fn journal(output: &Path, case: &str) -> String {
+    let run = output.join("cases").join(case.replace('/', "."));
+    std::fs::read_to_string(run.join("journal.jsonl")).unwrap()
+}
+
 #[test]
 fn a_scheduler_finds_the_objects_of_its_manifest() {
     let manifest = Manifest::of(
@@ -188,12 +194,7 @@ fn a_scheduler_finds_the_objects_of_its_manifest() {
     let case = "scheduler/filter/limit/exactly";
     let (code, out, error) = manifest.run(&["--output", folder.path().to_str().unwrap(), case]);
     assert_eq!(code, 1, "{out}{error}");
-    let journal = folder
-        .path()
-        .join("cases")
-        .join(case.replace('/', "."))
-        .join("journal.jsonl");
-    let journal = std::fs::read_to_string(journal).unwrap();
+    let journal = journal(folder.path(), case);
     let at = |words: &str| journal.lines().position(|line| line.contains(words));
     let applied = at("\"name\":\"storage\"");
     let started = at("\"event\":\"started\"");
@@ -221,12 +222,7 @@ fn a_scheduler_finds_objects_of_each_node_also_of_one_that_joins() {
     let path = folder.path().to_str().unwrap();
     let (code, out, error) = manifest.run(&["--patience=0.1", "--folder", path, "--output", path, case]);
     assert_eq!(code, 1, "{out}{error}");
-    let journal = folder
-        .path()
-        .join("cases")
-        .join(case.replace('/', "."))
-        .join("journal.jsonl");
-    let journal = std::fs::read_to_string(journal).unwrap();
+    let journal = journal(folder.path(), case);
     let at = |words: &str| journal.lines().position(|line| line.contains(words));
     let started = at("\"event\":\"started\"");
     let at_start = at("\"name\":\"of-n1\"");

@@ -225,6 +225,11 @@ fn patience_multiplies_all_of_it() {
     );
 }
 
+/// A fault that the scheduler meets.
+fn fault(what: &str) -> Value {
+    json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": what, "legal": true})
+}
+
 /// A fact of the API server about the nodes that a scheduler watches.
 fn watch_of_nodes(code: u16) -> Value {
     json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "nodes", "namespace": null, "name": null,
@@ -233,8 +238,6 @@ fn watch_of_nodes(code: u16) -> Value {
 
 #[test]
 fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
-    let fault =
-        |what: &str| json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": what, "legal": true});
     let call = |code: &str| {
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
             "requiredBytes": 1, "code": code, "message": null, "available": null, "maximum": null})
@@ -267,7 +270,7 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
 fn a_watch_that_has_expired_has_not_begun_again() {
     let mut after = settled(&placement(None));
     for what in ["watch ended: watch nodes", "status 410: watch nodes"] {
-        after.tell(json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": what, "legal": true}));
+        after.tell(fault(what));
     }
     let mut expired = watch_of_nodes(200);
     expired["revision"] = Value::Null;
@@ -280,7 +283,7 @@ fn a_watch_that_has_expired_has_not_begun_again() {
 #[test]
 fn each_of_several_watches_that_ended_has_to_begin_again() {
     let mut after = settled(&placement(None));
-    let ended = json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "watch ended: watch nodes", "legal": true});
+    let ended = fault("watch ended: watch nodes");
     after.tell(ended.clone());
     after.tell(ended);
     after.tell(watch_of_nodes(200));
@@ -294,7 +297,7 @@ fn what_is_late_is_waited_for_until_it_comes() {
     let held = |how: &str| {
         let mut after = settled(&placement(None));
         let what = format!("watch held{how}: watch nodes");
-        after.tell(json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": what, "legal": true}));
+        after.tell(fault(&what));
         wait(&after)
     };
     assert!((4_000..4_100).contains(&held(" for 3000ms")));
@@ -355,7 +358,7 @@ fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
 #[test]
 fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
     let trouble = [
-        json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "status 503: watch pods", "legal": true}),
+        fault("status 503: watch pods"),
         json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
             "namespace": "csi", "name": "c", "code": 503, "message": "unavailable", "revision": null}),
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
@@ -381,7 +384,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
         {"id": "b", "expect": [placement(None)]},
     ]));
     before.ask(3);
-    before.tell(json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "status 503: watch pods", "legal": true}));
+    before.tell(fault("status 503: watch pods"));
     assert!(before.is_done_when_quiet());
     before.at_us += 6_000_000;
     before.tell(json!({"fact": "stepStarted", "step": 1}));
@@ -398,7 +401,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
 
 #[test]
 fn who_meets_a_fault_again_waits_again() {
-    let met = json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "watch ended: watch pods", "legal": true});
+    let met = fault("watch ended: watch pods");
     for (times, milliseconds) in [(json!(2), 16_000), (Value::Null, 10_000)] {
         let mut story = steps(&json!([{"id": "a", "do": [
             {"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}},
