@@ -1,4 +1,4 @@
-//! Runs one world after the other, sorts out what went wrong, makes each finding small and writes its case.
+//! Runs one world after the other and sorts out what went wrong. Then makes each finding small and writes its case.
 //!
 //! Everything follows from the seeds: worlds run beside each other, and what came of them is looked at in the order of their seeds.
 
@@ -19,6 +19,7 @@ use super::history::History;
 use super::shrink::{Shrunk, Tries, before, shrink};
 use super::signature::Signature;
 use super::text::Excused;
+use super::write::as_found;
 use crate::generated;
 use crate::report::CaseRecord;
 use crate::select::Shard;
@@ -30,7 +31,7 @@ const LONGEST: Duration = Duration::from_secs(180);
 /// A world runs at most so often: each time the rule that was broken is excused, so that what it hid is found.
 const RUNS_MAX: usize = 5;
 
-/// Of the time that is left, a finding may take one part in so many to be made small.
+/// Once something was found, one part in so many of the time is kept for making findings small.
 const SHARE: u32 = 3;
 
 /// How to explore.
@@ -135,6 +136,22 @@ impl Explorer {
         exploration: &mut Exploration,
         tell: &mut (dyn FnMut(&Exploration) + Send),
     ) -> Result<(), FindingError> {
+        let began = Instant::now();
+        self.run_worlds(until, began, exploration, tell).await?;
+        for number in 0..exploration.findings.len() {
+            self.minimize(number, until, exploration, tell).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs worlds, and writes what is found as it was found.
+    async fn run_worlds(
+        self: &Arc<Self>,
+        until: Until,
+        began: Instant,
+        exploration: &mut Exploration,
+        tell: &mut (dyn FnMut(&Exploration) + Send),
+    ) -> Result<(), FindingError> {
         let (mut running, mut ended) = (JoinSet::new(), BTreeMap::new());
         let (mut next, step) = self
             .shard
@@ -142,7 +159,11 @@ impl Explorer {
         let mut due = next;
         let mut again = Vec::new();
         loop {
-            while running.len() < self.jobs && goes_on(until, next) {
+            let late = until.late(began, !exploration.findings.is_empty());
+            while running.len() < self.jobs
+                && until.has(next)
+                && late.is_none_or(|late| Instant::now() < late)
+            {
                 let (explorer, number) = (self.clone(), next);
                 running.spawn(async move {
                     let seed = explorer.seed_of(number);
@@ -151,8 +172,8 @@ impl Explorer {
                 });
                 next = next.wrapping_add(step);
             }
-            let end = until.end().filter(|_| exploration.worlds > 0);
-            match before(end, running.join_next()).await {
+            let late = late.filter(|_| exploration.worlds > 0);
+            match before(late, running.join_next()).await {
                 None | Some(None) => break,
                 Some(Some(Ok((number, world)))) => drop(ended.insert(number, world)),
                 // Ours, not a system's: those panic inside tasks of their own.
@@ -165,7 +186,7 @@ impl Explorer {
                     again.push((seed, world.drawn));
                     continue;
                 }
-                self.take(seed, world, until, exploration, tell).await?;
+                self.take(seed, world, exploration)?;
                 tell(exploration);
                 if matches!(until, Until::Finding(_)) && !exploration.findings.is_empty() {
                     return Ok(());
@@ -176,14 +197,15 @@ impl Explorer {
         // Nothing could be said of these, as the machine was too slow. Now none runs beside them.
         for (number, (seed, drawn)) in again.into_iter().enumerate() {
             // Where none was decided the first may take longer: a machine that is too slow for one is so for the others.
-            let end = until.end().filter(|_| exploration.worlds > 0 || number > 0);
+            let end = until.late(began, !exploration.findings.is_empty());
+            let end = end.filter(|_| exploration.worlds > 0 || number > 0);
             let is_late = end.is_some_and(|end| end <= Instant::now());
             let world = match is_late {
                 true => None,
                 false => before(end, self.world(seed, drawn, true)).await,
             };
             match world {
-                Some(world) => self.take(seed, world, until, exploration, tell).await?,
+                Some(world) => self.take(seed, world, exploration)?,
                 None => exploration.undecided.push(seed),
             }
             tell(exploration);
@@ -235,13 +257,11 @@ impl Explorer {
     }
 
     /// Takes in what came of a world.
-    async fn take(
-        self: &Arc<Self>,
+    fn take(
+        &self,
         seed: u64,
         World { drawn, runs }: World,
-        until: Until,
         exploration: &mut Exploration,
-        tell: &mut (dyn FnMut(&Exploration) + Send),
     ) -> Result<(), FindingError> {
         let mut known = BTreeSet::new();
         let mut signatures = BTreeSet::new();
@@ -308,10 +328,8 @@ impl Explorer {
                     excused: run.excused.clone(),
                     written: None,
                 };
-                self.minimize(&mut finding, until, exploration, tell).await;
                 if let Some(folder) = &self.output {
-                    let seen = CaseRecord::new(&result);
-                    finding.written = Some(self.write(&finding, seen, folder, until.end()).await?);
+                    finding.written = Some(as_found(&finding, CaseRecord::new(&result), folder)?);
                 }
                 exploration.findings.push(finding);
             }
@@ -319,28 +337,32 @@ impl Explorer {
         Ok(())
     }
 
-    /// Makes a finding small.
+    /// Makes the finding of that number small, and writes it again.
     async fn minimize(
         self: &Arc<Self>,
-        finding: &mut Finding,
+        number: usize,
         until: Until,
         exploration: &mut Exploration,
         tell: &mut (dyn FnMut(&Exploration) + Send),
-    ) {
+    ) -> Result<(), FindingError> {
         exploration.shrinking = Some(0);
         let now = Instant::now();
+        // The findings after it get as much.
+        let left = u32::try_from(exploration.findings.len() - number).unwrap_or(u32::MAX);
         let tries = Tries {
             until: until
                 .end()
-                .map(|end| now + end.saturating_duration_since(now) / SHARE),
+                .map(|end| now + end.saturating_duration_since(now) / left),
             ..self.tries
         };
-        let (seed, focus) = (finding.seed, finding.focus);
+        let finding = &exploration.findings[number];
+        let (seed, focus, excused) = (finding.seed, finding.focus, finding.excused.clone());
+        let (history, signature) = (finding.shrunk.history.clone(), finding.signature.clone());
         let shows = |history: History| {
             *exploration.shrinking.get_or_insert_default() += 1;
             tell(exploration);
-            let (explorer, signature) = (self.clone(), finding.signature.clone());
-            let text = drawn_case(focus, seed, &history, &finding.excused);
+            let (explorer, signature) = (self.clone(), signature.clone());
+            let text = drawn_case(focus, seed, &history, &excused);
             // A set ends what is left of it when it is dropped.
             let mut task = JoinSet::new();
             task.spawn(async move {
@@ -351,10 +373,14 @@ impl Explorer {
             });
             async move { matches!(task.join_next().await, Some(Ok(true))) }
         };
-        let history = finding.shrunk.history.clone();
         let shrunk = Box::pin(shrink(history, tries, shows)).await;
-        finding.shrunk = shrunk;
         exploration.shrinking = None;
+        let finding = &mut exploration.findings[number];
+        finding.shrunk = shrunk;
+        if let Some(folder) = &self.output {
+            self.write(finding, folder, until.end()).await?;
+        }
+        Ok(())
     }
 }
 
@@ -366,13 +392,22 @@ impl Until {
             Until::Instant(end) | Until::Finding(end) => Some(end),
         }
     }
-}
 
-/// Whether the world of that number is run.
-fn goes_on(until: Until, number: u64) -> bool {
-    match until {
-        Until::Worlds(worlds) => number < worlds,
-        Until::Instant(end) | Until::Finding(end) => Instant::now() < end,
+    /// When no more worlds are run, given when the first was; none: never.
+    fn late(self, began: Instant, has_findings: bool) -> Option<Instant> {
+        let end = self.end()?;
+        Some(match has_findings {
+            true => end - end.saturating_duration_since(began) / SHARE,
+            false => end,
+        })
+    }
+
+    /// Whether the world of that number is one of those to run.
+    fn has(self, number: u64) -> bool {
+        match self {
+            Until::Worlds(worlds) => number < worlds,
+            Until::Instant(_) | Until::Finding(_) => true,
+        }
     }
 }
 

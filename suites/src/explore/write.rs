@@ -22,36 +22,29 @@ use crate::session::{CaseResult, Session};
 const RUNS: &str = "runs";
 
 impl Explorer {
-    /// Writes a finding into a folder. `seen`: how the world ended in which it was found.
+    /// Writes a finding that was made small in the place of what was written of it, after a look at what its case shows.
     pub(super) async fn write(
         &self,
-        finding: &Finding,
-        seen: CaseRecord,
+        finding: &mut Finding,
         folder: &Path,
         until: Option<Instant>,
-    ) -> Result<Written, FindingError> {
-        let name = format!("{}-{}.yaml", finding.focus, finding.seed);
-        // Several things can go wrong in one world.
-        let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
-        let name = match folder.join(&name).exists() {
-            true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
-            false => name,
+    ) -> Result<(), FindingError> {
+        let checked = before(until, self.checked(finding, folder)).await.transpose()?;
+        let text = match &checked {
+            Some((text, ..)) => text.clone(),
+            None => specified(finding, &finding.signature.to_string()),
         };
-        let written = before(until, self.checked(finding, folder)).await.transpose()?;
-        let (text, record, repeated) = match written {
-            Some((text, result, repeated)) => (text, CaseRecord::new(&result), repeated),
-            None => (
-                specified(finding, &finding.signature.to_string()),
-                seen,
-                Repeated::Unknown,
-            ),
+        let Some(written) = &mut finding.written else {
+            return Ok(());
         };
-        write_file(folder, &name, &text)?;
-        Ok(Written {
-            file: folder.join(name),
-            record,
-            repeated,
-        })
+        if let Some(name) = written.file.file_name().and_then(|name| name.to_str()) {
+            write_file(folder, name, &text)?;
+        }
+        if let Some((_, result, repeated)) = checked {
+            written.record = CaseRecord::new(&result);
+            written.repeated = repeated;
+        }
+        Ok(())
     }
 
     /// The case of a finding, with explicit expectations where they show the same, and how it ended when it ran once more.
@@ -90,6 +83,24 @@ impl Explorer {
             }
         })
     }
+}
+
+/// Writes a finding as it was found. `seen`: how the world ended in which it was found.
+pub(super) fn as_found(finding: &Finding, seen: CaseRecord, folder: &Path) -> Result<Written, FindingError> {
+    let name = format!("{}-{}.yaml", finding.focus, finding.seed);
+    // Several things can go wrong in one world.
+    let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
+    let name = match folder.join(&name).exists() {
+        true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
+        false => name,
+    };
+    let text = specified(finding, &finding.signature.to_string());
+    write_file(folder, &name, &text)?;
+    Ok(Written {
+        file: folder.join(name),
+        record: seen,
+        repeated: Repeated::Unknown,
+    })
 }
 
 async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> {
