@@ -47,6 +47,9 @@ impl PodClaims {
 /// Why a pod fits no node, whatever the nodes are. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unready {
+    /// Each term of its node affinity names several nodes at once.
+    #[error("pod affinity terms conflict")]
+    AffinityConflict,
     /// A claim does not exist.
     #[error("persistentvolumeclaim \"{0}\" not found")]
     Missing(String),
@@ -61,6 +64,9 @@ pub enum Unready {
         /// The volume that is gone.
         volume: String,
     },
+    /// A bound claim's volume does not exist (VolumeZone says so before any node is looked at).
+    #[error("persistentvolume \"{0}\" not found")]
+    VolumeMissing(String),
     /// A claim is being deleted.
     #[error("persistentvolumeclaim \"{0}\" is being deleted")]
     Deleting(String),
@@ -79,6 +85,19 @@ pub enum Unready {
 
 /// Sorts the claims of a pod, or says why it cannot be placed on any node.
 pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, Unready> {
+    let affinity = pod.affinity.as_ref();
+    let named_nodes = affinity.and_then(|affinity| affinity.named_nodes());
+    if named_nodes.is_some_and(|names| names.is_empty()) {
+        return Err(Unready::AffinityConflict);
+    }
+    // VolumeRestrictions looks for the claims that the pod names, before VolumeBinding looks at all.
+    let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
+    if let Some(missing) = named
+        .clone()
+        .find(|volume| snapshot.claims.get(&volume.claim).is_none())
+    {
+        return Err(Unready::Missing(missing.claim.name.clone()));
+    }
     let found: Result<Vec<_>, _> = pod
         .volumes
         .iter()
@@ -105,6 +124,14 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
             claims.open.push(delayed);
         }
     }
+    if rules.form.knows_volume_zone()
+        && let Some(missing) = claims
+            .bound
+            .iter()
+            .find_map(|claim| missing_volume(snapshot, claim))
+    {
+        return Err(Unready::VolumeMissing(missing.to_owned()));
+    }
     claims
         .open
         .sort_by_key(|delayed| delayed.claim.request.map_or(0, Quantity::nanos));
@@ -112,6 +139,12 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
         *suitable = Suitable::find(claim, snapshot.volumes.open_to(claim));
     }
     Ok(claims)
+}
+
+/// The volume that a claim names and that does not exist.
+fn missing_volume<'c>(snapshot: &Snapshot, claim: &'c Claim) -> Option<&'c str> {
+    let volume = claim.volume.as_deref();
+    volume.filter(|name| snapshot.volume(name).is_none())
 }
 
 /// The class for which an unbound claim waits for its first consumer. A class object that does not exist makes its

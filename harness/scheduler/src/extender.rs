@@ -22,6 +22,8 @@ pub struct Extender {
     pub node_cache_capable: bool,
     /// Only pods whose containers name one of these resources concern it; empty: every pod does.
     pub managed_resources: BTreeSet<String>,
+    /// Resources of which the extender alone decides whether a node has enough (`ignoredByScheduler`).
+    pub ignored_resources: BTreeSet<String>,
     /// The attempt goes on without it when it fails.
     pub ignorable: bool,
 }

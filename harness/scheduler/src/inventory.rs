@@ -19,13 +19,16 @@ use crate::store::Collection;
 /// So many objects are listed per request.
 const PAGE: usize = 500;
 /// The paths of the kinds besides CSIStorageCapacity.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 9] = [
+    "/api/v1/namespaces",
     "/api/v1/nodes",
     "/api/v1/pods",
     "/api/v1/persistentvolumeclaims",
     "/api/v1/persistentvolumes",
     "/apis/storage.k8s.io/v1/storageclasses",
     "/apis/storage.k8s.io/v1/csidrivers",
+    "/apis/storage.k8s.io/v1/csinodes",
+    "/apis/storage.k8s.io/v1/volumeattachments",
 ];
 /// Fields that hold quantities, which people write as numbers too.
 const QUANTITIES: [&str; 7] = [
@@ -107,6 +110,9 @@ impl Inventory {
             "PersistentVolume" => put(kind, &mut snapshot.volumes, object),
             "StorageClass" => put(kind, &mut snapshot.classes, object),
             "CSIDriver" => put(kind, &mut snapshot.drivers, object),
+            "CSINode" => put(kind, &mut snapshot.csi_nodes, object),
+            "VolumeAttachment" => put(kind, &mut snapshot.attachments, object),
+            "Namespace" => put(kind, &mut snapshot.namespaces, object),
             "CSIStorageCapacity" => {
                 let has_terms = !object["nodeTopology"][NODE_SELECTOR_TERMS].is_null();
                 let mut capacity: crate::objects::Capacity = read(kind, object)?;
@@ -115,11 +121,11 @@ impl Inventory {
                 Ok(())
             }
             "Pod" => {
-                let pod: Pod = read(kind, object)?;
+                let pod: Arc<Pod> = Arc::new(read(kind, object)?);
                 if !pod.terminated {
-                    snapshot.usage.see(&pod);
+                    snapshot.pods.see(&pod);
                 }
-                self.pods.insert(pod.key.clone(), Arc::new(pod));
+                self.pods.insert(pod.key.clone(), pod);
                 Ok(())
             }
             _ => {

@@ -4,9 +4,10 @@
 //! [`Snapshot`](snapshot::Snapshot): start reading at [`cycle::decide`]. [`run`] is the loop around it, which learns
 //! from watches, attempts pods and carries decisions out.
 //!
-//! Deliberately absent: most of what a scheduler does besides volumes. Host ports, volume limits, spreading, affinity
-//! between pods and preemption are not looked at; [`node_fit`] lists what is.
+//! Nodes are filtered as by kube-scheduler's default profile; [`filters`] says what is not looked at. They are scored by storage alone.
 
+pub mod assessment;
+pub mod attachments;
 pub mod capacity_check;
 pub mod capacity_index;
 pub mod claims;
@@ -17,6 +18,7 @@ pub mod explain;
 pub mod extender;
 pub mod filter;
 pub mod filter_error;
+pub mod filters;
 pub mod health;
 pub mod inventory;
 pub mod lint;
@@ -24,11 +26,12 @@ mod listen;
 pub mod message;
 mod metrics;
 pub mod naive;
-pub mod node_fit;
 pub mod node_labels;
+pub mod node_pods;
 pub mod node_selector;
 pub mod objects;
 pub mod options;
+pub mod preemption;
 pub mod release;
 pub mod rules;
 pub mod score;
@@ -39,7 +42,6 @@ mod status;
 pub mod store;
 pub mod taint_words;
 mod transport;
-pub mod usage;
 pub mod volume_index;
 
 pub use self::control::{Error, run, serve_extender};

@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const NOTE_MAX: usize = 1024;
 /// What a cut note ends in.
 const CUT: &str = " ...";
-const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
-const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 /// There is no node at all.
 pub const NO_NODES: &str = "no nodes available to schedule pods";
 
@@ -31,17 +29,21 @@ pub enum Form {
     Noisy,
 }
 
-/// Whether preemption would help a pod.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Preemption {
+/// What came of preemption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preemption<'a> {
     /// The pod has `preemptionPolicy: Never`.
-    pub never: bool,
-    /// So many nodes would take the pod if other pods made room. This scheduler does not preempt any.
-    pub hopeful: usize,
+    Never,
+    /// Pods evicted for it are about to go.
+    Waits,
+    /// Pods are evicted, of which the text says nothing.
+    Evicts,
+    /// It helps on no node; each node's reason.
+    Tried(&'a [Cow<'static, str>]),
 }
 
 /// The text for a pod that no node can take, whatever the nodes are.
-pub fn unready(form: Form, nodes: usize, reason: &str, preemption: Preemption) -> String {
+pub fn unready(form: Form, nodes: usize, reason: &str, preemption: &Preemption<'_>) -> String {
     let head = match form {
         Form::Plain | Form::Counted => format!("0/{nodes} nodes are available: {nodes} {reason}."),
         _ => format!("0/{nodes} nodes are available: {reason}."),
@@ -57,7 +59,7 @@ pub fn refused(
     form: Form,
     nodes: usize,
     reasons: impl IntoIterator<Item = Cow<'static, str>>,
-    preemption: Preemption,
+    preemption: &Preemption<'_>,
 ) -> String {
     let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
     for reason in reasons {
@@ -76,9 +78,16 @@ pub fn plain(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
 }
 
 impl Form {
+    /// Whether VolumeZone looks for the volumes of bound claims before any node is looked at.
+    pub(crate) fn knows_volume_zone(self) -> bool {
+        !matches!(self, Self::Plain | Self::Counted)
+    }
+
     /// What follows the reasons.
-    fn tail(self, nodes: usize, preemption: Preemption) -> String {
-        let help = preemption.text(nodes);
+    fn tail(self, nodes: usize, preemption: &Preemption<'_>) -> String {
+        let Some(help) = preemption.text(nodes) else {
+            return String::new();
+        };
         match self {
             Self::Plain => String::new(),
             Self::Counted | Self::Preemption => format!(" preemption: {help}"),
@@ -88,16 +97,21 @@ impl Form {
     }
 }
 
-impl Preemption {
-    fn text(self, nodes: usize) -> String {
-        if self.never {
-            return "not eligible due to preemptionPolicy=Never.".to_owned();
+impl Preemption<'_> {
+    fn text(&self, nodes: usize) -> Option<String> {
+        let tried = match self {
+            Self::Never => return Some("not eligible due to preemptionPolicy=Never.".to_owned()),
+            Self::Waits => {
+                return Some("not eligible due to a terminating pod on the nominated node.".to_owned());
+            }
+            Self::Evicts => return None,
+            Self::Tried(tried) => *tried,
+        };
+        let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
+        for reason in tried {
+            *counts.entry(reason.clone()).or_default() += 1;
         }
-        let hopeless = nodes.saturating_sub(self.hopeful);
-        let counts = [(NO_VICTIMS, self.hopeful), (NOT_HELPFUL, hopeless)];
-        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-        let histogram = histogram(counts.map(|(reason, count)| (Cow::from(reason), count)));
-        format!("0/{nodes} nodes are available: {histogram}.")
+        Some(format!("0/{nodes} nodes are available: {}.", histogram(counts)))
     }
 }
 
@@ -130,8 +144,12 @@ mod tests {
     const SPACE: &str = "node(s) did not have enough free storage";
     const CONFLICT: &str = "node(s) didn't find available persistent volumes to bind";
 
-    fn refused<const N: usize>(nodes: usize, reasons: [&'static str; N], preemption: Preemption) -> String {
-        super::refused(Form::Noisy, nodes, reasons.map(Cow::from), preemption)
+    const NO_VICTIMS: Cow<'static, str> = Cow::Borrowed("No preemption victims found for incoming pod");
+    const NOT_HELPFUL: Cow<'static, str> = Cow::Borrowed("Preemption is not helpful for scheduling");
+
+    fn refused<const N: usize>(reasons: [&'static str; N]) -> String {
+        let tried = [NOT_HELPFUL; N];
+        super::refused(Form::Noisy, N, reasons.map(Cow::from), &Preemption::Tried(&tried))
     }
 
     #[test]
@@ -141,10 +159,7 @@ mod tests {
                 form,
                 3,
                 [Cow::from(SPACE); 1],
-                Preemption {
-                    never: false,
-                    hopeful: 1,
-                },
+                &Preemption::Tried(&[NO_VICTIMS, NOT_HELPFUL, NOT_HELPFUL]),
             )
         };
         assert_eq!(text(Form::Plain), format!("0/3 nodes are available: 1 {SPACE}."));
@@ -161,7 +176,8 @@ mod tests {
 
     #[test]
     fn releases_word_what_forbids_every_node_differently() {
-        let unready = |form| unready(form, 3, "x", Preemption::default());
+        let tried = [NOT_HELPFUL; 3];
+        let unready = |form| unready(form, 3, "x", &Preemption::Tried(&tried));
         let no_help = "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
         assert_eq!(unready(Form::Plain), "0/3 nodes are available: 3 x.");
         for (form, expected) in [
@@ -178,16 +194,13 @@ mod tests {
 
     #[test]
     fn texts_are_those_of_kubernetes() {
-        let never = Preemption {
-            never: true,
-            ..Preemption::default()
-        };
         assert_eq!(
-            refused(3, [SPACE; 3], Preemption::default()),
+            refused([SPACE; 3]),
             "0/3 nodes are available: 3 node(s) did not have enough free storage. no new claims to deallocate, \
              preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
         );
-        assert!(refused(3, [SPACE; 3], never).ends_with(
+        let never = super::refused(Form::Noisy, 3, [Cow::from(SPACE); 1], &Preemption::Never);
+        assert!(never.ends_with(
             "storage. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
         ));
         assert_eq!(
@@ -195,7 +208,7 @@ mod tests {
                 Form::Noisy,
                 3,
                 "pod has unbound immediate PersistentVolumeClaims",
-                Preemption::default()
+                &Preemption::Never
             ),
             "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
         );
@@ -205,7 +218,7 @@ mod tests {
     fn the_histogram_is_sorted_as_text() {
         let mut reasons = [SPACE; 12];
         reasons[10..].fill(CONFLICT);
-        let text = refused(12, reasons, Preemption::default());
+        let text = refused(reasons);
         assert!(
             text.contains(&format!("available: 10 {SPACE}, 2 {CONFLICT}. no new")),
             "{text}"

@@ -42,7 +42,8 @@ impl NodeSelector {
         }
     }
 
-    /// Whether a node with this name and these labels matches one of the terms.
+    /// Whether a node with this name and these labels matches one of the terms. Without a name `matchFields` are passed over: that is how
+    /// kube-scheduler evaluates the affinity of a volume, which a field alone lets onto every node.
     pub fn matches(&self, name: &str, labels: &Labels) -> bool {
         self.terms.iter().any(|term| term.matches(name, labels))
     }
@@ -82,7 +83,9 @@ impl Term {
     fn matches(&self, name: &str, labels: &Labels) -> bool {
         let empty = self.labels.is_empty() && self.fields.is_empty();
         let named = |field: &Requirement| field.key() == NAME_FIELD && field.matches_value(Some(name));
-        !empty && self.labels.iter().all(|label| label.matches(labels)) && self.fields.iter().all(named)
+        !empty
+            && self.labels.iter().all(|label| label.matches(labels))
+            && (name.is_empty() || self.fields.iter().all(named))
     }
 
     fn unmet(&self, name: &str, labels: &Labels) -> Vec<(String, Option<String>)> {

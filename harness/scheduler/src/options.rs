@@ -187,6 +187,11 @@ impl Options {
             without_capacity: !self.capacity,
             without_maximum: !release.has_maximum(),
             pooling: self.pooling,
+            ignored_resources: self
+                .extenders
+                .iter()
+                .flat_map(|extender| extender.ignored_resources.iter().cloned())
+                .collect(),
             ties: self.ties,
             refusals: self.refusals,
             static_only: !self.scoring,

@@ -1,5 +1,7 @@
 //! The settings that a placement decision depends on.
 
+use std::collections::BTreeSet;
+
 use capacity_types::Arithmetic;
 
 use crate::message::Form;
@@ -29,6 +31,8 @@ pub struct Rules {
     pub taint_words: TaintWords,
     /// Which of several sufficient objects is recorded, and scored.
     pub choice: Choice,
+    /// Resources that are not looked at, since an extender does.
+    pub ignored_resources: BTreeSet<String>,
     /// How one of several nodes of equal score is chosen.
     pub ties: Ties,
     /// How a refusal lists its reasons.

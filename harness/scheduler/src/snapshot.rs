@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::attachments::Attachments;
 use crate::capacity_index::CapacityIndex;
 use crate::filter_error::FilterError;
-use crate::objects::{Claim, Class, Driver, Node, ObjectKey, Volume};
+use crate::node_pods::NodePods;
+use crate::objects::{Claim, Class, CsiNode, Driver, Namespace, Node, ObjectKey, Volume};
 use crate::store::Store;
-use crate::usage::Usage;
 use crate::volume_index::VolumeIndex;
 
 /// Everything that a placement decision depends on besides the pod itself.
@@ -27,8 +28,14 @@ pub struct Snapshot {
     pub drivers: Store<Driver>,
     /// The capacity objects of all namespaces.
     pub capacities: CapacityIndex,
-    /// What pods take of the nodes' resources.
-    pub usage: Usage,
+    /// The CSINodes.
+    pub csi_nodes: Store<CsiNode>,
+    /// The volume attachments.
+    pub attachments: Attachments,
+    /// The namespaces.
+    pub namespaces: Store<Namespace>,
+    /// The pods on the nodes.
+    pub pods: NodePods,
     /// CSIDriver objects that exist and cannot be read, with what is wrong with them.
     pub unreadable_drivers: Unreadable,
     /// Capacity objects that exist and cannot be read.

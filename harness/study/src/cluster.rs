@@ -1,11 +1,8 @@
 //! Objects of a cluster as the scheduler keeps them, from as few words as a study has. Decides nothing.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capacity_scheduler::objects::{
-    Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Resources, Volume,
-};
+use capacity_scheduler::objects::{Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Volume};
 use capacity_types::{LabelSelector, Labels, NodeTopology, Quantity};
 
 /// The namespace of everything that has one.
@@ -97,17 +94,12 @@ pub(crate) fn claim(name: &str, class: &str, bytes: u64) -> Arc<Claim> {
 pub(crate) fn volume(name: &str, class: &str, bytes: u64) -> Volume {
     Volume {
         key: ObjectKey::cluster(name),
-        version: String::new(),
         class: class.to_owned(),
         capacity: quantity(bytes),
         available: true,
-        deleting: false,
-        claim: None,
-        affinity: None,
         access_modes: vec!["ReadWriteOnce".to_owned()],
         volume_mode: "Filesystem".to_owned(),
-        attributes_class: String::new(),
-        labels: Labels::new(),
+        ..Volume::default()
     }
 }
 
@@ -120,21 +112,7 @@ pub(crate) fn pod<'a>(name: &str, claims: impl IntoIterator<Item = &'a str>) -> 
     Pod {
         key: key(name),
         uid: name.to_owned(),
-        version: String::new(),
-        generation: None,
-        scheduler_name: String::new(),
-        node: None,
-        deleting: false,
-        terminated: false,
-        gated: false,
-        priority: 0,
-        never_preempts: false,
         volumes: claims.into_iter().map(volume).collect(),
-        node_selector: Labels::new(),
-        affinity: None,
-        requests: Resources::default(),
-        extended: BTreeSet::new(),
-        tolerations: Vec::new(),
-        conditions: Vec::new(),
+        ..Pod::default()
     }
 }

@@ -14,6 +14,7 @@ mod explore;
 mod known;
 mod manifest_page;
 mod page;
+mod pods;
 mod publisher;
 mod recorded_runs;
 mod recorded_worlds;

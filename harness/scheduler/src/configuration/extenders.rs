@@ -94,6 +94,7 @@ impl Reader {
             timeout: self.http_timeout(path, &source["httpTimeout"]),
             node_cache_capable: is_set("nodeCacheCapable"),
             managed_resources: self.managed_resources(path, &source["managedResources"]),
+            ignored_resources: ignored(&source["managedResources"]),
             ignorable: is_set("ignorable"),
         };
         if is_set("enableHTTPS") || !source["tlsConfig"].is_null() {
@@ -149,4 +150,13 @@ impl Reader {
         }
         names
     }
+}
+
+/// The resources of the list with `ignoredByScheduler`.
+fn ignored(source: &Value) -> BTreeSet<String> {
+    let resources = source.as_array().into_iter().flatten();
+    let ignored = resources.filter(|resource| resource["ignoredByScheduler"] == true);
+    ignored
+        .filter_map(|resource| resource["name"].as_str().map(str::to_owned))
+        .collect()
 }

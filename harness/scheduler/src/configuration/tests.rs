@@ -197,6 +197,7 @@ extenders:
         timeout: Duration::from_secs(5),
         node_cache_capable: false,
         managed_resources: BTreeSet::new(),
+        ignored_resources: BTreeSet::new(),
         ignorable: false,
     };
     let full = Extender {
@@ -208,6 +209,7 @@ extenders:
         timeout: Duration::from_millis(100),
         node_cache_capable: true,
         managed_resources: ["example.com/disk".to_owned()].into(),
+        ignored_resources: ["example.com/disk".to_owned()].into(),
         ignorable: true,
     };
     assert_eq!(read.extenders, [plain, full]);

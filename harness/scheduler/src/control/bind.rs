@@ -82,8 +82,8 @@ struct Written {
 }
 
 /// Lays a decision over the snapshot, so that the next attempt sees it (Reserve).
-pub(super) fn assume(snapshot: &mut Snapshot, pod: &Pod, decision: &Feasible) {
-    snapshot.usage.assume(pod, decision.node.name());
+pub(super) fn assume(snapshot: &mut Snapshot, pod: &Arc<Pod>, decision: &Feasible) {
+    snapshot.pods.assume(pod, decision.node.name());
     for Binding { claim, volume } in &decision.plan.bindings {
         snapshot.volumes.assume(Arc::new(volume.with_claim(claim)));
     }

@@ -82,7 +82,10 @@ impl BindWaits {
                     self.wake(claim_of(volume));
                 }
             }
-            Change::Freed
+            Change::PodCame
+            | Change::PodLeft
+            | Change::Attachment(_)
+            | Change::Namespace
             | Change::CsiNode(_)
             | Change::Class(_)
             | Change::Driver(_)

@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::watch_event::{Update, WatchEvent};
-use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
+use crate::node_pods::NodePods;
+use crate::objects::{
+    Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume, VolumeAttachment,
+};
 use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};
-use crate::usage::Usage;
 
 /// The cluster as the watches deliver it, with its pods, of which some await a node from this scheduler.
 #[derive(Debug)]
@@ -17,7 +19,6 @@ pub(super) struct Cache {
     pub(super) snapshot: Snapshot,
     scheduler_name: String,
     pods: Store<Pod>,
-    csi_nodes: Store<CsiNode>,
     lists: Lists,
 }
 
@@ -32,6 +33,8 @@ struct Lists {
     drivers: List,
     capacities: List,
     csi_nodes: List,
+    attachments: List,
+    namespaces: List,
 }
 
 /// One object before and after.
@@ -46,8 +49,12 @@ pub(super) struct Delta<T> {
 pub(super) enum Change {
     /// A pod that awaits a node from this scheduler, before or after.
     Pod(Delta<Pod>),
-    /// A pod no longer takes anything of its node.
-    Freed,
+    /// A pod came to a node, or one of a node has other labels.
+    PodCame,
+    /// A pod of a node is gone, or takes less of it, or has other labels.
+    PodLeft,
+    Attachment(Delta<VolumeAttachment>),
+    Namespace,
     CsiNode(Delta<CsiNode>),
     Node(Delta<Node>),
     Claim(Delta<Claim>),
@@ -63,7 +70,6 @@ impl Cache {
             snapshot: Snapshot::default(),
             scheduler_name: scheduler_name.to_owned(),
             pods: Store::default(),
-            csi_nodes: Store::default(),
             lists: Lists::default(),
         }
     }
@@ -79,9 +85,20 @@ impl Cache {
             drivers,
             capacities,
             csi_nodes,
+            attachments,
+            namespaces,
         } = &self.lists;
         let all = [
-            pods, nodes, claims, volumes, classes, drivers, capacities, csi_nodes,
+            pods,
+            nodes,
+            claims,
+            volumes,
+            classes,
+            drivers,
+            capacities,
+            csi_nodes,
+            attachments,
+            namespaces,
         ];
         all.iter().all(|list| list.was_complete)
     }
@@ -99,19 +116,30 @@ impl Cache {
             snapshot,
             scheduler_name,
             pods,
-            csi_nodes,
             lists,
         } = self;
         match update {
             Update::Pod(event) => {
                 let deltas = lists.pods.apply(pods, event);
-                let usage = &mut snapshot.usage;
+                let on_nodes = &mut snapshot.pods;
                 deltas
                     .into_iter()
-                    .flat_map(|delta| pod_changes(usage, scheduler_name, delta))
+                    .flat_map(|delta| pod_changes(on_nodes, scheduler_name, delta))
                     .collect()
             }
-            Update::CsiNode(event) => changes(lists.csi_nodes.apply(csi_nodes, event), Change::CsiNode),
+            Update::CsiNode(event) => changes(
+                lists.csi_nodes.apply(&mut snapshot.csi_nodes, event),
+                Change::CsiNode,
+            ),
+            Update::Attachment(event) => changes(
+                lists.attachments.apply(&mut snapshot.attachments, event),
+                Change::Attachment,
+            ),
+            Update::Namespace(event) => {
+                changes(lists.namespaces.apply(&mut snapshot.namespaces, event), |_| {
+                    Change::Namespace
+                })
+            }
             Update::Node(event) => changes(lists.nodes.apply(&mut snapshot.nodes, event), Change::Node),
             Update::Claim(event) => changes(lists.claims.apply(&mut snapshot.claims, event), Change::Claim),
             Update::Volume(event) => {
@@ -135,20 +163,33 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
     deltas.into_iter().map(wrap).collect()
 }
 
-/// Counts the resources of a pod, and returns what its change means to pods that await a node.
-fn pod_changes(usage: &mut Usage, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
+/// Counts a pod on its node, and returns what its change means to pods that await a node.
+fn pod_changes(on_nodes: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
     let Delta { old, new } = delta;
     if let Some(gone) = &old
         && new.as_ref().is_none_or(|new| new.uid != gone.uid)
     {
-        usage.remove(&gone.uid);
+        on_nodes.remove(&gone.uid);
     }
     if let Some(new) = &new {
-        usage.see(new);
+        on_nodes.see(new);
     }
     let mut changes = Vec::new();
-    if old.as_ref().is_some_and(|old| old.node.is_some()) && new.is_none() {
-        changes.push(Change::Freed);
+    let on_node = |pod: &Option<Arc<Pod>>| pod.clone().filter(|pod| pod.node.is_some());
+    let (came, left) = match (on_node(&old), on_node(&new)) {
+        (None, None) => (false, false),
+        (None, Some(_)) => (true, false),
+        (Some(_), None) => (false, true),
+        (Some(before), Some(after)) => {
+            let differs = before.labels != after.labels || before.deleting != after.deleting;
+            (differs, differs || before.requests.exceeds(&after.requests))
+        }
+    };
+    if came {
+        changes.push(Change::PodCame);
+    }
+    if left {
+        changes.push(Change::PodLeft);
     }
     let awaiting = |pod: Option<Arc<Pod>>| pod.filter(|pod| awaits_node(scheduler_name, pod));
     let (old, new) = (awaiting(old), awaiting(new));
@@ -251,6 +292,8 @@ mod tests {
         let name = |pod: &Option<Arc<Pod>>| pod.as_ref().map_or_else(String::new, |pod| pod.key.name.clone());
         let named = changes.iter().map(|change| match change {
             Change::Pod(delta) => format!("{}>{}", name(&delta.old), name(&delta.new)),
+            Change::PodCame => "came".to_owned(),
+            Change::PodLeft => "left".to_owned(),
             other => panic!("unexpected {other:?}"),
         });
         named.collect()
@@ -274,8 +317,8 @@ mod tests {
         let mut cache = Cache::new("ours");
         let mut deliver = |pod| cache.learn(Update::Pod(WatchEvent::Changed(pod)));
         assert!(deliver(pod("a", "another", None)).is_empty());
-        assert!(deliver(pod("a", "ours", Some("n1"))).is_empty());
-        assert_eq!(names(&deliver(pod("a", "ours", None))), [">a"]);
-        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["a>"]);
+        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["came"]);
+        assert_eq!(names(&deliver(pod("a", "ours", None))), ["left", ">a"]);
+        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["came", "a>"]);
     }
 }

@@ -14,7 +14,7 @@ use super::cache::{Change, Delta};
 use super::unschedulable::Helped;
 use crate::capacity_check;
 use crate::cycle::Blocker;
-use crate::node_fit::{NodeConditions, Unfit};
+use crate::filters::{NodeFilters, Unfit};
 use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
@@ -56,8 +56,8 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether a node that can access the object is one that the pod may use. What pods take of the node's
-    /// resources is not looked at: that may change without a call of this function.
+    /// Whether a node that can access the object is one that the pod may use. What other pods forbid is not
+    /// looked at: that may change without a call of this function.
     fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;
@@ -66,8 +66,11 @@ impl<'a> Hint<'a> {
             let nodes = self.snapshot.nodes.iter();
             nodes.filter(|node| selector.matches(&node.labels)).collect()
         });
-        let conditions = NodeConditions::of(self.snapshot, pod);
-        let may_use = |node: &&Arc<Node>| matches!(conditions.check(node), None | Some(Unfit::Full(_)));
+        let filters = NodeFilters::of(self.snapshot, self.rules, pod);
+        let may_use = |node: &&Arc<Node>| {
+            let fits: Result<(), Unfit> = filters.check(node, || Ok(()));
+            fits.map_or_else(|unfit| unfit.depends_on_pods(), |()| true)
+        };
         within.iter().any(may_use)
     }
 }
@@ -77,9 +80,13 @@ fn helped<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Helped<'a
     let by_capacity = matches!(blocker, Blocker::Capacity { .. });
     let by_volumes = by_capacity || *blocker == Blocker::Volumes;
     let helps = match change {
-        Change::Node(delta) => node_may_help(delta) || (*blocker == Blocker::Resources && room_grew(delta)),
-        Change::CsiNode(delta) => by_volumes && csi_node_may_help(delta),
-        Change::Freed => *blocker == Blocker::Resources,
+        Change::Node(delta) => node_may_help(delta) || (*blocker == Blocker::Room && room_grew(delta)),
+        Change::CsiNode(delta) => {
+            (by_volumes && csi_node_may_help(delta)) || (*blocker == Blocker::Room && limits_differ(delta))
+        }
+        Change::PodLeft => matches!(blocker, Blocker::Room | Blocker::Company),
+        Change::PodCame | Change::Namespace => *blocker == Blocker::Company,
+        Change::Attachment(delta) => *blocker == Blocker::Room && delta.new.is_none(),
         Change::Claim(delta) => match &delta.new {
             Some(claim) if by_volumes => return Helped::UsersOf(vec![&claim.key]),
             _ => false,
@@ -115,15 +122,21 @@ fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
     }
 }
 
+/// A driver of the node can attach another number of volumes than before.
+fn limits_differ(delta: &Delta<CsiNode>) -> bool {
+    match (&delta.old, &delta.new) {
+        (Some(old), Some(new)) => old.drivers != new.drivers,
+        (old, _) => old.is_some(),
+    }
+}
+
 /// The node offers more of some resource, or does not limit pods any more.
 fn room_grew(delta: &Delta<Node>) -> bool {
     let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
         return false;
     };
-    match (old.allocatable, new.allocatable) {
-        (Some(old), Some(new)) => {
-            new.cpu_milli > old.cpu_milli || new.memory > old.memory || new.pods > old.pods
-        }
+    match (&old.allocatable, &new.allocatable) {
+        (Some(old), Some(new)) => new.exceeds(old),
         (old, new) => old.is_some() && new.is_none(),
     }
 }
@@ -258,7 +271,7 @@ mod tests {
             let other = "t".to_owned();
             let blockers = [
                 Blocker::Nodes,
-                Blocker::Resources,
+                Blocker::Room,
                 Blocker::Capacity {
                     class: other,
                     request,
@@ -354,14 +367,14 @@ mod tests {
         let change = |old, new| Change::Node(delta(old, new));
         assert!(wakes_when(&change(node("a", "1"), node("b", "1")), for_bytes(1)));
         let grown = change(node("a", "1"), node("a", "2"));
-        assert!(wakes_when(&grown, Blocker::Resources));
+        assert!(wakes_when(&grown, Blocker::Room));
         assert!(!wakes_when(&grown, for_bytes(1)));
         assert!(!wakes_when(
             &change(node("a", "2"), node("a", "1")),
-            Blocker::Resources
+            Blocker::Room
         ));
-        assert!(wakes_when(&Change::Freed, Blocker::Resources));
-        assert!(!wakes_when(&Change::Freed, for_bytes(1)));
+        assert!(wakes_when(&Change::PodLeft, Blocker::Room));
+        assert!(!wakes_when(&Change::PodLeft, for_bytes(1)));
         let csi_node = json!({"metadata": {"name": "n"}, "spec": {"drivers": []}});
         let change = |old, new| Change::CsiNode(delta(old, new));
         assert!(wakes_when(&change(Value::Null, csi_node.clone()), for_bytes(1)));

@@ -4,17 +4,20 @@
 //! that fail for the same reason: the first one creates it, further ones count up its series. kube-scheduler counts in
 //! memory too and shows the count only every few minutes. A report that the server refuses is dropped and logged.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{ObjectReference, Pod as ApiPod, PodCondition};
 use k8s_openapi::api::events::v1::{Event, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Error as ClientError};
 use serde_json::{Value, json};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::message;
 use crate::objects::Pod;
+use crate::preemption::{BY_SCHEDULER, DISRUPTION_TARGET};
 
 /// Names may have 253 characters, of which a dot and 16 digits are taken.
 const EVENT_NAME_STEM_MAX: usize = 236;
@@ -51,6 +54,8 @@ struct WrittenEvent {
 pub(super) struct Failure {
     pub(super) reason: FailureReason,
     pub(super) message: String,
+    /// The node that the pod gets once the pods that are evicted for it are gone.
+    pub(super) nominated: Option<String>,
 }
 
 /// The reason of the PodScheduled condition.
@@ -108,6 +113,41 @@ impl Reporter {
     pub(super) async fn nominate(&self, pod: &Pod, node: &str) {
         self.patch_status(pod, &json!({ "nominatedNodeName": node }))
             .await;
+    }
+
+    /// Evicts pods in favour of another one: their condition says so, and they are deleted. One that is about to go is left alone.
+    pub(super) async fn evict(&self, victims: &[Arc<Pod>], pod: &Pod) {
+        for victim in victims.iter().filter(|victim| !victim.deleting) {
+            let condition = PodCondition {
+                type_: DISRUPTION_TARGET.to_owned(),
+                status: "True".to_owned(),
+                reason: Some(BY_SCHEDULER.to_owned()),
+                message: Some(format!(
+                    "{}: preempting to accommodate a higher priority pod",
+                    self.scheduler_name
+                )),
+                last_transition_time: Some(Time((self.clock)())),
+                ..PodCondition::default()
+            };
+            let others = victim.conditions.iter();
+            let others = others.filter(|condition| condition.type_ != DISRUPTION_TARGET);
+            let conditions: Vec<_> = others.cloned().chain([condition]).collect();
+            self.patch_status(victim, &json!({ "conditions": conditions }))
+                .await;
+            let pods: Api<ApiPod> = Api::namespaced(self.client.clone(), &victim.key.namespace);
+            let only_this = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: Some(victim.uid.clone()),
+                    ..Preconditions::default()
+                }),
+                ..DeleteParams::default()
+            };
+            match pods.delete(&victim.key.name, &only_this).await {
+                Ok(_) => info!(pod = %pod.key, victim = %victim.key, "pod evicted"),
+                Err(error) if is_not_found(&error) => {}
+                Err(error) => warn!(pod = %pod.key, victim = %victim.key, %error, "pod not evicted"),
+            }
+        }
     }
 
     /// Counts up the series of the last event if it has the same note, else creates an event.
@@ -195,7 +235,11 @@ impl Reporter {
         let mut status = json!({ "conditions": conditions_with(pod, failure, (self.clock)()) });
         match failure.reason {
             FailureReason::Unschedulable if known.as_ref() == Some(failure) => return known,
-            FailureReason::Unschedulable => {}
+            FailureReason::Unschedulable => {
+                if let Some(node) = &failure.nominated {
+                    status["nominatedNodeName"] = json!(node);
+                }
+            }
             FailureReason::SchedulerError => status["nominatedNodeName"] = Value::Null,
         }
         let written = self.patch_status(pod, &status).await;
@@ -236,6 +280,7 @@ fn condition_of(pod: &Pod) -> Option<Failure> {
     Some(Failure {
         reason,
         message: condition.message.clone().unwrap_or_default(),
+        nominated: None,
     })
 }
 
@@ -287,6 +332,7 @@ mod tests {
         Failure {
             reason: FailureReason::Unschedulable,
             message: "still no room".to_owned(),
+            nominated: None,
         }
     }
 

@@ -35,6 +35,7 @@ use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused
 use crate::metrics::{AttemptResult, ExtensionPoint, Metrics};
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
+use crate::preemption::Candidate;
 use crate::rules::{Choice, Rules};
 
 /// Why the scheduler stopped before its shutdown.
@@ -255,7 +256,9 @@ impl Scheduler {
                 self.start_extenders(pod, rules, assessment, reported);
             }
             Ok(assessment) => {
-                let decision = cycle::choose(assessment, &rules, &pod, &mut self.random);
+                let cache = self.cache.lock();
+                let decision = cycle::choose(&cache.snapshot, assessment, &rules, &pod, &mut self.random);
+                drop(cache);
                 self.settle(pod, decision, reported);
             }
             Err(decision) => self.settle(pod, decision, reported),
@@ -301,18 +304,27 @@ impl Scheduler {
                 message,
                 blockers,
                 refused,
+                evicts,
             } => {
                 log_refusals(&pod, &refused);
                 self.ended(AttemptResult::Unschedulable, self.began);
                 self.queue.wait(&pod.uid, blockers, now);
-                let reason = FailureReason::Unschedulable;
-                self.start_report(pod, Failure { reason, message }, reported);
+                let failure = Failure {
+                    reason: FailureReason::Unschedulable,
+                    message,
+                    nominated: evicts.as_ref().map(|evicts| evicts.node.name().to_owned()),
+                };
+                self.start_report(pod, failure, evicts, reported);
             }
             Decision::Failed { message } => {
                 self.ended(AttemptResult::Error, self.began);
                 self.queue.back_off(&pod.uid, now);
-                let reason = FailureReason::SchedulerError;
-                self.start_report(pod, Failure { reason, message }, reported);
+                let failure = Failure {
+                    reason: FailureReason::SchedulerError,
+                    message,
+                    nominated: None,
+                };
+                self.start_report(pod, failure, None, reported);
             }
         }
     }
@@ -351,7 +363,13 @@ impl Scheduler {
             return self.queue.job_done(&pod.uid, reported);
         }
         let decision = match answer {
-            Ok(assessment) => cycle::choose(assessment, rules, &pod, &mut self.random),
+            Ok(assessment) => cycle::choose(
+                &self.cache.lock().snapshot,
+                assessment,
+                rules,
+                &pod,
+                &mut self.random,
+            ),
             Err(message) => Decision::Failed { message },
         };
         let may_have_missed = missed && matches!(decision, Decision::Unschedulable { .. });
@@ -362,11 +380,14 @@ impl Scheduler {
         }
     }
 
-    fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, last: Reported) {
+    fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, evicts: Option<Candidate>, last: Reported) {
         debug!(pod = %pod.key, message = %failure.message, "not scheduled");
         let reporter = self.reporter.clone();
         self.start(async move {
             let reported = reporter.failed(&pod, &failure, last).await;
+            if let Some(candidate) = evicts {
+                reporter.evict(&candidate.victims, &pod).await;
+            }
             let uid = pod.uid.clone();
             Done::Reported { uid, reported }
         });
@@ -408,11 +429,12 @@ impl Scheduler {
                     {
                         let mut cache = cache.lock();
                         bind::forget(&mut cache.snapshot, &decision);
-                        cache.snapshot.usage.forget(&pod.uid);
+                        cache.snapshot.pods.forget(&pod.uid);
                     }
                     let failure = Failure {
                         reason: FailureReason::SchedulerError,
                         message: error.to_string(),
+                        nominated: None,
                     };
                     let reported = reporter.failed(&pod, &failure, last).await;
                     Done::NotBound {
@@ -468,7 +490,7 @@ impl Scheduler {
 
 /// The pods that taking the decision back may help: it frees volumes and resources for all pods, and claims for those that share them.
 fn freed<'a>(decision: &'a Feasible, blocker: &Blocker) -> Helped<'a> {
-    if *blocker == Blocker::Resources || !decision.plan.bindings.is_empty() {
+    if matches!(blocker, Blocker::Room | Blocker::Company) || !decision.plan.bindings.is_empty() {
         return Helped::Everybody;
     }
     let provisions = decision.plan.provisions.iter();

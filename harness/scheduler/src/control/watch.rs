@@ -35,6 +35,8 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
         follow(Api::all(client.clone()), everything(), Update::Class),
         follow(Api::all(client.clone()), everything(), Update::Driver),
         follow(Api::all(client.clone()), everything(), Update::CsiNode),
+        follow(Api::all(client.clone()), everything(), Update::Attachment),
+        follow(Api::all(client.clone()), everything(), Update::Namespace),
         api_version::capacities(client),
     ])
 }

@@ -9,7 +9,10 @@ use kube::Resource;
 use kube::runtime::watcher::{Event, ExponentialBackoff};
 use tracing::warn;
 
-use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
+use crate::objects::{
+    Capacity, Claim, Class, CsiNode, Driver, Namespace, Node, Object, ObjectKey, Pod, Volume,
+    VolumeAttachment,
+};
 
 /// One event of a watch.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub(super) enum Update {
     Driver(WatchEvent<Driver>),
     Capacity(WatchEvent<Capacity>),
     CsiNode(WatchEvent<CsiNode>),
+    Attachment(WatchEvent<VolumeAttachment>),
+    Namespace(WatchEvent<Namespace>),
 }
 
 pub(super) fn read<T>(event: Event<T::Api>) -> WatchEvent<T>

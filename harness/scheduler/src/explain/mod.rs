@@ -19,12 +19,13 @@ use serde_json::json;
 use self::objects::Considered;
 use crate::capacity_check::{self, Demand, Sufficiency, Unchecked};
 use crate::claims::{Delayed, PodClaims, classify};
-use crate::cycle::{self, Cause, Feasible, NoAssessment, Refused, assess};
+use crate::cycle::{self, Assessment, Cause, Feasible, NoAssessment, Refused, assess};
 use crate::filter::{BindConflict, Refusal};
 use crate::lint::{self, Finding};
-use crate::message::{self, Preemption};
+use crate::message;
 use crate::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
 use crate::options::Options;
+use crate::preemption::{Preemption, preempt};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::store::Collection;
@@ -57,6 +58,9 @@ pub struct Explanation {
     pub subject: String,
     /// The decision, in the scheduler's words where it has any.
     pub verdict: String,
+    /// Which pods would be evicted for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
     /// The claims, in the order in which they are decided.
     pub claims: Vec<ClaimView>,
     /// The nodes, by name.
@@ -140,11 +144,19 @@ pub fn pod(
     pod: &Pod,
     detail: &Detail,
 ) -> Result<Explanation, ExplainError> {
-    let subject = format!("pod {}", pod.key);
+    let subject = match pod.not_modelled.is_empty() {
+        true => format!("pod {}", pod.key),
+        false => format!(
+            "pod {}, without {}, which this program does not look at",
+            pod.key,
+            pod.not_modelled.join(" and ")
+        ),
+    };
     if let Some(verdict) = untried(pod) {
         return Ok(Explanation {
             verdict,
             subject,
+            preemption: None,
             claims: Vec::new(),
             nodes: Vec::new(),
             findings: Vec::new(),
@@ -192,6 +204,7 @@ pub fn claim(
         return Ok(Explanation {
             subject,
             verdict: verdict.to_owned(),
+            preemption: None,
             claims: Vec::new(),
             nodes: Vec::new(),
             findings: findings(snapshot, [class], |_| false),
@@ -225,6 +238,7 @@ fn explain(
     let explanation = |verdict: String, claims: Vec<ClaimView>, nodes, classes: Vec<&str>| Explanation {
         subject,
         verdict,
+        preemption: None,
         claims,
         nodes,
         findings: findings(snapshot, classes, |claim| pod.uses(claim)),
@@ -240,11 +254,7 @@ fn explain(
     let claims = match classify(snapshot, rules, pod) {
         Ok(claims) => claims,
         Err(reason) => {
-            let preemption = Preemption {
-                never: pod.never_preempts,
-                hopeful: 0,
-            };
-            let verdict = message::unready(rules.form, snapshot.nodes.len(), &reason.to_string(), preemption);
+            let verdict = cycle::unready(snapshot, rules, pod, &reason.to_string());
             return Ok(explanation(
                 verdict,
                 unready_views(snapshot, rules, pod),
@@ -262,7 +272,14 @@ fn explain(
             return Ok(explanation(error.to_string(), views, Vec::new(), classes));
         }
     };
-    let verdict = verdict(rules, pod, &assessment.feasible, &assessment.refused);
+    let (verdict, preemption) = match assessment.feasible.is_empty() {
+        true => {
+            let preemption = preempt(snapshot, rules, pod, &assessment.refused);
+            let verdict = cycle::refusal(&assessment.refused, rules, &preemption);
+            (verdict, eviction(&preemption))
+        }
+        false => (fits(rules, &assessment), None),
+    };
     let scored = rules.shape.is_some() && assessment.feasible.len() > 1;
     let of_claims: Vec<_> = claims
         .selected
@@ -294,34 +311,47 @@ fn explain(
     let is_wanted = |view: &NodeView| detail.node.as_ref().is_none_or(|node| *node == view.node);
     let mut nodes: Vec<_> = feasible.chain(refused).filter(is_wanted).collect();
     nodes.sort_by(|left, right| left.node.cmp(&right.node));
-    Ok(explanation(verdict, views, nodes, classes))
+    Ok(Explanation {
+        preemption,
+        ..explanation(verdict, views, nodes, classes)
+    })
 }
 
-fn verdict(rules: &Rules, pod: &Pod, feasible: &[Feasible], refused: &[Refused]) -> String {
-    if feasible.is_empty() {
-        return cycle::refusal(refused, rules, pod);
-    }
+/// Which nodes the pod fits. What else orders them is not looked at, so which of several it gets is open.
+fn fits(rules: &Rules, assessment: &Assessment) -> String {
+    /// Nodes that are named at most.
+    const NAMED: usize = 4;
+    let feasible = &assessment.feasible;
+    let names: Vec<_> = feasible.iter().map(|feasible| feasible.node.name()).collect();
+    let all = feasible.len() + assessment.refused.len();
+    let named = match names.len() {
+        ..=NAMED => names.join(", "),
+        count => format!("{} and {} more", names[..NAMED - 1].join(", "), count + 1 - NAMED),
+    };
+    let mut text = format!("fits {} of {all} nodes: {named}", feasible.len());
     let best = feasible.iter().map(|feasible| feasible.score).max();
-    let names: Vec<_> = feasible
-        .iter()
-        .filter(|feasible| Some(feasible.score) == best)
-        .map(|feasible| feasible.node.name())
-        .collect();
-    let all = feasible.len() + refused.len();
-    let count = feasible.len();
-    match names.as_slice() {
-        [only] => format!("fits {count} of {all} nodes and goes to {only}"),
-        [first, .., last] if names.len() > 4 => {
-            format!(
-                "fits {count} of {all} nodes and goes to any of {}, from {first} to {last}",
-                names.len()
-            )
-        }
-        some => format!(
-            "fits {count} of {all} nodes and goes to any of {}",
-            some.join(", ")
-        ),
+    let best: Vec<_> = feasible.iter().filter(|it| Some(it.score) == best).collect();
+    if rules.shape.is_some() && best.len() < feasible.len() {
+        let best: Vec<_> = best.iter().map(|feasible| feasible.node.name()).collect();
+        text += &format!("; the best score for storage: {}", best.join(", "));
     }
+    text
+}
+
+fn eviction(preemption: &Preemption) -> Option<String> {
+    let Preemption::Evicts(candidate) = preemption else {
+        return None;
+    };
+    let victims: Vec<_> = candidate
+        .victims
+        .iter()
+        .map(|victim| format!("{} (priority {})", victim.key, victim.priority))
+        .collect();
+    Some(format!(
+        "preemption makes room on node {}: it evicts {}; PodDisruptionBudgets are not looked at",
+        candidate.node.name(),
+        victims.join(", ")
+    ))
 }
 
 fn claim_view(rules: &Rules, claim: &Claim, state: String) -> ClaimView {

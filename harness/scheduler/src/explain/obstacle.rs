@@ -8,7 +8,7 @@ use capacity_types::quantity::format_bytes;
 
 use crate::cycle::{Cause, Refused};
 use crate::filter::Refusal;
-use crate::node_fit::{Short, Unfit};
+use crate::filters::{Short, Skew, Unfit};
 use crate::node_selector::NodeSelector;
 use crate::objects::{Node, Pod};
 use crate::snapshot::Snapshot;
@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
-        Cause::Unfit(unfit) => of_node(snapshot, pod, node, unfit),
+        Cause::Unfit(unfit) => of_node(pod, node, unfit),
         Cause::Volumes(refusals) => refusals
             .iter()
             .filter_map(|refusal| of_volume(snapshot, node, refusal))
@@ -27,16 +27,60 @@ pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Ve
     }
 }
 
-fn of_node(snapshot: &Snapshot, pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
-    match unfit {
-        Unfit::Cordoned => vec!["the node is cordoned: spec.unschedulable is true".to_owned()],
-        Unfit::Tainted(_) => tolerance(pod, node),
-        Unfit::NotNamed | Unfit::LabelsDiffer => labels(pod, node),
-        Unfit::Full(short) => short
-            .iter()
-            .map(|short| amounts(snapshot, pod, node, *short))
-            .collect(),
-    }
+fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
+    let sentence = match unfit {
+        Unfit::Tainted(_) => return tolerance(pod, node),
+        Unfit::NotNamed | Unfit::LabelsDiffer => return labels(pod, node),
+        Unfit::Full(short) => return short.iter().map(amounts).collect(),
+        Unfit::Cordoned => "the node is cordoned: spec.unschedulable is true".to_owned(),
+        Unfit::PortTaken(port) => format!("a pod on the node has host port {port}"),
+        Unfit::DiskInUse(disk) => format!("a pod on the node uses {disk}"),
+        Unfit::ClaimInUse(claim) => {
+            format!("claim {claim} has access mode ReadWriteOncePod, and another pod uses it")
+        }
+        Unfit::TooManyVolumes(limit) => format!(
+            "the pod adds {} volumes of driver {}; {} of {} are attached, as CSINode {} says",
+            limit.added,
+            limit.driver,
+            limit.attached,
+            limit.limit,
+            node.name()
+        ),
+        Unfit::OtherZone { volume, key } => {
+            format!(
+                "volume {volume} has another value of label {key}; the node has {}",
+                has(&node.labels, key)
+            )
+        }
+        Unfit::NoSpreadLabel(key) => {
+            format!("the node has no label {key}, which a topology spread constraint of the pod names")
+        }
+        Unfit::Skewed(Skew {
+            key,
+            value,
+            pods,
+            fewest,
+            max,
+        }) => format!(
+            "{key}={value} has {pods} pods that count, and the emptiest domain {fewest}; maxSkew is {max}"
+        ),
+        Unfit::NoPodNear(key) => match node.labels.contains_key(key) {
+            true => format!(
+                "no pod that the pod's affinity selects is where {}",
+                has(&node.labels, key)
+            ),
+            false => format!("the node has no label {key}, which the pod's affinity names"),
+        },
+        Unfit::PodNear { pod: other, key } => format!(
+            "pod {other}, which the pod's anti-affinity selects, is where {}",
+            has(&node.labels, key)
+        ),
+        Unfit::Repelled { pod: other, key } => format!(
+            "pod {other}, whose anti-affinity selects this pod, is where {}",
+            has(&node.labels, key)
+        ),
+    };
+    vec![sentence]
 }
 
 /// Every taint that the pod does not tolerate: the reason stands for the first alone.
@@ -118,19 +162,22 @@ fn has(labels: &Labels, key: &str) -> String {
     }
 }
 
-fn amounts(snapshot: &Snapshot, pod: &Pod, node: &Node, short: Short) -> String {
-    let all = node.allocatable.unwrap_or_default();
-    let left = all.minus(snapshot.usage.on(node.name()));
-    match short {
-        Short::Pods => format!("the node takes {} pods, and they are there", all.pods),
-        Short::Cpu => format!(
-            "the pod requests {}m of cpu; {}m of {}m are left",
-            pod.requests.cpu_milli, left.cpu_milli, all.cpu_milli
-        ),
-        Short::Memory => {
-            let [requested, left, all] =
-                [pod.requests.memory, left.memory, all.memory].map(|bytes| format_bytes(bytes.into()));
-            format!("the pod requests {requested} of memory; {left} of {all} are left")
-        }
+fn amounts(short: &Short) -> String {
+    let Short {
+        resource,
+        requested,
+        used,
+        allocatable,
+    } = short;
+    let text = |amount: i64| match resource.as_str() {
+        "cpu" => format!("{amount}m"),
+        "memory" | "ephemeral-storage" => format_bytes(amount.into()),
+        _ => amount.to_string(),
+    };
+    if resource == "pods" {
+        return format!("the node takes {allocatable} pods, and they are there");
     }
+    let left = allocatable.saturating_sub(*used);
+    let [requested, left, all] = [*requested, left, *allocatable].map(text);
+    format!("the pod requests {requested} of {resource}; {left} of {all} are left")
 }

@@ -14,6 +14,9 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.subject)?;
         writeln!(f, "  {}", self.verdict)?;
+        if let Some(preemption) = &self.preemption {
+            writeln!(f, "  {preemption}")?;
+        }
         for claim in &self.claims {
             let request = claim.request.as_deref().unwrap_or("no size");
             writeln!(

@@ -2,12 +2,18 @@
 //!
 //! Deliberately not here: relations between objects (the snapshot's) and what to do with them (the filter's).
 
+mod attachment;
 mod capacity;
 mod claim;
+mod disk;
+mod host_port;
+mod namespace;
 mod node;
 mod pod;
+mod pod_affinity;
 mod resources;
 mod selector;
+mod spread;
 mod storage;
 mod taint;
 mod volume;
@@ -18,15 +24,21 @@ use capacity_types::{Quantity, QuantityError};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+pub use self::attachment::VolumeAttachment;
 pub use self::capacity::Capacity;
 pub use self::claim::{BIND_COMPLETED, Claim, SELECTED_NODE};
-pub use self::node::{CsiNode, Node};
+pub use self::disk::Disk;
+pub use self::host_port::HostPort;
+pub use self::namespace::Namespace;
+pub use self::node::{CsiDriverOnNode, CsiNode, Node};
 pub use self::pod::{Pod, PodVolume};
+pub use self::pod_affinity::PodAffinityTerm;
 pub use self::resources::Resources;
 pub use self::selector::label_selector;
+pub use self::spread::SpreadConstraint;
 pub use self::storage::{AllowedTopology, Class, Driver};
 pub use self::taint::{Taint, Toleration};
-pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, Volume};
+pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, DriverVolume, Volume, driver_of};
 
 /// Namespace and name. The namespace of cluster-scoped objects is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -68,17 +68,35 @@ impl Object for Node {
 /// Names the in-tree plugins whose volumes a node has migrated to CSI drivers.
 const MIGRATED: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
-/// One CSINode: a driver registered on the node. Only its coming and its migrated plugins count, as hints to try again.
+/// One CSINode: which drivers run on the node, and how many volumes each can attach there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiNode {
     /// The node's name.
     pub key: ObjectKey,
     /// The resource version read.
     pub version: String,
-    /// The names of the drivers on the node, in the order of the object.
-    pub drivers: Vec<String>,
+    /// The drivers on the node, in the order of the object.
+    pub drivers: Vec<CsiDriverOnNode>,
     /// The in-tree plugins whose volumes the node has migrated, as the annotation has them.
     pub migrated: Option<String>,
+}
+
+/// One driver of a CSINode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsiDriverOnNode {
+    /// The driver's name.
+    pub name: String,
+    /// The keys of the labels that say which segment of the driver's topology the node is in.
+    pub topology_keys: Vec<String>,
+    /// `allocatable.count`: so many volumes can be attached; none for no limit.
+    pub limit: Option<usize>,
+}
+
+impl CsiNode {
+    /// The driver of that name, if it is registered on the node.
+    pub fn driver(&self, name: &str) -> Option<&CsiDriverOnNode> {
+        self.drivers.iter().find(|driver| driver.name == name)
+    }
 }
 
 impl Object for CsiNode {
@@ -89,7 +107,17 @@ impl Object for CsiNode {
         Ok(Self {
             key: ObjectKey::of(&source.metadata),
             version: version(&source.metadata),
-            drivers: drivers.map(|driver| driver.name.clone()).collect(),
+            drivers: drivers
+                .map(|driver| CsiDriverOnNode {
+                    name: driver.name.clone(),
+                    topology_keys: driver.topology_keys.clone().unwrap_or_default(),
+                    limit: driver
+                        .allocatable
+                        .as_ref()
+                        .and_then(|allocatable| allocatable.count)
+                        .and_then(|count| usize::try_from(count).ok()),
+                })
+                .collect(),
             migrated: source
                 .metadata
                 .annotations

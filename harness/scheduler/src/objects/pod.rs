@@ -1,17 +1,20 @@
 //! Pod: its volumes, its conditions on nodes, and the state of its scheduling.
 //!
-//! Not looked at: preferred affinity, affinity between pods, host ports, spreading, resources besides processor and memory.
+//! Not looked at: whatever only orders nodes, such as preferred affinity.
 
 use std::collections::BTreeSet;
 
 use capacity_types::{Labels, ephemeral_claim_name};
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
 
-use super::{Object, ObjectKey, ReadError, Resources, Toleration, version};
+use super::{
+    Disk, HostPort, Object, ObjectKey, PodAffinityTerm, ReadError, Resources, SpreadConstraint, Toleration,
+    version,
+};
 use crate::node_selector::NodeSelector;
 
 /// One Pod.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pod {
     /// Namespace and name.
     pub key: ObjectKey,
@@ -25,6 +28,10 @@ pub struct Pod {
     pub scheduler_name: String,
     /// The node, once it is decided.
     pub node: Option<String>,
+    /// `status.nominatedNodeName`: where it is expected to go.
+    pub nominated_node: Option<String>,
+    /// The labels.
+    pub labels: Labels,
     /// A deletion timestamp is set.
     pub deleting: bool,
     /// Phase Succeeded or Failed.
@@ -41,6 +48,20 @@ pub struct Pod {
     pub node_selector: Labels,
     /// Required node affinity.
     pub affinity: Option<NodeSelector>,
+    /// Required affinity to other pods.
+    pub pod_affinity: Vec<PodAffinityTerm>,
+    /// Required anti-affinity to other pods.
+    pub anti_affinity: Vec<PodAffinityTerm>,
+    /// The topology spread constraints that it must meet.
+    pub spread: Vec<SpreadConstraint>,
+    /// The ports of its node that it takes.
+    pub host_ports: Vec<HostPort>,
+    /// The disks that it names without a claim.
+    pub disks: Vec<Disk>,
+    /// What scheduling of it depends on that is not looked at here, each with the field that says so.
+    pub not_modelled: Vec<&'static str>,
+    /// `status.startTime` as it is written; times in one format compare as texts.
+    pub started: Option<String>,
     /// The requests of its containers, and one pod.
     pub requests: Resources,
     /// Names of the extended resources (`domain/name`) in the requests and limits of its containers.
@@ -85,8 +106,13 @@ impl Object for Pod {
         let status = source.status.as_ref();
         let phase = status.and_then(|status| status.phase.as_deref());
         let volumes = spec.volumes.iter().flatten();
+        let labels = metadata.labels.clone().unwrap_or_default();
+        let affinity = spec.affinity.as_ref();
+        let to_pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
+        let from_pods = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
         Ok(Self {
-            uid: metadata.uid.clone().unwrap_or_default(),
+            // Objects that a person wrote have no UID.
+            uid: metadata.uid.clone().unwrap_or_else(|| key.to_string()),
             version: version(metadata),
             generation: metadata.generation,
             scheduler_name: spec
@@ -94,6 +120,27 @@ impl Object for Pod {
                 .clone()
                 .unwrap_or_else(|| "default-scheduler".to_owned()),
             node: spec.node_name.clone().filter(|name| !name.is_empty()),
+            nominated_node: status
+                .and_then(|status| status.nominated_node_name.clone())
+                .filter(|name| !name.is_empty()),
+            pod_affinity: PodAffinityTerm::compile(
+                &key,
+                &labels,
+                to_pods.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref()),
+            ),
+            anti_affinity: PodAffinityTerm::compile(
+                &key,
+                &labels,
+                from_pods.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref()),
+            ),
+            spread: SpreadConstraint::compile(&labels, spec.topology_spread_constraints.as_ref()),
+            host_ports: HostPort::of_pod(spec),
+            disks: volumes.clone().filter_map(Disk::read).collect(),
+            not_modelled: not_modelled(spec),
+            started: status
+                .and_then(|status| status.start_time.as_ref())
+                .map(|time| time.0.to_string()),
+            labels,
             deleting: metadata.deletion_timestamp.is_some(),
             terminated: matches!(phase, Some("Succeeded" | "Failed")),
             gated: spec
@@ -105,7 +152,7 @@ impl Object for Pod {
             volumes: volumes.filter_map(|volume| pod_volume(&key, volume)).collect(),
             node_selector: spec.node_selector.clone().unwrap_or_default(),
             affinity: required_affinity(spec),
-            requests: Resources::of_pod(spec),
+            requests: Resources::of_pod(source),
             extended: extended(spec),
             tolerations: spec
                 .tolerations
@@ -140,6 +187,25 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
         claim: ObjectKey::namespaced(&pod.namespace, &name),
         ephemeral,
     })
+}
+
+/// What decides about a pod and is not looked at: what a plugin reads that has no counterpart here.
+fn not_modelled(spec: &PodSpec) -> Vec<&'static str> {
+    let claims = spec
+        .resource_claims
+        .as_ref()
+        .is_some_and(|claims| !claims.is_empty());
+    let found = [
+        (claims, "devices (spec.resourceClaims)"),
+        (
+            spec.scheduling_group.is_some(),
+            "its pod group (spec.schedulingGroup)",
+        ),
+    ];
+    found
+        .into_iter()
+        .filter_map(|(is_used, what)| is_used.then_some(what))
+        .collect()
 }
 
 fn extended(spec: &PodSpec) -> BTreeSet<String> {

@@ -1,22 +1,24 @@
-//! Processor time, memory and the number of pods: what a pod requests, and what a node has.
-//!
-//! Other resources (ephemeral storage, huge pages, devices) are not looked at.
+//! What a pod requests and what a node has: processor time, memory, local storage, number of pods, and resources that other programs count.
 
 use std::collections::BTreeMap;
 
 use capacity_types::Quantity;
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
 /// Amounts of each resource.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Thousandths of a processor.
     pub cpu_milli: i64,
     /// Bytes.
     pub memory: i64,
+    /// Bytes of `ephemeral-storage`.
+    pub ephemeral_storage: i64,
     /// Pods.
     pub pods: i64,
+    /// Extended resources (`domain/name`), huge pages and the like, by name.
+    pub scalar: BTreeMap<String, i64>,
 }
 
 type Amounts = BTreeMap<String, ApiQuantity>;
@@ -24,86 +26,141 @@ type Amounts = BTreeMap<String, ApiQuantity>;
 /// Amounts are counted in these parts of a unit.
 const MILLI: i128 = 1_000_000;
 const UNIT: i128 = 1_000_000_000;
+const HUGE_PAGES: &str = "hugepages-";
+const ATTACHABLE_VOLUMES: &str = "attachable-volumes-";
 
 impl Resources {
     /// Reads a list of amounts. What is absent or unreadable is zero, as upstream.
     pub fn read(amounts: &Amounts) -> Self {
+        let scalar = amounts.keys().filter(|name| is_scalar(name));
         Self {
             cpu_milli: amount(amounts, "cpu", MILLI),
             memory: amount(amounts, "memory", UNIT),
+            ephemeral_storage: amount(amounts, "ephemeral-storage", UNIT),
             pods: amount(amounts, "pods", UNIT),
+            scalar: scalar
+                .map(|name| (name.clone(), amount(amounts, name, UNIT)))
+                .collect(),
         }
     }
 
     /// The requests of a pod: of its containers together, or more if an init container needs it; itself as one pod.
-    /// Requests of the pod as a whole win (KEP-2837).
-    pub fn of_pod(spec: &PodSpec) -> Self {
+    /// Requests of the pod as a whole win (KEP-2837). A container that is resized counts with the larger amount.
+    pub fn of_pod(pod: &Pod) -> Self {
+        let absent = PodSpec::default();
+        let spec = pod.spec.as_ref().unwrap_or(&absent);
+        let status = pod.status.as_ref();
+        let of_containers = status.and_then(|status| status.container_statuses.as_deref());
+        let of_init = status.and_then(|status| status.init_container_statuses.as_deref());
         let mut running = Self::default();
         let mut most = Self::default();
         for container in spec.init_containers.iter().flatten() {
-            let requested = requested(container);
+            let requested = requested(container, of_init);
             if container.restart_policy.as_deref() == Some("Always") {
-                running = running.plus(requested);
-                most = most.max(running);
+                running.add(&requested);
+                most.raise(&running);
             } else {
-                most = most.max(running.plus(requested));
+                let mut beside = running.clone();
+                beside.add(&requested);
+                most.raise(&beside);
             }
         }
-        let containers = spec.containers.iter().map(requested);
-        let all = containers.fold(running, Self::plus).max(most);
-        let overhead = spec.overhead.as_ref().map(Self::read).unwrap_or_default();
+        let mut all = running;
+        for container in &spec.containers {
+            all.add(&requested(container, of_containers));
+        }
+        all.raise(&most);
         let as_a_whole = spec
             .resources
             .as_ref()
             .and_then(|resources| resources.requests.as_ref());
-        let mut requested = as_a_whole
-            .map_or(all, |amounts| all.replaced(amounts))
-            .plus(overhead);
-        requested.pods = 1;
-        requested
+        if let Some(amounts) = as_a_whole {
+            all.replace(amounts);
+        }
+        if let Some(overhead) = &spec.overhead {
+            all.add(&Self::read(overhead));
+        }
+        all.pods = 1;
+        all
     }
 
-    /// Both together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        self.each(other, i64::saturating_add)
+    /// Adds the other to this.
+    pub fn add(&mut self, other: &Self) {
+        self.each(other, i64::saturating_add);
     }
 
-    /// This without the other.
-    #[must_use]
-    pub fn minus(self, other: Self) -> Self {
-        self.each(other, i64::saturating_sub)
+    /// Takes the other from this.
+    pub fn subtract(&mut self, other: &Self) {
+        self.each(other, i64::saturating_sub);
     }
 
-    fn max(self, other: Self) -> Self {
-        self.each(other, i64::max)
+    /// Whether there is more of some resource than in the other.
+    pub fn exceeds(&self, other: &Self) -> bool {
+        let scalar = |(name, amount): (&String, &i64)| *amount > other.scalar.get(name).copied().unwrap_or(0);
+        self.cpu_milli > other.cpu_milli
+            || self.memory > other.memory
+            || self.ephemeral_storage > other.ephemeral_storage
+            || self.pods > other.pods
+            || self.scalar.iter().any(scalar)
     }
 
-    fn each(self, other: Self, combine: fn(i64, i64) -> i64) -> Self {
-        Self {
-            cpu_milli: combine(self.cpu_milli, other.cpu_milli),
-            memory: combine(self.memory, other.memory),
-            pods: combine(self.pods, other.pods),
+    fn raise(&mut self, to: &Self) {
+        self.each(to, i64::max);
+    }
+
+    fn each(&mut self, other: &Self, combine: fn(i64, i64) -> i64) {
+        self.cpu_milli = combine(self.cpu_milli, other.cpu_milli);
+        self.memory = combine(self.memory, other.memory);
+        self.ephemeral_storage = combine(self.ephemeral_storage, other.ephemeral_storage);
+        self.pods = combine(self.pods, other.pods);
+        for (name, amount) in &other.scalar {
+            let own = self.scalar.entry(name.clone()).or_default();
+            *own = combine(*own, *amount);
         }
     }
 
-    fn replaced(self, amounts: &Amounts) -> Self {
+    fn replace(&mut self, amounts: &Amounts) {
         let whole = Self::read(amounts);
-        let pick = |name: &str, new: i64, old: i64| if amounts.contains_key(name) { new } else { old };
-        Self {
-            cpu_milli: pick("cpu", whole.cpu_milli, self.cpu_milli),
-            memory: pick("memory", whole.memory, self.memory),
-            pods: self.pods,
+        if amounts.contains_key("cpu") {
+            self.cpu_milli = whole.cpu_milli;
         }
+        if amounts.contains_key("memory") {
+            self.memory = whole.memory;
+        }
+        let huge = whole
+            .scalar
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(HUGE_PAGES));
+        self.scalar.extend(huge);
     }
 }
 
-fn requested(container: &Container) -> Resources {
+/// Whether a scheduler counts the resource although it does not know it.
+fn is_scalar(name: &str) -> bool {
+    name.contains('/') || name.starts_with(HUGE_PAGES) || name.starts_with(ATTACHABLE_VOLUMES)
+}
+
+/// What a container requests, or more if its node has given it more or is asked to.
+fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Resources {
     let requests = container
         .resources
         .as_ref()
         .and_then(|resources| resources.requests.as_ref());
-    requests.map(Resources::read).unwrap_or_default()
+    let mut requested = requests.map(Resources::read).unwrap_or_default();
+    let mut statuses = statuses.unwrap_or_default().iter();
+    if let Some(status) = statuses.find(|status| status.name == container.name) {
+        let actual = status
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.requests.as_ref());
+        for amounts in [actual, status.allocated_resources.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            requested.raise(&Resources::read(amounts));
+        }
+    }
+    requested
 }
 
 /// Rounded up to whole parts.

@@ -11,7 +11,7 @@ use crate::node_selector::NodeSelector;
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// One PersistentVolume.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// The name.
     pub key: ObjectKey,
@@ -37,6 +37,19 @@ pub struct Volume {
     pub attributes_class: String,
     /// The labels, for the claim's selector.
     pub labels: Labels,
+    /// What it is to a driver: for the limit of volumes on a node.
+    pub source: Option<DriverVolume>,
+    /// An in-tree volume, which a driver serves in the plugin's place.
+    pub migrated: bool,
+}
+
+/// A volume as a driver knows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DriverVolume {
+    /// The driver.
+    pub driver: String,
+    /// Its name for the volume.
+    pub handle: String,
 }
 
 /// `spec.claimRef` of a volume.
@@ -109,6 +122,8 @@ impl Object for Volume {
             volume_mode: volume_mode(spec.volume_mode.as_ref()),
             attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),
             labels: metadata.labels.clone().unwrap_or_default(),
+            migrated: spec.csi.is_none() && driver_volume(spec).is_some(),
+            source: driver_volume(spec),
             key,
         })
     }
@@ -120,4 +135,42 @@ impl Object for Volume {
     fn version(&self) -> &str {
         &self.version
     }
+}
+
+/// The driver that serves each in-tree plugin's volumes (KEP-625).
+const MIGRATED: [(&str, &str); 5] = [
+    ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
+    ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
+    ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
+    ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
+    ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
+];
+
+/// The driver that makes the volumes of a class with this provisioner.
+pub fn driver_of(provisioner: &str) -> &str {
+    let migrated = MIGRATED.iter().find(|(plugin, _)| *plugin == provisioner);
+    migrated.map_or(provisioner, |(_, driver)| driver)
+}
+
+fn driver_volume(spec: &PersistentVolumeSpec) -> Option<DriverVolume> {
+    let (driver, handle) = if let Some(csi) = &spec.csi {
+        (csi.driver.as_str(), &csi.volume_handle)
+    } else if let Some(disk) = &spec.aws_elastic_block_store {
+        (driver_of("kubernetes.io/aws-ebs"), &disk.volume_id)
+    } else if let Some(disk) = &spec.gce_persistent_disk {
+        (driver_of("kubernetes.io/gce-pd"), &disk.pd_name)
+    } else if let Some(disk) = &spec.azure_disk {
+        (driver_of("kubernetes.io/azure-disk"), &disk.disk_uri)
+    } else if let Some(disk) = &spec.cinder {
+        (driver_of("kubernetes.io/cinder"), &disk.volume_id)
+    } else {
+        (
+            driver_of("kubernetes.io/portworx-volume"),
+            &spec.portworx_volume.as_ref()?.volume_id,
+        )
+    };
+    Some(DriverVolume {
+        driver: driver.to_owned(),
+        handle: handle.clone(),
+    })
 }

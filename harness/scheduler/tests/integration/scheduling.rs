@@ -416,6 +416,38 @@ async fn room_on_a_node_is_counted_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_of_lower_priority_makes_room() {
+    let cluster = Cluster::new(&[]);
+    cluster.server.put(
+        "nodes",
+        json!({"metadata": {"name": "n1", "labels": {"node": "n1"}}, "status": {"allocatable": {"pods": "1"}}}),
+    );
+    let pod = |name: &str, priority: i32| {
+        json!({
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"schedulerName": "default-scheduler", "priority": priority, "containers": []},
+        })
+    };
+    cluster.server.put("pods", pod("low", 5));
+    cluster.start(Options::default());
+    assert_eq!(cluster.bound("low").await, "n1");
+    let clock = Clock::start();
+    cluster.server.put("pods", pod("equal", 5));
+    cluster.unscheduled("equal", "No preemption victims found").await;
+    cluster.server.put("pods", pod("high", 6));
+    let condition = cluster.unscheduled("high", "1 Too many pods").await;
+    assert_eq!(condition["message"], "0/1 nodes are available: 1 Too many pods.");
+    assert_eq!(cluster.nominated("high").await, "n1");
+    assert_eq!(cluster.bound("high").await, "n1");
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+    assert_eq!(
+        cluster.server.count("DELETE /api/v1/namespaces/default/pods/low"),
+        1
+    );
+    assert_eq!(cluster.server.count("DELETE"), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");

@@ -62,7 +62,7 @@ fn every_object_is_told_with_what_is_wrong_with_it() {
     world.delayed("data", "fast", "2Gi");
 
     let explained = pod(&world);
-    assert_eq!(explained.verdict, "fits 1 of 2 nodes and goes to n2");
+    assert_eq!(explained.verdict, "fits 1 of 2 nodes: n2");
     let mut on_n1 = seen(&explained, "n1");
     on_n1.sort();
     assert_eq!(
@@ -165,7 +165,10 @@ fn a_claim_that_does_not_exist_is_explained_too() {
     let explained = ask("fast", "10Gi", None).unwrap();
     let scores: Vec<_> = explained.nodes.iter().map(|node| node.score).collect();
     assert_eq!(scores, [Some(90), Some(50)]);
-    assert_eq!(explained.verdict, "fits 2 of 2 nodes and goes to n1");
+    assert_eq!(
+        explained.verdict,
+        "fits 2 of 2 nodes: n1, n2; the best score for storage: n1"
+    );
     assert_eq!(ask("fast", "30Gi", Some("n2")).unwrap().nodes.len(), 1);
     assert!(
         ask("now", "30Gi", None)
@@ -331,16 +334,13 @@ fn among(nodes: &[&str]) -> World {
 }
 
 #[test]
-fn the_verdict_names_the_nodes_among_which_chance_decides_while_they_are_few() {
+fn the_verdict_names_the_nodes_that_fit_while_they_are_few() {
     let names = ["n1", "n2", "n3", "n4", "n5"];
     let verdict = |count: usize| pod(&among(&names[..count])).verdict;
-    assert_eq!(verdict(1), "fits 1 of 1 nodes and goes to n1");
-    assert_eq!(verdict(2), "fits 2 of 2 nodes and goes to any of n1, n2");
-    assert_eq!(verdict(4), "fits 4 of 4 nodes and goes to any of n1, n2, n3, n4");
-    assert_eq!(
-        verdict(5),
-        "fits 5 of 5 nodes and goes to any of 5, from n1 to n5"
-    );
+    assert_eq!(verdict(1), "fits 1 of 1 nodes: n1");
+    assert_eq!(verdict(2), "fits 2 of 2 nodes: n1, n2");
+    assert_eq!(verdict(4), "fits 4 of 4 nodes: n1, n2, n3, n4");
+    assert_eq!(verdict(5), "fits 5 of 5 nodes: n1, n2, n3 and 2 more");
     let no_shape = pod(&among(&names[..2]));
     assert_eq!(no_shape.nodes[0].score, None, "nothing was scored");
 }

@@ -64,6 +64,12 @@ fn cluster() -> Vec<(&'static str, Value)> {
             list("StorageClass", &[], ""),
         ),
         ("/apis/storage.k8s.io/v1/csidrivers", list("CSIDriver", &[], "")),
+        ("/apis/storage.k8s.io/v1/csinodes", list("CSINode", &[], "")),
+        (
+            "/apis/storage.k8s.io/v1/volumeattachments",
+            list("VolumeAttachment", &[], ""),
+        ),
+        ("/api/v1/namespaces", list("Namespace", &[], "")),
         (
             "/apis/storage.k8s.io/v1beta1/csistoragecapacities",
             list("CSIStorageCapacity", &[capacity], ""),

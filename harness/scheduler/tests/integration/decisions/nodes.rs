@@ -1,7 +1,10 @@
 //! Reasons besides storage: cordons, taints, labels, and what other pods take of a node.
 
+use std::sync::Arc;
+
 use capacity_scheduler::Options;
 use capacity_scheduler::cycle::{self, Decision};
+use capacity_scheduler::node_pods::NodePods;
 use capacity_scheduler::objects::{Object, Pod};
 use capacity_scheduler::release::Release;
 use capacity_scheduler::rules::Rules;
@@ -103,7 +106,7 @@ fn node_with(world: &mut World, pods: &[Value]) {
             "spec": {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": requests}}]},
         });
         let pod = Pod::read(&serde_json::from_value(source).unwrap()).unwrap();
-        world.snapshot.usage.see(&pod);
+        world.snapshot.pods.see(&Arc::new(pod));
     }
 }
 
@@ -188,33 +191,27 @@ fn a_node_that_does_not_say_what_it_has_sets_no_limit() {
 fn room_comes_back_when_pods_go_and_is_taken_by_pods_on_their_way() {
     let mut world = World::default();
     node_with(&mut world, &[json!({"cpu": "1"})]);
-    let pod = world.pod(requesting(&[json!({"cpu": "1"})], &[]));
-    let usage = &mut world.snapshot.usage;
-    usage.remove("other-0");
-    assert_eq!(usage.on("n1").cpu_milli, 0);
-    usage.assume(&pod, "n1");
-    assert_eq!(usage.on("n1").cpu_milli, 1000);
-    usage.see(&pod);
-    assert_eq!(
-        usage.on("n1").cpu_milli,
-        1000,
-        "not seen on the node yet, and still on its way"
-    );
-    usage.forget(&pod.uid);
-    assert_eq!(usage.on("n1").pods, 0);
-    let there = Pod {
+    let pod = Arc::new(world.pod(requesting(&[json!({"cpu": "1"})], &[])));
+    let pods = &mut world.snapshot.pods;
+    let cpu = |pods: &NodePods| pods.on("n1").map_or(0, |on| on.requested.cpu_milli);
+    let count = |pods: &NodePods| pods.on("n1").map_or(0, |on| on.pods.len());
+    pods.remove("other-0");
+    assert_eq!(cpu(pods), 0);
+    pods.assume(&pod, "n1");
+    assert_eq!(cpu(pods), 1000);
+    pods.see(&pod);
+    assert_eq!(cpu(pods), 1000, "not seen on the node yet, and still on its way");
+    pods.forget(&pod.uid);
+    assert_eq!(count(pods), 0);
+    let there = Arc::new(Pod {
         node: Some("n1".to_owned()),
-        ..pod
-    };
-    usage.assume(&there, "n1");
-    usage.see(&there);
-    assert_eq!(usage.on("n1").pods, 1, "counted once");
-    usage.forget(&there.uid);
-    assert_eq!(
-        usage.on("n1").pods,
-        1,
-        "it is there, whatever became of the decision"
-    );
+        ..(*pod).clone()
+    });
+    pods.assume(&there, "n1");
+    pods.see(&there);
+    assert_eq!(count(pods), 1, "counted once");
+    pods.forget(&there.uid);
+    assert_eq!(count(pods), 1, "it is there, whatever became of the decision");
 }
 
 #[test]

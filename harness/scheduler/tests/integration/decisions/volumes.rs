@@ -1,6 +1,8 @@
 //! What existing volumes and earlier selections decide about a node. Expectations are what kube-scheduler 1.36 decides,
 //! written out.
 
+use capacity_scheduler::cycle::assess;
+use capacity_scheduler::message::Form;
 use capacity_scheduler::rules::Rules;
 use serde_json::json;
 
@@ -155,8 +157,15 @@ fn bound_and_delayed_claims_are_judged_independently() {
     let mut world = World::new(&["n1"]);
     world.bound("a", "gone");
     world.delayed("b", "fast", "1Gi");
+    let before_volume_zone = Rules {
+        form: Form::Counted,
+        ..Rules::default()
+    };
     assert_eq!(
-        world.verdicts(&Rules::default()),
+        world.verdicts(&before_volume_zone),
         [format!("n1: {SPACE}, {MISSING}")]
     );
+    let pod = world.pod(json!({}));
+    let refused = assess(&world.snapshot, &Rules::default(), &pod).unwrap_err();
+    assert_eq!(refused.to_string(), "persistentvolume \"gone\" not found");
 }

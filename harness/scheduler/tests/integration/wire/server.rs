@@ -207,6 +207,10 @@ impl Server {
                 respond(StatusCode::CREATED, &self.store(key, object))
             }
             Method::PATCH => self.patch(&route, &sent()),
+            Method::DELETE => {
+                self.delete(&route.resource, &route.namespace, &route.name);
+                respond(StatusCode::OK, &json!({"kind": "Status", "status": "Success"}))
+            }
             method => panic!("unexpected {method} {}", head.uri),
         }
     }
@@ -328,11 +332,20 @@ impl Route {
             resource: next(),
             ..Self::default()
         };
-        if route.resource == "namespaces" {
-            route.namespace = next();
-            route.resource = next();
+        let first = next();
+        let of_namespace = next();
+        match route.resource == "namespaces" && !of_namespace.is_empty() {
+            true => {
+                route.namespace = first;
+                route.resource = of_namespace;
+                route.name = next();
+            }
+            false => {
+                route.name = first;
+                route.subresource = of_namespace;
+                return route;
+            }
         }
-        route.name = next();
         route.subresource = next();
         route
     }

@@ -20,7 +20,7 @@ enum Step {
     Pass(Duration),
 }
 
-const RESOURCES: [&str; 7] = [
+const RESOURCES: [&str; 9] = [
     "pods",
     "nodes",
     "persistentvolumeclaims",
@@ -28,6 +28,8 @@ const RESOURCES: [&str; 7] = [
     "csidrivers",
     "csistoragecapacities",
     "csinodes",
+    "volumeattachments",
+    "namespaces",
 ];
 const SIZES: [&str; 4] = ["1Gi", "5Gi", "10Gi", "20Gi"];
 

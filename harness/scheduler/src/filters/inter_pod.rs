@@ -1,0 +1,166 @@
+//! Affinity and anti-affinity between pods (InterPodAffinity).
+
+use std::collections::HashMap;
+
+use super::Unfit;
+use crate::objects::{Node, ObjectKey, Pod, PodAffinityTerm};
+use crate::snapshot::Snapshot;
+
+/// A domain: a label's key and value.
+type Domain<'a> = (&'a str, &'a str);
+
+/// Pods by domain, as far as they mean something to one pod.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PodAffinityCounts<'a> {
+    /// How many pods are in a domain that all terms of the pod's affinity are about.
+    wanted: HashMap<Domain<'a>, i64>,
+    /// How many pods are in a domain that a term of its anti-affinity is about.
+    unwanted: HashMap<Domain<'a>, i64>,
+    /// How many pods in a domain have anti-affinity to the pod.
+    repelling: HashMap<Domain<'a>, i64>,
+}
+
+impl<'a> PodAffinityCounts<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot, pod: &'a Pod) -> Self {
+        let mut counts = Self::default();
+        for (node, other) in snapshot.pods.repelling() {
+            if let Some(node) = snapshot.nodes.get(&ObjectKey::cluster(node)) {
+                counts.note_repelling(snapshot, pod, other, node, 1);
+            }
+        }
+        if pod.pod_affinity.is_empty() && pod.anti_affinity.is_empty() {
+            return counts;
+        }
+        for (node, other) in snapshot.pods.iter() {
+            if let Some(node) = snapshot.nodes.get(&ObjectKey::cluster(node)) {
+                counts.note_wanted(snapshot, pod, other, node, 1);
+            }
+        }
+        counts
+    }
+
+    /// Counts a pod of a node once more, or once less.
+    pub(super) fn update(
+        &mut self,
+        snapshot: &Snapshot,
+        pod: &'a Pod,
+        other: &'a Pod,
+        node: &'a Node,
+        change: i64,
+    ) {
+        self.note_repelling(snapshot, pod, other, node, change);
+        self.note_wanted(snapshot, pod, other, node, change);
+    }
+
+    fn note_repelling(
+        &mut self,
+        snapshot: &Snapshot,
+        pod: &Pod,
+        other: &'a Pod,
+        node: &'a Node,
+        change: i64,
+    ) {
+        for term in &other.anti_affinity {
+            if term.matches(pod, &snapshot.namespaces) {
+                count(&mut self.repelling, term, node, change);
+            }
+        }
+    }
+
+    fn note_wanted(&mut self, snapshot: &Snapshot, pod: &'a Pod, other: &Pod, node: &'a Node, change: i64) {
+        if matches_all(snapshot, &pod.pod_affinity, other) {
+            for term in &pod.pod_affinity {
+                count(&mut self.wanted, term, node, change);
+            }
+        }
+        for term in &pod.anti_affinity {
+            if term.matches(other, &snapshot.namespaces) {
+                count(&mut self.unwanted, term, node, change);
+            }
+        }
+    }
+
+    /// Why the node is refused, if it is.
+    pub(super) fn check(&self, snapshot: &Snapshot, pod: &Pod, node: &Node) -> Option<Unfit> {
+        if let Some(term) = self.unmet(snapshot, pod, node) {
+            return Some(Unfit::NoPodNear(term.topology_key.clone()));
+        }
+        let domain = |key: &'_ String| Some((key.clone(), node.labels.get(key)?.clone()));
+        let is_near = |term: &&PodAffinityTerm| has(&self.unwanted, &term.topology_key, node);
+        if let Some(term) = pod.anti_affinity.iter().find(is_near) {
+            let near = in_domain(snapshot, domain(&term.topology_key)?);
+            let found = near
+                .into_iter()
+                .find(|other| term.matches(other, &snapshot.namespaces));
+            return Some(Unfit::PodNear {
+                pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
+                key: term.topology_key.clone(),
+            });
+        }
+        let key = node.labels.keys().find(|key| has(&self.repelling, key, node))?;
+        let repels = |other: &&Pod| {
+            let mut terms = other.anti_affinity.iter();
+            terms.any(|term| term.topology_key == *key && term.matches(pod, &snapshot.namespaces))
+        };
+        let found = in_domain(snapshot, domain(key)?).into_iter().find(repels);
+        Some(Unfit::Repelled {
+            pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
+            key: key.clone(),
+        })
+    }
+
+    /// The first term of the pod's affinity that the node does not meet.
+    fn unmet<'p>(&self, snapshot: &Snapshot, pod: &'p Pod, node: &Node) -> Option<&'p PodAffinityTerm> {
+        let terms = &pod.pod_affinity;
+        if let Some(unlabelled) = terms
+            .iter()
+            .find(|term| !node.labels.contains_key(&term.topology_key))
+        {
+            return Some(unlabelled);
+        }
+        let empty = terms
+            .iter()
+            .find(|term| !has(&self.wanted, &term.topology_key, node))?;
+        // The first pod of a group that has affinity to itself may go anywhere.
+        let is_first = self.wanted.is_empty() && matches_all(snapshot, terms, pod);
+        (!is_first).then_some(empty)
+    }
+}
+
+/// Whether every term is about this pod; none is about none.
+fn matches_all(snapshot: &Snapshot, terms: &[PodAffinityTerm], pod: &Pod) -> bool {
+    !terms.is_empty() && terms.iter().all(|term| term.matches(pod, &snapshot.namespaces))
+}
+
+fn count<'a>(counts: &mut HashMap<Domain<'a>, i64>, term: &'a PodAffinityTerm, node: &'a Node, change: i64) {
+    let key = term.topology_key.as_str();
+    let Some(value) = node.labels.get(key) else {
+        return;
+    };
+    let domain = (key, value.as_str());
+    let sum = counts.entry(domain).or_default();
+    *sum += change;
+    if *sum == 0 {
+        counts.remove(&domain);
+    }
+}
+
+fn has(counts: &HashMap<Domain<'_>, i64>, key: &str, node: &Node) -> bool {
+    let value = node.labels.get(key);
+    value.is_some_and(|value| counts.get(&(key, value.as_str())).is_some_and(|count| *count > 0))
+}
+
+/// The pods on all nodes of a domain.
+fn in_domain(snapshot: &Snapshot, (key, value): (String, String)) -> Vec<&Pod> {
+    let mut found: Vec<&Pod> = snapshot
+        .pods
+        .iter()
+        .filter(|(node, _)| {
+            let node = snapshot.nodes.get(&ObjectKey::cluster(node));
+            node.is_some_and(|node| node.labels.get(&key) == Some(&value))
+        })
+        .map(|(_, pod)| &**pod)
+        .collect();
+    found.sort_by(|left, right| left.key.cmp(&right.key));
+    found
+}

@@ -1,0 +1,29 @@
+//! Volumes that only one pod can use: disks of a node, and claims with access mode ReadWriteOncePod (VolumeRestrictions).
+
+use crate::node_pods::OnNode;
+use crate::objects::{Disk, ObjectKey, Pod};
+use crate::snapshot::Snapshot;
+
+const READ_WRITE_ONCE_POD: &str = "ReadWriteOncePod";
+
+/// The claims of the pod that no other pod may use at the same time.
+pub(super) fn exclusive<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a ObjectKey> {
+    let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
+    let is_exclusive = |claim: &&ObjectKey| {
+        let claim = snapshot.claims.get(claim);
+        claim.is_some_and(|claim| claim.access_modes.iter().any(|mode| mode == READ_WRITE_ONCE_POD))
+    };
+    let mut claims: Vec<_> = named.map(|volume| &volume.claim).filter(is_exclusive).collect();
+    claims.sort();
+    claims.dedup();
+    claims
+}
+
+/// A disk of the pod that a pod of the node has.
+pub(super) fn disk_in_use<'p>(pod: &'p Pod, on: &OnNode) -> Option<&'p Disk> {
+    let in_use = |disk: &&Disk| {
+        let mut others = on.pods.iter().flat_map(|other| &other.disks);
+        others.any(|other| disk.conflicts_with(other))
+    };
+    pod.disks.iter().find(in_use)
+}

@@ -1,0 +1,71 @@
+//! Labels of volumes that name a zone or a region (VolumeZone). Volumes of today say the same by their node affinity.
+
+use std::collections::BTreeSet;
+
+use super::Unfit;
+use crate::objects::{Node, Pod, Volume};
+use crate::snapshot::Snapshot;
+
+/// The keys, each with the one that took its place.
+const KEYS: [(&str, &str); 4] = [
+    (
+        "failure-domain.beta.kubernetes.io/zone",
+        "topology.kubernetes.io/zone",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/region",
+        "topology.kubernetes.io/region",
+    ),
+    ("topology.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+    ("topology.kubernetes.io/region", "topology.kubernetes.io/region"),
+];
+/// Between several zones in one label.
+const SEPARATOR: &str = "__";
+
+/// A volume of the pod with a label about zones.
+#[derive(Debug)]
+pub(super) struct VolumeZone<'a> {
+    volume: &'a Volume,
+    key: &'static str,
+    successor: &'static str,
+    values: BTreeSet<&'a str>,
+}
+
+/// The labels about zones of the volumes that the pod's claims name.
+pub(super) fn zones<'a>(snapshot: &'a Snapshot, pod: &Pod) -> Vec<VolumeZone<'a>> {
+    let claims = pod
+        .volumes
+        .iter()
+        .filter_map(|volume| snapshot.claims.get(&volume.claim));
+    let volumes = claims.filter_map(|claim| snapshot.volume(claim.volume.as_ref()?));
+    volumes.flat_map(|volume| of_volume(volume)).collect()
+}
+
+fn of_volume(volume: &Volume) -> impl Iterator<Item = VolumeZone<'_>> {
+    KEYS.into_iter().filter_map(|(key, successor)| {
+        let values: BTreeSet<&str> = volume.labels.get(key)?.split(SEPARATOR).collect();
+        let is_valid = !values.contains("");
+        is_valid.then_some(VolumeZone {
+            volume,
+            key,
+            successor,
+            values,
+        })
+    })
+}
+
+/// Why the node is refused, if it is. A node without any such label is in no zone, and takes every volume.
+pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<Unfit> {
+    let labels = &node.labels;
+    if zones.is_empty() || !KEYS.iter().any(|(key, _)| labels.contains_key(*key)) {
+        return None;
+    }
+    let is_elsewhere = |zone: &&VolumeZone<'_>| {
+        let value = labels.get(zone.key).or_else(|| labels.get(zone.successor));
+        value.is_none_or(|value| !zone.values.contains(value.as_str()))
+    };
+    zones.iter().find(is_elsewhere).map(|zone| Unfit::OtherZone {
+        volume: zone.volume.key.name.clone(),
+        key: zone.key.to_owned(),
+    })
+}

@@ -1,0 +1,37 @@
+//! Namespace: its labels, which affinity between pods may select by.
+
+use capacity_types::Labels;
+use k8s_openapi::api::core::v1::Namespace as ApiNamespace;
+
+use super::{Object, ObjectKey, ReadError, version};
+
+/// One Namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    /// The name.
+    pub key: ObjectKey,
+    /// The resource version read.
+    pub version: String,
+    /// The labels.
+    pub labels: Labels,
+}
+
+impl Object for Namespace {
+    type Api = ApiNamespace;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        Ok(Self {
+            key: ObjectKey::of(&source.metadata),
+            version: version(&source.metadata),
+            labels: source.metadata.labels.clone().unwrap_or_default(),
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}

@@ -1,0 +1,108 @@
+//! Required affinity and anti-affinity between pods.
+
+use std::collections::BTreeSet;
+
+use capacity_types::{Expression, LabelSelector, Labels};
+use k8s_openapi::api::core::v1::PodAffinityTerm as ApiTerm;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
+
+use super::selector::label_selector;
+use super::{Namespace, ObjectKey, Pod};
+use crate::store::Store;
+
+/// One term of `requiredDuringSchedulingIgnoredDuringExecution`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodAffinityTerm {
+    /// The pods that are meant; none where `labelSelector` is absent.
+    selector: Option<LabelSelector>,
+    /// `namespaces`, or the pod's own one if the term names none.
+    namespaces: BTreeSet<String>,
+    /// `namespaceSelector`.
+    by_label: Option<LabelSelector>,
+    /// Nodes with the same value of this label are one domain.
+    pub topology_key: String,
+}
+
+impl PodAffinityTerm {
+    /// Compiles the terms of a pod with these labels. A term whose selector is not valid matches no pod: no API server admits it.
+    pub(super) fn compile(pod: &ObjectKey, labels: &Labels, terms: Option<&Vec<ApiTerm>>) -> Vec<Self> {
+        let terms = terms.into_iter().flatten();
+        terms.map(|term| Self::compile_one(pod, labels, term)).collect()
+    }
+
+    fn compile_one(pod: &ObjectKey, labels: &Labels, term: &ApiTerm) -> Self {
+        let mut namespaces: BTreeSet<String> = term.namespaces.iter().flatten().cloned().collect();
+        if namespaces.is_empty() && term.namespace_selector.is_none() {
+            namespaces.insert(pod.namespace.clone());
+        }
+        let also = [
+            ("In", &term.match_label_keys),
+            ("NotIn", &term.mismatch_label_keys),
+        ];
+        let also = also
+            .into_iter()
+            .flat_map(|(operator, keys)| keys.iter().flatten().map(move |key| (operator, key)));
+        let selector = term.label_selector.as_ref();
+        Self {
+            selector: selector.and_then(|selector| with_keys(selector, labels, also)),
+            namespaces,
+            by_label: term
+                .namespace_selector
+                .as_ref()
+                .and_then(|selector| label_selector(selector).ok()),
+            topology_key: term.topology_key.clone(),
+        }
+    }
+
+    /// Whether the term is about this pod.
+    pub fn matches(&self, pod: &Pod, namespaces: &Store<Namespace>) -> bool {
+        let selected = self.selector.as_ref();
+        selected.is_some_and(|selector| selector.matches(&pod.labels))
+            && (self.namespaces.contains(&pod.key.namespace) || self.selects(&pod.key.namespace, namespaces))
+    }
+
+    /// Whether labels of namespaces decide.
+    pub fn needs_namespaces(&self) -> bool {
+        let by_label = self.by_label.as_ref();
+        by_label.is_some_and(|selector| !selector.requirements().is_empty())
+    }
+
+    fn selects(&self, namespace: &str, namespaces: &Store<Namespace>) -> bool {
+        let Some(selector) = &self.by_label else {
+            return false;
+        };
+        let none = Labels::new();
+        let found = namespaces.get(&ObjectKey::cluster(namespace));
+        selector.matches(found.map_or(&none, |namespace| &namespace.labels))
+    }
+}
+
+/// A selector with the values that the pod has for some keys (`matchLabelKeys`, `mismatchLabelKeys`). The API server adds them when it
+/// creates the pod; a key that is in the selector is left as it is.
+pub(super) fn with_keys<'a>(
+    selector: &'a ApiLabelSelector,
+    labels: &'a Labels,
+    keys: impl Iterator<Item = (&'a str, &'a String)>,
+) -> Option<LabelSelector> {
+    let expressions = selector.match_expressions.iter().flatten();
+    let is_there = |key: &String| {
+        let mut expressions = selector.match_expressions.iter().flatten();
+        expressions.any(|it| it.key == *key)
+    };
+    let added = keys
+        .filter(|(_, key)| !is_there(key))
+        .filter_map(|(operator, key)| {
+            let value = labels.get(key)?;
+            Some(Expression {
+                key,
+                operator,
+                values: std::slice::from_ref(value),
+            })
+        });
+    let expressions = expressions.map(|it| Expression {
+        key: &it.key,
+        operator: &it.operator,
+        values: it.values.as_deref().unwrap_or_default(),
+    });
+    LabelSelector::compile(selector.match_labels.iter().flatten(), expressions.chain(added)).ok()
+}

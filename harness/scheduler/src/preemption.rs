@@ -1,0 +1,178 @@
+//! What preemption would do for a pod that no node can take (plugin DefaultPreemption).
+//!
+//! Pure: which pods of lower priority would have to go, and from which node. PodDisruptionBudgets are not looked at.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::assessment::{Refusal, Refused, volumes};
+use crate::claims::{PodClaims, classify};
+use crate::filters::{Counts, NodeFilters};
+use crate::node_pods::OnNode;
+use crate::objects::{Node, ObjectKey, Pod};
+use crate::rules::Rules;
+use crate::snapshot::Snapshot;
+
+/// As upstream, the search ends after so many candidates, or a tenth of the nodes if that is more.
+const ENOUGH: usize = 100;
+/// The reason of a node on which room would not help.
+pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+/// The condition of a pod that a scheduler has evicted, and its reason.
+pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
+pub(crate) const BY_SCHEDULER: &str = "PreemptionByScheduler";
+
+/// What preemption would do.
+#[derive(Clone, Debug)]
+pub enum Preemption {
+    /// The pod has `preemptionPolicy: Never`.
+    Never,
+    /// Pods that were evicted for it are about to go.
+    Waits,
+    /// Pods of this node are evicted.
+    Evicts(Candidate),
+    /// It helps on no node; each node's reason.
+    HelpsNowhere(Vec<Cow<'static, str>>),
+}
+
+/// A node that could take the pod without some of its pods.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The node.
+    pub node: Arc<Node>,
+    /// The pods that would have to go, the most important first.
+    pub victims: Vec<Arc<Pod>>,
+}
+
+/// What preemption would do for a pod that these nodes, which are all there are, have refused.
+pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused]) -> Preemption {
+    if pod.never_preempts {
+        return Preemption::Never;
+    }
+    let open = refused.iter().filter(|refused| !refused.cause.is_final());
+    let hopeless = refused.len() - open.clone().count();
+    let mut reasons: Vec<Cow<'static, str>> = vec![NOT_HELPFUL.into(); hopeless];
+    // Claims that forbid every node were found before any node refused the pod.
+    let Ok(claims) = classify(snapshot, rules, pod) else {
+        return Preemption::HelpsNowhere(reasons);
+    };
+    let filters = NodeFilters::of(snapshot, rules, pod);
+    if open.clone().any(|refused| waits_on(snapshot, pod, &refused.node)) {
+        return Preemption::Waits;
+    }
+    let enough = ENOUGH.max(refused.len() / 10);
+    let mut candidates = Vec::new();
+    for Refused { node, .. } in open {
+        // The snapshot's own, which lives as long as what is counted.
+        let Some(node) = snapshot.nodes.get(&node.key) else {
+            continue;
+        };
+        match on_trial(snapshot, rules, &claims, &filters, pod, node) {
+            Ok(victims) if victims.is_empty() => {}
+            Ok(victims) => candidates.push(Candidate {
+                node: Arc::clone(node),
+                victims,
+            }),
+            Err(of_node) => reasons.extend(of_node),
+        }
+        if candidates.len() >= enough {
+            break;
+        }
+    }
+    match candidates.into_iter().min_by_key(rank) {
+        Some(best) => Preemption::Evicts(best),
+        None => Preemption::HelpsNowhere(reasons),
+    }
+}
+
+/// Whether pods that were evicted for this pod are still on the node that is nominated for it.
+fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
+    let is_leaving = |other: &&Arc<Pod>| {
+        let mut conditions = other.conditions.iter();
+        other.deleting
+            && other.priority < pod.priority
+            && conditions.any(|condition| {
+                condition.type_ == DISRUPTION_TARGET && condition.reason.as_deref() == Some(BY_SCHEDULER)
+            })
+    };
+    let on = snapshot.pods.on(node.name());
+    pod.nominated_node.as_deref() == Some(node.name())
+        && on.is_some_and(|on| on.pods.iter().find(is_leaving).is_some())
+}
+
+/// The pods without which the node takes the pod, as few and unimportant as possible; or why it does not even without all of them.
+fn on_trial<'a>(
+    snapshot: &'a Snapshot,
+    rules: &Rules,
+    claims: &PodClaims,
+    filters: &NodeFilters<'a>,
+    pod: &Pod,
+    node: &'a Arc<Node>,
+) -> Result<Vec<Arc<Pod>>, Vec<Cow<'static, str>>> {
+    let fits = |on: &OnNode, counts: &Counts<'a>| {
+        filters
+            .check_with(node, on, counts, || volumes(snapshot, rules, claims, node))
+            .map(drop)
+    };
+    let there = snapshot.pods.on(node.name());
+    let mut lower: Vec<&'a Arc<Pod>> = there.iter().flat_map(|on| &on.pods).collect();
+    lower.retain(|other| other.priority < pod.priority);
+    if lower.is_empty() {
+        return Err(vec![NO_VICTIMS.into()]);
+    }
+    let mut on = there.cloned().unwrap_or_default();
+    let mut counts = filters.counts().clone();
+    for other in &lower {
+        on.remove(&other.uid);
+        filters.remove(&mut counts, other, node);
+    }
+    fits(&on, &counts).map_err(|refusal| match refusal {
+        Refusal::By(cause) => cause.reasons(rules),
+        Refusal::Undecidable(error) => vec![error.to_string().into()],
+    })?;
+    lower.sort_by_key(|other| importance(other));
+    let mut victims = Vec::new();
+    for other in lower {
+        on.add(other);
+        filters.add(&mut counts, other, node);
+        if fits(&on, &counts).is_err() {
+            on.remove(&other.uid);
+            filters.remove(&mut counts, other, node);
+            victims.push(Arc::clone(other));
+        }
+    }
+    Ok(victims)
+}
+
+/// The more important first: by priority, then by the time that it has run.
+fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
+    (
+        Reverse(pod.priority),
+        pod.started.is_none(),
+        pod.started.clone(),
+        pod.key.clone(),
+    )
+}
+
+/// The node with the least comes first: the priority of its most important victim, the sum of priorities, the number of victims; then the
+/// one whose most important victims have started last.
+fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
+    let priorities = candidate.victims.iter().map(|victim| victim.priority);
+    let highest = priorities.clone().max().unwrap_or_default();
+    // Victims of negative priority must not make a node the cheaper the more there are.
+    let sum = priorities
+        .map(|priority| i64::from(priority) - i64::from(i32::MIN))
+        .sum();
+    let first = candidate
+        .victims
+        .iter()
+        .filter(|victim| victim.priority == highest);
+    let started = first.map(|victim| (victim.started.is_none(), victim.started.clone()));
+    (
+        highest,
+        sum,
+        candidate.victims.len(),
+        Reverse(started.min().unwrap_or_default()),
+    )
+}

@@ -1,0 +1,139 @@
+//! Recorded decisions of a real kube-scheduler 1.36 about pods in small clusters: `why` says the same of each node, in the same words, and
+//! what preemption does.
+//!
+//! `fixtures/pods` holds a case in each line: the objects before the pod was looked at, each node's reason, the pod's condition if it was
+//! not placed, and the victims if it preempted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::Path;
+
+use capacity_scheduler::cycle::{self, Decision, NoAssessment};
+use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::objects::{ObjectKey, Pod};
+use capacity_scheduler::rules::Rules;
+use flate2::read::GzDecoder;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One recorded decision.
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    objects: Vec<Value>,
+    /// Namespace and name.
+    pod: String,
+    /// The message of PodScheduled=False.
+    condition: Option<String>,
+    /// The node that it got.
+    placed: Option<String>,
+    /// The node on which it preempts.
+    nominated: Option<String>,
+    /// Namespace and name of the pods that it evicted.
+    victims: Vec<String>,
+    /// Each node's reason, or `fits`.
+    nodes: BTreeMap<String, String>,
+}
+
+fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pods");
+    let mut cases = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let mut text = String::new();
+        let packed = std::fs::read(entry.unwrap().path()).unwrap();
+        GzDecoder::new(&*packed).read_to_string(&mut text).unwrap();
+        cases.extend(
+            text.lines()
+                .map(|line| serde_json::from_str::<Case>(line).unwrap()),
+        );
+    }
+    assert!(cases.len() >= 450, "{} cases", cases.len());
+    cases
+}
+
+/// A reason of several parts, in one order. What every node is refused for ends in a text of another plugin.
+fn reason(text: &str) -> String {
+    let text = text.strip_suffix(". not found").unwrap_or(text);
+    let mut parts: Vec<&str> = text.split(", ").collect();
+    parts.sort_unstable();
+    parts.join(", ")
+}
+
+fn nodes(inventory: &Inventory, pod: &Pod) -> BTreeMap<String, String> {
+    let snapshot = &inventory.snapshot;
+    let assessment = match cycle::assess(snapshot, &Rules::default(), pod) {
+        Ok(assessment) => assessment,
+        Err(NoAssessment::Unready(why)) => {
+            let nodes = snapshot.nodes.iter();
+            return nodes
+                .map(|node| (node.name().to_owned(), reason(&why.to_string())))
+                .collect();
+        }
+        Err(error) => panic!("{}: {error}", pod.key),
+    };
+    let feasible = assessment.feasible.iter();
+    let feasible = feasible.map(|it| (it.node.name().to_owned(), "fits".to_owned()));
+    let refused = assessment.refused.iter();
+    let refused = refused.map(|it| {
+        let reasons = it.cause.reasons(&Rules::default());
+        (it.node.name().to_owned(), reason(&reasons.join(", ")))
+    });
+    feasible.chain(refused).collect()
+}
+
+#[test]
+fn decisions_about_whole_pods_are_those_of_kube_scheduler() {
+    let (mut placed, mut preempted, mut waiting) = (0, 0, 0);
+    for case in cases() {
+        let name = &case.name;
+        let mut inventory = Inventory::default();
+        for object in &case.objects {
+            inventory.add(object.clone()).unwrap();
+        }
+        let (namespace, pod) = case.pod.split_once('/').unwrap();
+        let pod = &inventory.pods[&ObjectKey::namespaced(namespace, pod)];
+        if pod.node.is_some() {
+            continue;
+        }
+        let recorded: BTreeMap<_, _> = case
+            .nodes
+            .iter()
+            .map(|(node, why)| (node.clone(), reason(why)))
+            .collect();
+        assert_eq!(nodes(&inventory, pod), recorded, "{name}");
+        // It waits for its gates, and only its copies were looked at.
+        if pod.gated {
+            continue;
+        }
+        let mut random = StdRng::seed_from_u64(1);
+        match cycle::decide(&inventory.snapshot, &Rules::default(), pod, &mut random) {
+            Decision::Place(_) => {
+                placed += 1;
+                assert_eq!(case.condition, None, "{name}");
+                if let Some(node) = &case.placed {
+                    assert_eq!(case.nodes[node], "fits", "{name}");
+                }
+            }
+            Decision::Unschedulable { message, evicts, .. } => {
+                assert_eq!(case.condition.as_deref(), Some(message.as_str()), "{name}");
+                let victims: Option<BTreeSet<String>> = evicts.as_ref().map(|candidate| {
+                    let victims = candidate.victims.iter();
+                    victims.map(|victim| victim.key.to_string()).collect()
+                });
+                let recorded: BTreeSet<String> = case.victims.into_iter().collect();
+                assert_eq!(victims.unwrap_or_default(), recorded, "{name}");
+                let node = evicts.map(|candidate| candidate.node.name().to_owned());
+                assert_eq!(node, case.nominated, "{name}");
+                waiting += 1;
+                preempted += usize::from(!recorded.is_empty());
+            }
+            Decision::Failed { message } => panic!("{name}: {message}"),
+        }
+    }
+    assert!(
+        placed > 100 && waiting > 100 && preempted > 4,
+        "{placed} {waiting} {preempted}"
+    );
+}
