@@ -38,8 +38,9 @@ pub(crate) struct CaptureArgs {
 pub(crate) struct SituationArgs {
     #[command(flatten)]
     reach: ReachArgs,
-    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml` printed; several files
-    /// together are one cluster. Without -A objects of other namespaces are missing
+    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml`
+    /// printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
+    /// missing
     #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with = "reach")]
     file: Vec<PathBuf>,
     /// The pod that it is about, as NAME or NAMESPACE/NAME; else all that wait for a volume of the driver

@@ -3,22 +3,22 @@
 //! Tells what a dump seems to lack, since nobody sees that of an object which is not there. Judges nothing about pods.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use capacity_scheduler::documents::each_object;
 use capacity_scheduler::inventory::{self, Inventory, InventoryError};
 use capacity_scheduler::objects::{Claim, Class, PodVolume};
 use kube::Client;
 use serde_json::Value;
 
-use suites::harness::text_of;
-
 use crate::out::eprintln;
 use crate::reach::BoxError;
 
 /// Prints everything that decides about volumes, of all namespaces.
-pub(crate) const DUMP_COMMAND: &str =
-    "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml";
+pub(crate) const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml";
 
 /// What there was at that moment.
 #[derive(Default)]
@@ -42,11 +42,16 @@ impl Snapshot {
         };
         for file in files {
             let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            let text = text_of(file).map_err(|error| {
+            let mut take = |object: Value| snapshot.take_one(object).map_err(|error| error.to_string());
+            if file.as_os_str() == "-" {
+                each_object(std::io::stdin().lock(), &mut take)
+                    .map_err(|error| format!("standard input: {error}"))?;
+                continue;
+            }
+            let source = File::open(file).map_err(|error| {
                 format!("{}; name a file that `{DUMP_COMMAND}` has written", told(&error))
             })?;
-            let objects = inventory::objects_of(&text).map_err(|error| told(&error))?;
-            snapshot.take(objects).map_err(|error| told(&error))?;
+            each_object(BufReader::new(source), &mut take).map_err(|error| told(&error))?;
         }
         Ok(snapshot)
     }
@@ -168,10 +173,50 @@ impl Snapshot {
     }
 
     fn take(&mut self, objects: Vec<Value>) -> Result<(), InventoryError> {
-        for object in objects {
-            self.inventory.add(object.clone())?;
-            self.objects.push(object);
-        }
+        objects.into_iter().try_for_each(|object| self.take_one(object))
+    }
+
+    fn take_one(&mut self, mut object: Value) -> Result<(), InventoryError> {
+        shorten(&mut object);
+        self.inventory.add(object.clone())?;
+        self.objects.push(object);
         Ok(())
+    }
+}
+
+/// What decides of a container.
+const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
+/// What decides of the status of a container.
+const CONTAINER_STATUS: [&str; 4] = ["name", "ready", "resources", "allocatedResources"];
+
+/// Leaves out what decides nothing and is most of a large dump: who wrote which field, the images of nodes, what runs in containers.
+fn shorten(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    match object["kind"].as_str() {
+        Some("Node") => {
+            if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+                status.remove("images");
+            }
+        }
+        Some("Pod") => {
+            for list in ["containers", "initContainers", "ephemeralContainers"] {
+                keep(object.pointer_mut(&format!("/spec/{list}")), &CONTAINER);
+            }
+            for list in ["containerStatuses", "initContainerStatuses"] {
+                keep(object.pointer_mut(&format!("/status/{list}")), &CONTAINER_STATUS);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Keeps these fields of each item.
+fn keep(list: Option<&mut Value>, fields: &[&str]) {
+    for item in list.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(item) = item.as_object_mut() {
+            item.retain(|field, _| fields.contains(&field.as_str()));
+        }
     }
 }

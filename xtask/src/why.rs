@@ -95,7 +95,7 @@ pub(crate) struct Common {
     /// Scoring function as UTILIZATION=SCORE points, such as 0=10,100=0
     #[arg(long, value_name = "POINTS", requires = "scoring")]
     shape: Option<String>,
-    /// How to print it: for programs, or with all capacity objects of each node and claim
+    /// How to print it: for programs, or with each node and all capacity objects of each claim
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
     /// Print JSON
@@ -115,8 +115,9 @@ enum Format {
 pub(crate) struct Source {
     #[command(flatten)]
     reach: ReachArgs,
-    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml` printed; several files
-    /// together are one cluster. Without -A objects of other namespaces are missing
+    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml`
+    /// printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
+    /// missing
     #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["reach", "scenario", "run"])]
     file: Vec<PathBuf>,
     /// A case by its id, or a file that holds one: it is run, and its last state is explained
@@ -247,7 +248,10 @@ impl Common {
     fn text(&self, mut explanation: Explanation, cluster: &Snapshot) -> Result<String, BoxError> {
         doubt(cluster, &mut explanation.findings);
         let text = self.encoded(&explanation)?;
-        Ok(text.unwrap_or_else(|| explanation.to_string()))
+        Ok(text.unwrap_or_else(|| match self.output {
+            Some(Format::Wide) => format!("{explanation:#}"),
+            _ => explanation.to_string(),
+        }))
     }
 
     /// The answer for programs, if that is what was asked for.

@@ -3,6 +3,7 @@
 //! The explanation and the lint look at one moment of a cluster. The scheduling loop follows watches instead.
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::sync::Arc;
 
 use capacity_types::capacity_api::{RESOURCE, VERSIONS, api_version};
@@ -11,6 +12,7 @@ use kube::{Client, Error as ClientError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::documents::{DocumentError, each_object};
 use crate::objects::{Object, ObjectKey, Pod};
 use crate::snapshot::Snapshot;
 use crate::status::is_type_missing;
@@ -20,8 +22,8 @@ use crate::store::Collection;
 const PAGE: usize = 500;
 /// The paths of the kinds besides CSIStorageCapacity.
 const OTHERS: [&str; 9] = [
-    "/api/v1/namespaces",
     "/api/v1/nodes",
+    "/api/v1/namespaces",
     "/api/v1/pods",
     "/api/v1/persistentvolumeclaims",
     "/api/v1/persistentvolumes",
@@ -57,17 +59,12 @@ pub struct Inventory {
 /// Why objects cannot be taken in.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
-    /// The text is no YAML.
-    #[error("not YAML: {0}; give all of what `kubectl get … -o yaml` prints")]
-    Text(String),
-    /// What the text holds is no API object.
-    #[error("not a Kubernetes object: `kind` is missing in {0}; give what `kubectl get … -o yaml` prints")]
+    /// A text holds no objects.
+    #[error(transparent)]
+    Text(#[from] DocumentError),
+    /// It has no kind.
+    #[error("not a Kubernetes object: `kind` is missing in {0}")]
     Kind(String),
-    /// kubectl writes the kind of a list last.
-    #[error(
-        "the list has {0} items and no `kind: List` after them, so the file is cut off; make the dump again"
-    )]
-    CutOff(usize),
     /// The object is not what its kind must be.
     #[error("{kind} {name}: {problem}; correct it or leave it out")]
     Object {
@@ -89,11 +86,10 @@ pub enum InventoryError {
 }
 
 impl Inventory {
-    /// Takes in every document of a YAML (or JSON) text: single objects and lists.
-    pub fn add_text(&mut self, text: &str) -> Result<(), InventoryError> {
-        objects_of(text)?
-            .into_iter()
-            .try_for_each(|object| self.add(object))
+    /// Takes in every object of a YAML or JSON text: single objects and lists.
+    pub fn add_text(&mut self, text: impl BufRead) -> Result<(), InventoryError> {
+        let mut take = |object: Value| self.add(object).map_err(|error| error.to_string());
+        Ok(each_object(text, &mut take)?)
     }
 
     /// Takes in one object, or every object of a list.
@@ -136,20 +132,6 @@ impl Inventory {
     }
 }
 
-/// Every object of a YAML (or JSON) text, with lists taken apart, as they are.
-pub fn objects_of(text: &str) -> Result<Vec<Value>, InventoryError> {
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| InventoryError::Text(error.to_string()))?;
-    let mut objects = Vec::new();
-    for document in documents.into_iter().filter(|document| !document.is_null()) {
-        taken_apart(document, &mut |_, object| {
-            objects.push(object);
-            Ok(())
-        })?;
-    }
-    Ok(objects)
-}
-
 /// Every object that an API server has of the kinds that decide about volumes, and of those at `more` paths, as they are. Only
 /// reads.
 pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
@@ -168,10 +150,7 @@ type Take<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a
 /// Hands over one object, or every object of a list.
 fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryError> {
     let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
-        return Err(match object["items"].as_array() {
-            Some(items) => InventoryError::CutOff(items.len()),
-            None => InventoryError::Kind(shortened(&object.to_string())),
-        });
+        return Err(InventoryError::Kind(shortened(&object.to_string())));
     };
     let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
         return take(&kind, object);

@@ -14,6 +14,7 @@ pub mod claims;
 pub mod configuration;
 mod control;
 pub mod cycle;
+pub mod documents;
 pub mod explain;
 pub mod extender;
 pub mod filter;

@@ -2,13 +2,13 @@
 //!
 //! A scheduler ignores such objects without a word. The lint names them; it changes nothing and judges no program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use capacity_types::{Arithmetic, NodeTopology, Quantity};
+use capacity_types::{Arithmetic, NodeTopology, Quantity, Requirement};
 use serde::Serialize;
 
-use crate::objects::{Capacity, Class, ObjectKey};
+use crate::objects::{Capacity, Class, Node, ObjectKey};
 use crate::snapshot::Snapshot;
 
 /// One thing that is wrong.
@@ -30,7 +30,48 @@ pub struct Finding {
 }
 
 /// Looks at one object and says what is wrong with it.
-type Check = fn(&Snapshot, &Capacity) -> Option<String>;
+type Check = fn(&Cluster<'_>, &Capacity) -> Option<String>;
+
+/// A snapshot, with its nodes by their labels: thousands of objects are held against thousands of nodes.
+struct Cluster<'a> {
+    snapshot: &'a Snapshot,
+    by_label: HashMap<(&'a str, &'a str), Vec<&'a Node>>,
+}
+
+impl<'a> Cluster<'a> {
+    fn of(snapshot: &'a Snapshot) -> Self {
+        let mut by_label: HashMap<_, Vec<&Node>> = HashMap::new();
+        for node in snapshot.nodes.iter() {
+            for (key, value) in node.labels.iter() {
+                by_label
+                    .entry((key.as_str(), value.as_str()))
+                    .or_default()
+                    .push(node);
+            }
+        }
+        Self { snapshot, by_label }
+    }
+
+    /// The nodes that the topology admits.
+    fn reached(&self, topology: &NodeTopology) -> Vec<&'a Node> {
+        let NodeTopology::Matching(selector) = topology else {
+            return Vec::new();
+        };
+        let listed = |requirement: &Requirement| {
+            let values = requirement.listed()?.iter();
+            let nodes = values.filter_map(|value| self.by_label.get(&(requirement.key(), value.as_str())));
+            Some(nodes.flatten().copied().collect::<Vec<_>>())
+        };
+        let narrowest = selector
+            .requirements()
+            .iter()
+            .filter_map(listed)
+            .min_by_key(Vec::len);
+        let mut nodes = narrowest.unwrap_or_else(|| self.snapshot.nodes.iter().map(|node| &**node).collect());
+        nodes.retain(|node| selector.matches(&node.labels));
+        nodes
+    }
+}
 
 /// The checks of single capacity objects: code, check, advice. An object may fail several.
 const CHECKS: [(&str, Check, &str); 12] = [
@@ -91,9 +132,10 @@ const CHECKS: [(&str, Check, &str); 12] = [
 /// Everything that is wrong, object by object.
 pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let cluster = Cluster::of(snapshot);
     for object in snapshot.capacities.iter() {
         for (code, check, advice) in CHECKS {
-            if let Some(message) = check(snapshot, object) {
+            if let Some(message) = check(&cluster, object) {
                 findings.push(finding(code, object, message, advice));
             }
         }
@@ -120,7 +162,7 @@ fn class_of<'a>(snapshot: &'a Snapshot, object: &Capacity) -> Option<&'a Arc<Cla
     snapshot.class(&object.class)
 }
 
-fn class_missing(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+fn class_missing(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let missing = class_of(snapshot, object).is_none();
     missing.then(|| {
         format!(
@@ -130,7 +172,7 @@ fn class_missing(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
     })
 }
 
-fn class_immediate(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+fn class_immediate(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let class = class_of(snapshot, object)?;
     (!class.delayed).then(|| {
         format!(
@@ -140,7 +182,7 @@ fn class_immediate(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
     })
 }
 
-fn not_tracked(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+fn not_tracked(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let provisioner = &class_of(snapshot, object)?.provisioner;
     match snapshot.driver(provisioner) {
         Some(driver) if driver.tracks_capacity => None,
@@ -153,19 +195,19 @@ fn not_tracked(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
     }
 }
 
-fn topology_unset(_: &Snapshot, object: &Capacity) -> Option<String> {
+fn topology_unset(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let unset = object.topology == NodeTopology::Unset;
     unset.then(|| "nodeTopology is unset, which is no node at all".to_owned())
 }
 
-fn topology_invalid(_: &Snapshot, object: &Capacity) -> Option<String> {
+fn topology_invalid(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     match &object.topology {
         NodeTopology::Invalid(error) => Some(format!("nodeTopology cannot be evaluated: {error}")),
         _ => None,
     }
 }
 
-fn node_selector_terms(_: &Snapshot, object: &Capacity) -> Option<String> {
+fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     object.dropped_terms.then(|| {
         format!(
             "nodeTopology was written with nodeSelectorTerms, which the server drops; what counts is {}",
@@ -174,28 +216,21 @@ fn node_selector_terms(_: &Snapshot, object: &Capacity) -> Option<String> {
     })
 }
 
-fn matches_no_node(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
-    let NodeTopology::Matching(selector) = &object.topology else {
-        return None;
-    };
+fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
+    let is_evaluated = matches!(object.topology, NodeTopology::Matching(_));
     // Without nodes there is nothing to compare with.
     let none =
-        !snapshot.nodes.is_empty() && !snapshot.nodes.iter().any(|node| selector.matches(&node.labels));
+        is_evaluated && !cluster.snapshot.nodes.is_empty() && cluster.reached(&object.topology).is_empty();
     none.then(|| format!("no node has labels that match {}", object.topology))
 }
 
-fn not_allowed(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
-    let class = class_of(snapshot, object)?;
+fn not_allowed(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
+    let class = class_of(cluster.snapshot, object)?;
     if class.allowed.is_empty() {
         return None;
     }
-    let mut reached = snapshot
-        .nodes
-        .iter()
-        .filter(|node| object.topology.admits(&node.labels))
-        .peekable();
-    reached.peek()?;
-    let none = reached.all(|node| !class.admits(&node.labels));
+    let reached = cluster.reached(&object.topology);
+    let none = !reached.is_empty() && reached.iter().all(|node| !class.admits(&node.labels));
     none.then(|| {
         format!(
             "class {} allows no volume on any node that {} matches",
@@ -204,7 +239,7 @@ fn not_allowed(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
     })
 }
 
-fn covers_all(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_everywhere = |topology: &NodeTopology| matches!(topology, NodeTopology::Matching(selector) if selector.requirements().is_empty());
     if object.dropped_terms || !is_everywhere(&object.topology) {
         return None;
@@ -219,7 +254,7 @@ fn covers_all(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
     })
 }
 
-fn no_limit(_: &Snapshot, object: &Capacity) -> Option<String> {
+fn no_limit(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let none = object.limit().is_none();
     none.then(|| "neither capacity nor maximumVolumeSize is set, so no claim fits".to_owned())
 }
@@ -234,7 +269,7 @@ fn figures(object: &Capacity) -> impl Iterator<Item = (&'static str, Quantity)> 
         .filter_map(|(field, quantity)| Some((field, quantity?)))
 }
 
-fn negative(_: &Snapshot, object: &Capacity) -> Option<String> {
+fn negative(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let (field, quantity) = figures(object).find(|(_, quantity)| quantity.nanos() < 0)?;
     Some(format!(
         "{field} is {} bytes, so no claim fits",
@@ -242,7 +277,7 @@ fn negative(_: &Snapshot, object: &Capacity) -> Option<String> {
     ))
 }
 
-fn overflow(_: &Snapshot, object: &Capacity) -> Option<String> {
+fn overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let differs =
         |quantity: &Quantity| quantity.bytes(Arithmetic::Exact) != quantity.bytes(Arithmetic::Wrapping);
     let (field, quantity) = figures(object).find(|(_, quantity)| differs(quantity))?;

@@ -19,7 +19,6 @@ use super::history::History;
 use super::shrink::{Shrunk, Tries, before, shrink};
 use super::signature::Signature;
 use super::text::Excused;
-use super::write::as_found;
 use crate::generated;
 use crate::report::CaseRecord;
 use crate::select::Shard;
@@ -329,7 +328,7 @@ impl Explorer {
                     written: None,
                 };
                 if let Some(folder) = &self.output {
-                    finding.written = Some(as_found(&finding, CaseRecord::new(&result), folder)?);
+                    finding.written = Some(self.as_found(&finding, CaseRecord::new(&result), folder)?);
                 }
                 exploration.findings.push(finding);
             }

@@ -22,6 +22,29 @@ use crate::session::{CaseResult, Session};
 const RUNS: &str = "runs";
 
 impl Explorer {
+    /// Writes a finding as it was found. `seen`: how the world ended in which it was found.
+    pub(super) fn as_found(
+        &self,
+        finding: &Finding,
+        seen: CaseRecord,
+        folder: &Path,
+    ) -> Result<Written, FindingError> {
+        let name = format!("{}-{}.yaml", finding.focus, finding.seed);
+        // Several things can go wrong in one world.
+        let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
+        let name = match folder.join(&name).exists() {
+            true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
+            false => name,
+        };
+        let text = specified(finding, &finding.signature.to_string());
+        write_file(folder, &name, &text)?;
+        Ok(Written {
+            file: folder.join(name),
+            record: seen,
+            repeated: Repeated::Unknown,
+        })
+    }
+
     /// Writes a finding that was made small in the place of what was written of it, after a look at what its case shows.
     pub(super) async fn write(
         &self,
@@ -83,24 +106,6 @@ impl Explorer {
             }
         })
     }
-}
-
-/// Writes a finding as it was found. `seen`: how the world ended in which it was found.
-pub(super) fn as_found(finding: &Finding, seen: CaseRecord, folder: &Path) -> Result<Written, FindingError> {
-    let name = format!("{}-{}.yaml", finding.focus, finding.seed);
-    // Several things can go wrong in one world.
-    let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
-    let name = match folder.join(&name).exists() {
-        true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
-        false => name,
-    };
-    let text = specified(finding, &finding.signature.to_string());
-    write_file(folder, &name, &text)?;
-    Ok(Written {
-        file: folder.join(name),
-        record: seen,
-        repeated: Repeated::Unknown,
-    })
 }
 
 async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> {

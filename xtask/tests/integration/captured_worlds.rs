@@ -226,7 +226,7 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
         Ok(told) => {
             let nodes = told.nodes.into_iter().map(|node| (node.fits, node.reasons));
             // Which of several nodes, by its name.
-            let verdict = told.verdict.split(" and goes to ").next().unwrap_or_default();
+            let verdict = told.verdict.split(" nodes: ").next().unwrap_or_default();
             (verdict.to_owned(), nodes.collect())
         }
         Err(error) => (error.to_string(), Vec::new()),

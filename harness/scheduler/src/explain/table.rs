@@ -1,5 +1,6 @@
 //! An explanation as text for people: short lines, one table for each node.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Explanation, NodeClaim, NodeView, ObjectView};
@@ -25,28 +26,85 @@ impl fmt::Display for Explanation {
                 claim.claim, claim.class, claim.state
             )?;
         }
-        for node in &self.nodes {
-            node.fmt(f)?;
+        let is_wide = f.alternate();
+        for nodes in alike(&self.nodes, NodeView::verdict) {
+            match nodes.as_slice() {
+                [first, .., _] if !is_wide && nodes.len() > ALIKE => group(f, first, &nodes)?,
+                nodes => nodes.iter().try_for_each(|node| node.fmt(f))?,
+            }
         }
-        for finding in &self.findings {
-            finding.fmt(f)?;
+        for findings in alike(&self.findings, |finding| (finding.code, finding.class.clone())) {
+            let shown = if is_wide { findings.len() } else { ALIKE };
+            findings
+                .iter()
+                .take(shown)
+                .try_for_each(|finding| finding.fmt(f))?;
+            if findings.len() > shown {
+                writeln!(
+                    f,
+                    "\nand {} more of [{}]; -o wide shows them",
+                    findings.len() - shown,
+                    findings[0].code
+                )?;
+            }
         }
         Ok(())
     }
 }
 
-impl fmt::Display for NodeView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match (self.fits, self.score) {
+/// So many nodes or findings alike are shown one by one.
+const ALIKE: usize = 4;
+
+/// The items of each key together, in the order of the first of each.
+fn alike<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
+    let mut places = BTreeMap::new();
+    let mut groups: Vec<Vec<&T>> = Vec::new();
+    for item in items {
+        let place = *places.entry(key(item)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
+}
+
+/// Many nodes with the same verdict, and what stands in the way on the first.
+fn group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> fmt::Result {
+    writeln!(f, "\n{} nodes  {}", nodes.len(), first.verdict())?;
+    writeln!(
+        f,
+        "  {} to {}; -o wide shows each, and this is {}:",
+        first.node,
+        nodes.last().map_or("", |last| &last.node),
+        first.node
+    )?;
+    first.details(f)
+}
+
+impl NodeView {
+    fn verdict(&self) -> String {
+        match (self.fits, self.score) {
             (true, Some(score)) => format!("fits, score {score}"),
             (true, None) => "fits".to_owned(),
             (false, _) => self.reasons.join(", "),
-        };
-        writeln!(f, "\n{}  {verdict}", self.node)?;
+        }
+    }
+
+    fn details(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for obstacle in &self.obstacles {
             writeln!(f, "  {obstacle}")?;
         }
-        self.claims.iter().try_for_each(|claim| claim.fmt(f))
+        self.claims
+            .iter()
+            .try_for_each(|claim| fmt::Display::fmt(claim, f))
+    }
+}
+
+impl fmt::Display for NodeView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n{}  {}", self.node, self.verdict())?;
+        self.details(f)
     }
 }
 
@@ -70,13 +128,24 @@ impl fmt::Display for Finding {
     }
 }
 
+/// A text cut to what a column takes, unless the whole was asked for.
+fn cut(text: &str, is_wide: bool) -> String {
+    /// Characters of a column.
+    const WIDTH: usize = 44;
+    match is_wide || text.chars().count() <= WIDTH {
+        true => text.to_owned(),
+        false => text.chars().take(WIDTH - 1).chain(['…']).collect(),
+    }
+}
+
 fn objects(f: &mut fmt::Formatter<'_>, objects: &[ObjectView]) -> fmt::Result {
+    let is_wide = f.alternate();
     let row = |object: &ObjectView| {
         let figure = |figure: &Option<String>| figure.clone().unwrap_or_else(|| UNSET.to_owned());
         [
             object.object.clone(),
             object.class.clone(),
-            object.topology.clone(),
+            cut(&object.topology, is_wide),
             figure(&object.capacity),
             figure(&object.maximum_volume_size),
             object.why.clone(),

@@ -61,7 +61,7 @@ impl<'a> PodAffinityCounts<'a> {
         change: i64,
     ) {
         for term in &other.anti_affinity {
-            if term.matches(pod, &snapshot.namespaces) {
+            if is_about(snapshot, term, pod) {
                 count(&mut self.repelling, term, node, change);
             }
         }
@@ -74,7 +74,7 @@ impl<'a> PodAffinityCounts<'a> {
             }
         }
         for term in &pod.anti_affinity {
-            if term.matches(other, &snapshot.namespaces) {
+            if is_about(snapshot, term, other) {
                 count(&mut self.unwanted, term, node, change);
             }
         }
@@ -89,9 +89,7 @@ impl<'a> PodAffinityCounts<'a> {
         let is_near = |term: &&PodAffinityTerm| has(&self.unwanted, &term.topology_key, node);
         if let Some(term) = pod.anti_affinity.iter().find(is_near) {
             let near = in_domain(snapshot, domain(&term.topology_key)?);
-            let found = near
-                .into_iter()
-                .find(|other| term.matches(other, &snapshot.namespaces));
+            let found = near.into_iter().find(|other| is_about(snapshot, term, other));
             return Some(Unfit::PodNear {
                 pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
                 key: term.topology_key.clone(),
@@ -100,7 +98,7 @@ impl<'a> PodAffinityCounts<'a> {
         let key = node.labels.keys().find(|key| has(&self.repelling, key, node))?;
         let repels = |other: &&Pod| {
             let mut terms = other.anti_affinity.iter();
-            terms.any(|term| term.topology_key == *key && term.matches(pod, &snapshot.namespaces))
+            terms.any(|term| term.topology_key == *key && is_about(snapshot, term, pod))
         };
         let found = in_domain(snapshot, domain(key)?).into_iter().find(repels);
         Some(Unfit::Repelled {
@@ -127,9 +125,13 @@ impl<'a> PodAffinityCounts<'a> {
     }
 }
 
+fn is_about(snapshot: &Snapshot, term: &PodAffinityTerm, pod: &Pod) -> bool {
+    term.matches(&pod.key.namespace, &pod.labels, &snapshot.namespaces)
+}
+
 /// Whether every term is about this pod; none is about none.
 fn matches_all(snapshot: &Snapshot, terms: &[PodAffinityTerm], pod: &Pod) -> bool {
-    !terms.is_empty() && terms.iter().all(|term| term.matches(pod, &snapshot.namespaces))
+    !terms.is_empty() && terms.iter().all(|term| is_about(snapshot, term, pod))
 }
 
 fn count<'a>(counts: &mut HashMap<Domain<'a>, i64>, term: &'a PodAffinityTerm, node: &'a Node, change: i64) {

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::PodAffinityTerm as ApiTerm;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
 
 use super::selector::label_selector;
-use super::{Namespace, ObjectKey, Pod};
+use super::{Namespace, ObjectKey};
 use crate::store::Store;
 
 /// One term of `requiredDuringSchedulingIgnoredDuringExecution`.
@@ -54,11 +54,11 @@ impl PodAffinityTerm {
         }
     }
 
-    /// Whether the term is about this pod.
-    pub fn matches(&self, pod: &Pod, namespaces: &Store<Namespace>) -> bool {
+    /// Whether the term is about pods of this namespace with these labels.
+    pub fn matches(&self, namespace: &str, labels: &Labels, namespaces: &Store<Namespace>) -> bool {
         let selected = self.selector.as_ref();
-        selected.is_some_and(|selector| selector.matches(&pod.labels))
-            && (self.namespaces.contains(&pod.key.namespace) || self.selects(&pod.key.namespace, namespaces))
+        selected.is_some_and(|selector| selector.matches(labels))
+            && (self.namespaces.contains(namespace) || self.selects(namespace, namespaces))
     }
 
     /// Whether labels of namespaces decide.

@@ -284,7 +284,7 @@ capacity: 5Gi
 nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In, values: [n1]}]}]}
 ";
     let mut inventory = Inventory::default();
-    inventory.add_text(text).unwrap();
+    inventory.add_text(text.as_bytes()).unwrap();
     assert_eq!(inventory.passed_over["Secret"], 1);
     let pod = &inventory.pods[&ObjectKey::namespaced("prod", "app")];
     let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
@@ -305,7 +305,10 @@ nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In,
     );
 
     for wrong in ["a: [", "{metadata: {name: x}}", "{kind: Node, metadata: 7}"] {
-        assert!(Inventory::default().add_text(wrong).is_err(), "{wrong}");
+        assert!(
+            Inventory::default().add_text(wrong.as_bytes()).is_err(),
+            "{wrong}"
+        );
     }
 }
 
@@ -423,7 +426,7 @@ fn an_object_for_every_node_is_only_odd_beside_others_of_its_class() {
 /// What stands in the way on a node, of the pod `p` in these objects.
 fn obstacles(text: &str, node: &str) -> Vec<String> {
     let mut inventory = Inventory::default();
-    inventory.add_text(text).unwrap();
+    inventory.add_text(text.as_bytes()).unwrap();
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
     let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
     let view = explained.nodes.iter().find(|view| view.node == node).unwrap();
@@ -518,7 +521,7 @@ fn findings_about_claims_of_other_pods_are_left_out() {
         claim("other")
     );
     let mut inventory = Inventory::default();
-    inventory.add_text(&text).unwrap();
+    inventory.add_text(text.as_bytes()).unwrap();
     assert_eq!(lint::lint(&inventory.snapshot).len(), 2);
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
     let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();

@@ -137,7 +137,7 @@ async fn objects_are_handed_over_as_they_are_with_those_of_more_paths() {
 #[test]
 fn what_is_no_object_is_shown_shortened() {
     let error = Inventory::default()
-        .add_text(&format!("{{what: {}}}", "x".repeat(99)))
+        .add_text(format!("{{what: {}}}", "x".repeat(99)).as_bytes())
         .unwrap_err()
         .to_string();
     assert!(

@@ -1,0 +1,539 @@
+//! The objects in what kubectl prints: JSON or YAML, single objects, lists and streams of both, of any size.
+//!
+//! Lists are read item by item, so that neither the text nor its tree has to be in memory as a whole. Knows no kinds.
+
+use std::fmt;
+use std::io::BufRead;
+
+use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, Value};
+
+/// One object is at most so large, in bytes of YAML. etcd takes objects of 1.5 MiB.
+const OBJECT_MAX: usize = 16 << 20;
+/// One object has at most so many maps, lists and values, aliases written out.
+const NODES_MAX: usize = 2_000_000;
+
+/// Why a text holds no objects.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It cannot be read.
+    #[error("{0}; name a file that can be read")]
+    Read(#[from] std::io::Error),
+    /// It is neither JSON nor YAML.
+    #[error("{place}: not {form}: {problem}; give all of what `kubectl get … -o yaml` prints")]
+    Form {
+        /// Line and column.
+        place: String,
+        /// The form that it seemed to have.
+        form: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Something in it is too large.
+    #[error(
+        "line {line}: an object of more than {} MiB or {NODES_MAX} values; no API server stores one, so leave it out",
+        OBJECT_MAX >> 20
+    )]
+    Large {
+        /// Where it begins.
+        line: usize,
+    },
+    /// It is no API object.
+    #[error(
+        "line {line}: not a Kubernetes object: `kind` is missing in {start}; give what `kubectl get … -o yaml` prints"
+    )]
+    Kind {
+        /// Where it begins.
+        line: usize,
+        /// How it begins.
+        start: String,
+    },
+    /// kubectl writes the kind of a list last.
+    #[error(
+        "the list has {0} items and no `kind: List` after them, so the file is cut off; make the dump again"
+    )]
+    CutOff(usize),
+    /// Whoever takes the objects does not take this one.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Takes an object.
+pub type Take<'a> = dyn FnMut(Value) -> Result<(), String> + 'a;
+
+/// Hands over each object of a text, with lists taken apart. Items of a list that the server made, which do not repeat their kind, get it.
+pub fn each_object(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
+    // A mark of the encoding, and blank space.
+    loop {
+        let start = text.fill_buf()?;
+        let skipped = match start {
+            [0xEF, 0xBB, 0xBF, ..] => 3,
+            [] => return Ok(()),
+            start => start.iter().take_while(|byte| byte.is_ascii_whitespace()).count(),
+        };
+        if skipped == 0 {
+            break;
+        }
+        text.consume(skipped);
+    }
+    match is_json(text.fill_buf()?) {
+        true => each_of_json(text, take),
+        false => each_of_yaml(text, take),
+    }
+}
+
+/// Whether a text that begins like this is JSON. YAML may begin with a brace too, but hardly with a key in quotes behind it.
+fn is_json(start: &[u8]) -> bool {
+    let mut parts = start.iter().filter(|byte| !byte.is_ascii_whitespace());
+    match (parts.next(), parts.next()) {
+        (Some(b'{'), second) => matches!(second, Some(b'"' | b'}') | None),
+        (Some(b'['), Some(b'{')) => matches!(parts.next(), Some(b'"' | b'}')),
+        _ => false,
+    }
+}
+
+fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
+    let mut source = Deserializer::from_reader(text);
+    loop {
+        let mut list = List::new(take);
+        let read = List::deserialize(&mut list, &mut source);
+        if let Some(refused) = list.refused {
+            return Err(DocumentError::Refused(refused));
+        }
+        match read {
+            Ok(rest) => list.end(rest, 1)?,
+            Err(error) if error.is_eof() && list.is_untouched() => return Ok(()),
+            Err(error) => {
+                return Err(DocumentError::Form {
+                    place: format!("line {}, column {}", error.line(), error.column()),
+                    form: "JSON",
+                    problem: error.to_string(),
+                });
+            }
+        }
+    }
+}
+
+/// An object that may turn out to be a list.
+struct List<'a, 'b> {
+    take: &'a mut Take<'b>,
+    /// Items without a kind, which the list's kind tells.
+    open: Vec<Value>,
+    count: Option<usize>,
+    fields: usize,
+    refused: Option<String>,
+}
+
+impl<'a, 'b> List<'a, 'b> {
+    fn new(take: &'a mut Take<'b>) -> Self {
+        Self {
+            take,
+            open: Vec::new(),
+            count: None,
+            fields: 0,
+            refused: None,
+        }
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.fields == 0 && self.count.is_none()
+    }
+
+    fn item(&mut self, item: Value) -> Result<(), String> {
+        *self.count.get_or_insert_default() += 1;
+        if item["kind"].is_null() && item.is_object() {
+            self.open.push(item);
+            return Ok(());
+        }
+        (self.take)(item)
+    }
+
+    /// Ends a document whose fields besides its items are these.
+    fn end(self, rest: Value, line: usize) -> Result<(), DocumentError> {
+        let refused = DocumentError::Refused;
+        match (rest["kind"].as_str(), self.count) {
+            (Some(kind), Some(_)) => {
+                let of_items = kind.strip_suffix("List").unwrap_or_default().to_owned();
+                for mut item in self.open {
+                    item["kind"] = of_items.as_str().into();
+                    (self.take)(item).map_err(refused)?;
+                }
+                Ok(())
+            }
+            (None, Some(count)) => Err(DocumentError::CutOff(count)),
+            (Some(_), None) => (self.take)(rest).map_err(refused),
+            // Several documents may be empty, and an array holds objects.
+            (None, None) if rest.is_null() => Ok(()),
+            (None, None) => Err(DocumentError::Kind {
+                line,
+                start: rest.to_string().chars().take(40).collect(),
+            }),
+        }
+    }
+
+    fn deserialize<'de, R: serde_json::de::Read<'de>>(
+        &mut self,
+        source: &mut Deserializer<R>,
+    ) -> Result<Value, serde_json::Error> {
+        source.deserialize_any(Document(self))
+    }
+}
+
+/// Reads a document: its items are handed over, the rest is the value.
+struct Document<'l, 'a, 'b>(&'l mut List<'a, 'b>);
+
+impl<'de> Visitor<'de> for Document<'_, '_, '_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object or a list of some")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut rest = serde_json::Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            self.0.fields += 1;
+            match key.as_str() {
+                "items" => map.next_value_seed(Items(self.0))?,
+                _ => drop(rest.insert(key, map.next_value()?)),
+            }
+        }
+        Ok(Value::Object(rest))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        while let Some(item) = seq.next_element::<Value>()? {
+            self.0.fields += 1;
+            (self.0.take)(item).map_err(|why| refuse(self.0, why))?;
+        }
+        Ok(Value::Null)
+    }
+}
+
+/// The items of a list.
+struct Items<'l, 'a, 'b>(&'l mut List<'a, 'b>);
+
+impl<'de> DeserializeSeed<'de> for Items<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.0.count.get_or_insert_default();
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        self.0.count.get_or_insert_default();
+        while let Some(item) = seq.next_element::<Value>()? {
+            self.0.item(item).map_err(|why| refuse(self.0, why))?;
+        }
+        Ok(())
+    }
+}
+
+fn refuse<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
+    list.refused = Some(why);
+    E::custom("refused")
+}
+
+/// One piece of YAML: a document, an item of a list, or what is around the items.
+#[derive(Default)]
+struct Piece {
+    text: String,
+    /// The first line, from 1.
+    line: usize,
+}
+
+impl Piece {
+    fn add(&mut self, line: &str, number: usize) -> Result<(), DocumentError> {
+        if self.text.is_empty() {
+            self.line = number;
+        }
+        self.text += line;
+        match self.text.len() > OBJECT_MAX {
+            true => Err(DocumentError::Large { line: self.line }),
+            false => Ok(()),
+        }
+    }
+
+    /// The value, which is null where there is nothing but comments.
+    fn value(&self) -> Result<Value, DocumentError> {
+        let options = serde_saphyr::options! {
+            with_snippet: false,
+            strict_booleans: true,
+            budget: serde_saphyr::budget! {
+                max_nodes: NODES_MAX,
+                max_events: 2 * NODES_MAX,
+                max_total_scalar_bytes: OBJECT_MAX,
+            },
+        };
+        let documents: Result<Vec<Value>, _> = serde_saphyr::from_multiple_with_options(&self.text, options);
+        let documents = documents.map_err(|error| {
+            if matches!(error.without_snippet(), serde_saphyr::Error::Budget { .. }) {
+                return DocumentError::Large { line: self.line };
+            }
+            let place = error.location().map_or_else(
+                || format!("line {}", self.line),
+                |at| {
+                    format!(
+                        "line {}, column {}",
+                        u64::try_from(self.line).unwrap_or_default() + at.line() - 1,
+                        at.column()
+                    )
+                },
+            );
+            DocumentError::Form {
+                place,
+                form: "YAML",
+                problem: error.without_snippet().to_string(),
+            }
+        })?;
+        Ok(documents.into_iter().next().unwrap_or(Value::Null))
+    }
+}
+
+/// Cuts YAML into documents, and lists into their items, by the lines alone: kubectl and everybody else writes each item of a list below
+/// `items:` with a dash at one indentation.
+fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
+    let (mut line, mut number) = (String::new(), 0);
+    let mut document = Yaml::default();
+    loop {
+        line.clear();
+        let is_last = text.read_line(&mut line)? == 0;
+        number += 1;
+        let is_separator = line.starts_with("---") || line.trim_end() == "...";
+        if is_last || is_separator {
+            std::mem::take(&mut document).end(take)?;
+            if is_last {
+                return Ok(());
+            }
+            // A document may begin behind the dashes.
+            line = line.trim_start_matches(['-', '.']).trim_start().to_owned();
+            if line.is_empty() {
+                continue;
+            }
+        }
+        document.add(&line, number, take)?;
+    }
+}
+
+/// A YAML document that is being read.
+#[derive(Default)]
+struct Yaml {
+    /// Everything but the items of a list.
+    rest: Piece,
+    /// Where the items are, if they are in a list.
+    items: Indentation,
+    item: Piece,
+    open: Vec<Value>,
+    count: Option<usize>,
+}
+
+/// Where a document stands as to its items.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Indentation {
+    #[default]
+    None,
+    /// The line `items:` was the last one.
+    Begin,
+    /// Each begins with a dash that has so many blanks before it.
+    At(usize),
+}
+
+impl Yaml {
+    fn add(&mut self, line: &str, number: usize, take: &mut Take<'_>) -> Result<(), DocumentError> {
+        let body = line.trim_start_matches(' ');
+        let indent = line.len() - body.len();
+        let is_blank = body.trim_end().is_empty() || body.starts_with('#');
+        let is_dash = body.starts_with("- ") || body.trim_end() == "-";
+        if is_blank && self.items != Indentation::None {
+            // It may be part of a text.
+            return match self.item.text.is_empty() {
+                true => Ok(()),
+                false => self.item.add(line, number),
+            };
+        }
+        match self.items {
+            Indentation::Begin if is_dash => self.items = Indentation::At(indent),
+            Indentation::At(at) if indent < at || (indent == at && !is_dash) => {
+                self.flush(take)?;
+                self.items = Indentation::None;
+            }
+            Indentation::Begin => self.items = Indentation::None,
+            Indentation::None | Indentation::At(_) => {}
+        }
+        match self.items {
+            Indentation::At(at) if indent == at => {
+                self.flush(take)?;
+                // The mapping keeps its columns.
+                self.item.add(&line.replacen('-', " ", 1), number)
+            }
+            Indentation::At(_) => self.item.add(line, number),
+            Indentation::None | Indentation::Begin => {
+                if indent == 0 && body.trim_end() == "items:" {
+                    self.items = Indentation::Begin;
+                    self.count.get_or_insert_default();
+                    return Ok(());
+                }
+                self.rest.add(line, number)
+            }
+        }
+    }
+
+    fn flush(&mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
+        let item = std::mem::take(&mut self.item);
+        if item.text.is_empty() {
+            return Ok(());
+        }
+        let value = item.value()?;
+        *self.count.get_or_insert_default() += 1;
+        match value["kind"].is_null() && value.is_object() {
+            true => self.open.push(value),
+            false => take(value).map_err(DocumentError::Refused)?,
+        }
+        Ok(())
+    }
+
+    fn end(mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
+        self.flush(take)?;
+        let mut rest = self.rest.value()?;
+        let mut count = self.count;
+        let mut open = self.open;
+        // A list on one line.
+        if let Some(items) = rest.get_mut("items").and_then(Value::as_array_mut) {
+            open = std::mem::take(items);
+            count = Some(open.len());
+        }
+        let (mut with_kind, open) = open
+            .into_iter()
+            .partition::<Vec<_>, _>(|item| !item["kind"].is_null());
+        with_kind
+            .drain(..)
+            .try_for_each(&mut *take)
+            .map_err(DocumentError::Refused)?;
+        let list = List {
+            open,
+            count,
+            ..List::new(take)
+        };
+        list.end(rest, self.rest.line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the objects of a text, as kind/name; or why there are none.
+    fn names(text: &str) -> Result<Vec<String>, String> {
+        let mut names = Vec::new();
+        let mut take = |object: Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            names.push(format!(
+                "{}/{}",
+                text(&object["kind"]),
+                text(&object["metadata"]["name"])
+            ));
+            Ok(())
+        };
+        each_object(text.as_bytes(), &mut take).map_err(|error| error.to_string())?;
+        Ok(names)
+    }
+
+    #[test]
+    fn every_form_of_what_kubectl_prints_is_read() {
+        let two = Ok(vec!["Pod/a".to_owned(), "Pod/b".to_owned()]);
+        for text in [
+            "apiVersion: v1\nitems:\n- kind: Pod\n  metadata:\n    name: a\n- kind: Pod\n  metadata: {name: b}\nkind: List\nmetadata: {}\n",
+            "kind: List\nitems:\n  - kind: Pod\n    metadata: {name: a}\n\n  # the second\n  -\n    kind: Pod\n    metadata: {name: b}\n",
+            "kind: PodList\nitems: [{metadata: {name: a}}, {metadata: {name: b}}]\n",
+            "items:\n- metadata: {name: a}\n- metadata: {name: b}\nkind: PodList\n",
+            "kind: Pod\nmetadata: {name: a}\n---\n# nothing\n---\nkind: Pod\nmetadata: {name: b}\n...\n",
+            "--- {kind: Pod, metadata: {name: a}}\n--- {kind: Pod, metadata: {name: b}}\n",
+            r#"{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "a"}}, {"kind": "Pod", "metadata": {"name": "b"}}]}"#,
+            r#"{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}], "kind": "PodList"}"#,
+            "{\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}}\n{\"kind\": \"Pod\", \"metadata\": {\"name\": \"b\"}}\n",
+            r#"[{"kind": "Pod", "metadata": {"name": "a"}}, {"kind": "Pod", "metadata": {"name": "b"}}]"#,
+            "\u{feff}\n  {\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}} {\"kind\": \"Pod\", \"metadata\": {\"name\": \"b\"}}",
+        ] {
+            assert_eq!(names(text), two, "{text}");
+        }
+        for nothing in [
+            "",
+            "\n# only a comment\n",
+            "kind: List\nitems: []\n",
+            "items:\nkind: List\n",
+            "{\"items\": null, \"kind\": \"List\"}",
+        ] {
+            assert_eq!(names(nothing), Ok(Vec::new()), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_text_in_an_item_is_no_item() {
+        let text = "items:\n- kind: ConfigMap\n  metadata: {name: a}\n  data:\n    list: |\n      items:\n      - x\n\n      - y\n- kind: Pod\n  metadata: {name: b}\nkind: List\n";
+        assert_eq!(
+            names(text),
+            Ok(vec!["ConfigMap/a".to_owned(), "Pod/b".to_owned()])
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        for (text, expected) in [
+            (
+                "items:\n- kind: Pod\n- kind: [\nkind: List\n",
+                "line 3, column 9: not YAML",
+            ),
+            ("kind: Pod\nmetadata: {name: a\n---\nkind: Pod\n", "not YAML"),
+            (
+                "{\"kind\": \"Pod\",\n \"metadata\": }",
+                "line 2, column 14: not JSON",
+            ),
+            (
+                "items:\n- kind: Pod\n",
+                "the list has 1 items and no `kind: List` after them",
+            ),
+            (
+                "{\"items\": [{\"kind\": \"Pod\"}]}",
+                "the list has 1 items and no `kind: List`",
+            ),
+            (
+                "\nfoo: bar\n",
+                "line 1: not a Kubernetes object: `kind` is missing in {\"foo\":\"bar\"}",
+            ),
+            ("just words\n", "line 1: not a Kubernetes object"),
+        ] {
+            let error = names(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        let large = format!("kind: Pod\ndata: {}\n", "x".repeat(OBJECT_MAX));
+        assert!(
+            names(&large)
+                .unwrap_err()
+                .contains("line 1: an object of more than 16 MiB")
+        );
+        let many = format!(
+            "kind: List\nitems:\n- kind: Pod\n  list: [{}]\n",
+            "1,".repeat(NODES_MAX)
+        );
+        assert!(
+            names(&many)
+                .unwrap_err()
+                .contains("line 3: an object of more than"),
+            "{:?}",
+            names(&many)
+        );
+    }
+}
