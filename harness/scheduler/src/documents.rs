@@ -105,9 +105,9 @@ fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentE
             Err(error) if error.is_eof() && list.is_untouched() => return Ok(()),
             Err(error) => {
                 return Err(DocumentError::Form {
-                    place: format!("line {}, column {}", error.line(), error.column()),
+                    place: format!("line {} column {}", error.line(), error.column()),
                     form: "JSON",
-                    problem: error.to_string(),
+                    problem: in_short(&error.to_string()),
                 });
             }
         }
@@ -287,7 +287,7 @@ impl Piece {
                 || format!("line {}", self.line),
                 |at| {
                     format!(
-                        "line {}, column {}",
+                        "line {} column {}",
                         u64::try_from(self.line).unwrap_or_default() + at.line() - 1,
                         at.column()
                     )
@@ -296,11 +296,18 @@ impl Piece {
             DocumentError::Form {
                 place,
                 form: "YAML",
-                problem: error.without_snippet().to_string(),
+                problem: in_short(&error.without_snippet().to_string()),
             }
         })?;
         Ok(documents.into_iter().next().unwrap_or(Value::Null))
     }
+}
+
+/// A parser's message without the place, which may be that in a piece, and without advice to programmers.
+fn in_short(message: &str) -> String {
+    let end = [" at line ", ", set DuplicateKeyPolicy"];
+    let ends = end.iter().filter_map(|end| message.find(end));
+    message[..ends.min().unwrap_or(message.len())].to_owned()
 }
 
 /// Cuts YAML into documents, and lists into their items, by the lines alone: kubectl and everybody else writes each item of a list below
@@ -336,6 +343,8 @@ struct Yaml {
     /// Where the items are, if they are in a list.
     items: Indentation,
     item: Piece,
+    /// The items so far that define anchors, which those after them may name.
+    anchors: String,
     open: Vec<Value>,
     count: Option<usize>,
 }
@@ -396,13 +405,48 @@ impl Yaml {
         if item.text.is_empty() {
             return Ok(());
         }
-        let value = item.value()?;
+        let value = self.value(&item)?;
         *self.count.get_or_insert_default() += 1;
         match value["kind"].is_null() && value.is_object() {
             true => self.open.push(value),
             false => take(value).map_err(DocumentError::Refused)?,
         }
         Ok(())
+    }
+
+    /// The value of an item. kubectl writes no anchors, but other programs do that rewrite its lists.
+    fn value(&mut self, item: &Piece) -> Result<Value, DocumentError> {
+        let has = |mark: char| {
+            [": ", "- "]
+                .iter()
+                .any(|before| item.text.contains(&format!("{before}{mark}")))
+        };
+        let (defines, names) = (has('&'), has('*'));
+        if !defines && !names {
+            return item.value();
+        }
+        let at = match self.items {
+            Indentation::At(at) => at,
+            Indentation::None | Indentation::Begin => 0,
+        };
+        // A blank took the place of the dash.
+        let mut dashed = item.text.clone();
+        dashed.replace_range(at..=at, "-");
+        let with_anchors = Piece {
+            line: item.line.saturating_sub(self.anchors.lines().count()),
+            text: format!("{}{dashed}", self.anchors),
+        };
+        let mut all = match names {
+            true => with_anchors.value()?,
+            false => item.value()?,
+        };
+        if defines && self.anchors.len() + dashed.len() <= OBJECT_MAX {
+            self.anchors += &dashed;
+        }
+        Ok(match all.as_array_mut().and_then(Vec::pop) {
+            Some(last) if names => last,
+            _ => all,
+        })
     }
 
     fn end(mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
@@ -459,6 +503,7 @@ mod tests {
             "kind: List\nitems:\n  - kind: Pod\n    metadata: {name: a}\n\n  # the second\n  -\n    kind: Pod\n    metadata: {name: b}\n",
             "kind: PodList\nitems: [{metadata: {name: a}}, {metadata: {name: b}}]\n",
             "items:\n- metadata: {name: a}\n- metadata: {name: b}\nkind: PodList\n",
+            "items:\n- kind: &kind Pod\n  metadata: {name: a}\n- kind: *kind\n  metadata: {name: b}\nkind: List\n",
             "kind: Pod\nmetadata: {name: a}\n---\n# nothing\n---\nkind: Pod\nmetadata: {name: b}\n...\n",
             "--- {kind: Pod, metadata: {name: a}}\n--- {kind: Pod, metadata: {name: b}}\n",
             r#"{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "a"}}, {"kind": "Pod", "metadata": {"name": "b"}}]}"#,
@@ -494,12 +539,12 @@ mod tests {
         for (text, expected) in [
             (
                 "items:\n- kind: Pod\n- kind: [\nkind: List\n",
-                "line 3, column 9: not YAML",
+                "line 3 column 9: not YAML",
             ),
             ("kind: Pod\nmetadata: {name: a\n---\nkind: Pod\n", "not YAML"),
             (
                 "{\"kind\": \"Pod\",\n \"metadata\": }",
-                "line 2, column 14: not JSON",
+                "line 2 column 14: not JSON",
             ),
             (
                 "items:\n- kind: Pod\n",

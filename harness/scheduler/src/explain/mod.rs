@@ -4,6 +4,7 @@
 //! suffice. Upstream leaves this as an open question (KEP-1472 asks only for the reason text). It decides nothing of its own:
 //! verdicts come from [`crate::cycle`] and [`crate::capacity_check`].
 
+mod causes;
 mod objects;
 mod obstacle;
 mod table;
@@ -61,6 +62,12 @@ pub struct Explanation {
     /// Which pods would be evicted for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
+    /// Causes beside the scheduler, each with its remedy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+    /// What the pod's condition says of the scheduler's last attempt, where that is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// The claims, in the order in which they are decided.
     pub claims: Vec<ClaimView>,
     /// The nodes, by name.
@@ -157,12 +164,39 @@ pub fn pod(
             verdict,
             subject,
             preemption: None,
+            causes: causes::causes(snapshot, pod),
+            condition: None,
             claims: Vec::new(),
             nodes: Vec::new(),
             findings: Vec::new(),
         });
     }
-    explain(snapshot, rules, pod, subject, detail)
+    let mut explained = explain(snapshot, rules, pod, subject, detail)?;
+    explained.causes = causes::causes(snapshot, pod);
+    let condition = pod
+        .scheduled_condition()
+        .filter(|condition| condition.status == "False");
+    explained.condition = condition
+        .and_then(|condition| condition.message.clone())
+        .filter(|message| in_short(message) != in_short(&explained.verdict));
+    Ok(explained)
+}
+
+/// The reasons of a condition, without what releases add to them.
+fn in_short(message: &str) -> String {
+    let reasons = message.split(" preemption:").next().unwrap_or_default();
+    let reasons = reasons
+        .strip_suffix(" no new claims to deallocate,")
+        .unwrap_or(reasons);
+    let mut text = String::new();
+    let mut rest = reasons;
+    // Older releases name the taint.
+    while let Some((before, after)) = rest.split_once("untolerated taint {") {
+        text += before;
+        text += "untolerated taint(s)";
+        rest = after.split_once('}').map_or("", |(_, after)| after);
+    }
+    text + rest
 }
 
 /// Why this scheduler does not try a pod at all.
@@ -205,6 +239,8 @@ pub fn claim(
             subject,
             verdict: verdict.to_owned(),
             preemption: None,
+            causes: Vec::new(),
+            condition: None,
             claims: Vec::new(),
             nodes: Vec::new(),
             findings: findings(snapshot, [class], |_| false),
@@ -239,6 +275,8 @@ fn explain(
         subject,
         verdict,
         preemption: None,
+        causes: Vec::new(),
+        condition: None,
         claims,
         nodes,
         findings: findings(snapshot, classes, |claim| pod.uses(claim)),

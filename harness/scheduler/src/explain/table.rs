@@ -18,6 +18,12 @@ impl fmt::Display for Explanation {
         if let Some(preemption) = &self.preemption {
             writeln!(f, "  {preemption}")?;
         }
+        if let Some(condition) = &self.condition {
+            writeln!(f, "  at the scheduler's last attempt: {condition}")?;
+        }
+        for cause in &self.causes {
+            writeln!(f, "  cause: {cause}")?;
+        }
         for claim in &self.claims {
             let request = claim.request.as_deref().unwrap_or("no size");
             writeln!(

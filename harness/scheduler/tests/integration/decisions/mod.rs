@@ -3,6 +3,7 @@
 //! Nothing here runs a loop, and a server is only listed.
 
 mod capacity;
+mod causes;
 mod explanation;
 mod health;
 mod index;

@@ -1,0 +1,163 @@
+//! Causes beside the scheduler: each is told in one sentence about the object, and only where it is there.
+
+use capacity_scheduler::explain::{self, Detail, Explanation};
+use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::objects::ObjectKey;
+use capacity_scheduler::rules::Rules;
+
+/// A cluster of one node in which everything is as it should be: pod `ns/app` waits for its first decision.
+const HEALTHY: &str = r#"
+- {kind: Node, metadata: {name: n1, labels: {disk/node: n1}}}
+- {kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: disk, nodeID: n1, topologyKeys: [disk/node]}]}}
+- {kind: CSIDriver, metadata: {name: disk}, spec: {storageCapacity: true}}
+- {kind: StorageClass, metadata: {name: fast}, provisioner: disk, volumeBindingMode: WaitForFirstConsumer}
+- {kind: CSIStorageCapacity, metadata: {name: c, namespace: disk}, storageClassName: fast, capacity: 10Gi, nodeTopology: {matchLabels: {disk/node: n1}}}
+- {kind: PersistentVolumeClaim, metadata: {name: data, namespace: ns}, spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}}}
+- {kind: Pod, metadata: {name: app, namespace: ns}, spec: {containers: [], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}}
+"#;
+
+fn explained(items: &str) -> Explanation {
+    let mut inventory = Inventory::default();
+    let text = format!("kind: List\nitems:{items}");
+    inventory
+        .add_text(text.as_bytes())
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let pod = &inventory.pods[&ObjectKey::namespaced("ns", "app")];
+    explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap()
+}
+
+#[test]
+fn a_healthy_cluster_has_no_causes() {
+    let explained = explained(HEALTHY);
+    assert_eq!(explained.verdict, "fits 1 of 1 nodes: n1");
+    assert!(explained.causes.is_empty(), "{:?}", explained.causes);
+}
+
+#[test]
+fn each_cause_is_told() {
+    for (old, new, expected) in [
+        (
+            "drivers: [{name: disk, nodeID: n1, topologyKeys: [disk/node]}]",
+            "drivers: null",
+            "no CSINode lists driver disk",
+        ),
+        (
+            "labels: {disk/node: n1}",
+            "labels: {}",
+            "node n1 has no label disk/node, although its CSINode lists",
+        ),
+        (
+            "spec: {containers: [], ",
+            "spec: {nodeName: n1, containers: [], ",
+            "waits for its first consumer for ever; use nodeSelector",
+        ),
+        (
+            "name: data, namespace: ns}",
+            "name: other, namespace: ns}",
+            "claim ns/data does not exist; create it",
+        ),
+        (
+            "name: data, namespace: ns}",
+            "name: data, namespace: ns, deletionTimestamp: '2026-01-01T00:00:00Z'}",
+            "claim ns/data is being deleted",
+        ),
+        (
+            "persistentVolumeClaim: {claimName: data}",
+            "ephemeral: {volumeClaimTemplate: {spec: {}}}",
+            "claim ns/app-data does not exist yet: the ephemeral volume controller",
+        ),
+        (
+            "metadata: {name: fast}",
+            "metadata: {name: slow}",
+            "there is no StorageClass fast, which claim ns/data names",
+        ),
+        (
+            "spec: {storageClassName: fast, ",
+            "spec: {",
+            "claim ns/data names no StorageClass",
+        ),
+        (
+            "WaitForFirstConsumer",
+            "Immediate",
+            "class fast is Immediate: disk makes its volume",
+        ),
+        (
+            "name: data, namespace: ns}",
+            "name: data, namespace: ns, annotations: {volume.kubernetes.io/selected-node: n1}}",
+            "node n1 is selected for claim ns/data, and disk has not made its volume yet",
+        ),
+        (
+            "spec: {storageClassName: fast, ",
+            "spec: {volumeName: gone, storageClassName: fast, ",
+            "claim ns/data is bound to PersistentVolume gone, which does not exist",
+        ),
+        (
+            "provisioner: disk,",
+            "provisioner: disc,",
+            "there is no CSIDriver disc, and no CSINode lists it",
+        ),
+    ] {
+        assert!(HEALTHY.contains(old), "{old}");
+        let causes = explained(&HEALTHY.replacen(old, new, 1)).causes;
+        assert!(
+            matches!(causes.as_slice(), [only] if only.contains(expected)),
+            "{new}: {causes:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_looked_at_is_in_the_first_line() {
+    let text = HEALTHY.replacen(
+        "containers: [], ",
+        "containers: [], resourceClaims: [{name: gpu}], ",
+        1,
+    );
+    let explained = explained(&text);
+    let first = explained.to_string();
+    let first = first.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "pod ns/app, without devices (spec.resourceClaims), which this program does not look at"
+    );
+}
+
+#[test]
+fn the_last_attempt_is_told_where_it_said_something_else() {
+    let condition = |message: &str| {
+        let conditions = format!(
+            "status: {{conditions: [{{type: PodScheduled, status: 'False', message: '{message}'}}]}}"
+        );
+        let text = HEALTHY.replacen("capacity: 10Gi", "capacity: 1Mi", 1);
+        let text = text.trim_end().strip_suffix('}').unwrap().to_owned();
+        explained(&format!("{text}, {conditions}}}\n")).condition
+    };
+    let old = "0/1 nodes are available: 1 node(s) did not have enough free storage. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+    assert_eq!(condition(old), None, "the same, as an older release words it");
+    assert_eq!(
+        condition("0/1 nodes are available: 1 Too many pods."),
+        Some("0/1 nodes are available: 1 Too many pods.".to_owned())
+    );
+}
+
+#[test]
+fn many_nodes_with_one_verdict_are_one_row_unless_all_are_wanted() {
+    use std::fmt::Write as _;
+    let mut text = HEALTHY.replacen("capacity: 10Gi", "capacity: 1Mi", 1);
+    for number in 2..=300 {
+        writeln!(text, "- {{kind: Node, metadata: {{name: n{number}}}}}").unwrap();
+    }
+    let explained = explained(&text);
+    let short = explained.to_string();
+    assert!(
+        short.contains("\n300 nodes  node(s) did not have enough free storage\n"),
+        "{short}"
+    );
+    assert!(short.lines().count() < 20, "{short}");
+    let wide = format!("{explained:#}");
+    assert_eq!(
+        wide.matches("  node(s) did not have enough free storage\n")
+            .count(),
+        300
+    );
+}
