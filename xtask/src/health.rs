@@ -100,7 +100,8 @@ impl Known {
             true => println!("{}", serde_json::to_string_pretty(&indicators)?),
             false => print(&indicators),
         }
-        let is_bad = indicators.iter().any(|indicator| indicator.state == State::Bad);
+        let is_bad = |it: &Indicator| matches!(it.state, State::Bad | State::Risk);
+        let is_bad = indicators.iter().any(is_bad);
         Ok(if is_bad { Exit::Failed } else { Exit::Passed })
     }
 }
@@ -115,6 +116,8 @@ pub(crate) fn of_kept(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
         state: match indicator.state {
             State::Good => IndicatorState::Good,
             State::Bad => IndicatorState::Bad,
+            State::Risk => IndicatorState::Risk,
+            State::Untidy => IndicatorState::Untidy,
             State::Unknown => IndicatorState::Unknown,
         },
         told: indicator.told,

@@ -74,7 +74,7 @@ impl<'a> Cluster<'a> {
 }
 
 /// The checks of single capacity objects: code, check, advice. An object may fail several.
-const CHECKS: [(&str, Check, &str); 12] = [
+const CHECKS: [(&str, Check, &str); 11] = [
     (
         "class-missing",
         class_missing,
@@ -107,11 +107,6 @@ const CHECKS: [(&str, Check, &str); 12] = [
         "compare the selector with the labels of the nodes, or delete the object if the nodes are gone",
     ),
     (
-        "topology-not-allowed",
-        not_allowed,
-        "compare the selector with allowedTopologies of the class",
-    ),
-    (
         "topology-covers-all",
         covers_all,
         "keep {} for storage that every node reaches; see whether a selector was lost",
@@ -142,6 +137,7 @@ pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     }
     duplicates(snapshot, &mut findings);
     classes_without_objects(snapshot, &mut findings);
+    classes_without_nodes(snapshot, &mut findings);
     claims_stuck(snapshot, &mut findings);
     findings.sort();
     findings
@@ -222,21 +218,6 @@ fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let none =
         is_evaluated && !cluster.snapshot.nodes.is_empty() && cluster.reached(&object.topology).is_empty();
     none.then(|| format!("no node has labels that match {}", object.topology))
-}
-
-fn not_allowed(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
-    let class = class_of(cluster.snapshot, object)?;
-    if class.allowed.is_empty() {
-        return None;
-    }
-    let reached = cluster.reached(&object.topology);
-    let none = !reached.is_empty() && reached.iter().all(|node| !class.admits(&node.labels));
-    none.then(|| {
-        format!(
-            "class {} allows no volume on any node that {} matches",
-            object.class, object.topology
-        )
-    })
 }
 
 fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
@@ -340,6 +321,24 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
                 claim: None,
             });
         }
+    }
+}
+
+/// `allowedTopologies` admits no node, mostly because of a mistake in writing.
+fn classes_without_nodes(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
+    for class in snapshot.classes.iter().filter(|class| class.delayed) {
+        let mut nodes = snapshot.nodes.iter();
+        if snapshot.nodes.is_empty() || nodes.any(|node| class.admits(&node.labels)) {
+            continue;
+        }
+        findings.push(Finding {
+            code: "class-allows-no-node",
+            object: format!("storageclass {}", class.key.name),
+            class: class.key.name.clone(),
+            message: "no node has the labels that allowedTopologies names, so no pod can use it".to_owned(),
+            advice: "compare keys and values with the labels of the nodes, and make the class anew",
+            claim: None,
+        });
     }
 }
 

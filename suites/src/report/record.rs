@@ -257,8 +257,12 @@ pub struct IndicatorRecord {
 pub enum IndicatorState {
     /// As it should be.
     Good,
-    /// Not as it should be.
+    /// Pods wait because of it.
     Bad,
+    /// Pods will wait because of it.
+    Risk,
+    /// It should be tidied up, and keeps no pod waiting.
+    Untidy,
     /// Nobody told.
     Unknown,
 }

@@ -78,6 +78,10 @@ impl<'a> View<'a> {
     fn use_of_it(&self) -> Indicator {
         let count = self.objects;
         let (state, told) = match (self.driver.tracks_capacity, count) {
+            (true, 0) if self.classes.is_empty() => (
+                State::Good,
+                "storageCapacity is true, and no class of it waits for a consumer".to_owned(),
+            ),
             (true, 0) => (
                 State::Bad,
                 "storageCapacity is true and there is no object: no pod with a new volume of its classes is placed"
@@ -109,28 +113,35 @@ impl<'a> View<'a> {
         self.indicator(Question::Health, good_unless(on == 0), told)
     }
 
-    /// The pods of the namespaces in which its publisher writes: driver and publisher run there.
+    /// The pods of driver and publisher. Those on nodes that come or go are left out.
     fn pods(&self) -> Indicator {
-        let snapshot = &self.observed.inventory.snapshot;
-        let own = snapshot.capacities.iter();
-        let own = own.filter(|object| self.classes.iter().any(|class| class.key.name == object.class));
-        let namespaces: BTreeSet<&str> = own.map(|object| object.key.namespace.as_str()).collect();
-        let is_there = |pod: &&Value| {
-            let namespace = pod["metadata"]["namespace"].as_str();
-            namespace.is_some_and(|it| namespaces.contains(it)) && pod["status"]["phase"] != "Succeeded"
+        let settled = |pod: &&Value| {
+            let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+            pod["metadata"]["deletionTimestamp"].is_null() && self.is_settled(node)
         };
-        let pods: Vec<&Value> = self.observed.of_kind("Pod").filter(is_there).collect();
+        let pods = self.observed.of_kind("Pod").filter(|pod| self.is_own(pod));
+        let pods: Vec<&Value> = pods
+            .filter(|pod| pod["status"]["phase"] != "Succeeded")
+            .filter(settled)
+            .collect();
         let lame: Vec<&str> = pods
             .iter()
             .filter(|pod| !is_ready(pod))
             .filter_map(|pod| pod["metadata"]["name"].as_str())
             .collect();
         let (ready, all) = (pods.len() - lame.len(), pods.len());
-        let (state, mut told) = match all {
-            0 => (State::Unknown, "no pod is where its objects are".to_owned()),
+        let (state, mut told) = match (all, ready) {
+            (0, _) => (
+                State::Unknown,
+                "which pods are its own is not known: none owns its objects or mounts its folder".to_owned(),
+            ),
             _ => (
-                good_unless(!lame.is_empty()),
-                format!("{ready} of {all} pods are ready where its objects are"),
+                match (lame.is_empty(), ready) {
+                    (true, _) => State::Good,
+                    (false, 0) => State::Bad,
+                    (false, _) => State::Risk,
+                },
+                format!("{ready} of its {all} pods are ready"),
             ),
         };
         if !lame.is_empty() {
@@ -139,27 +150,108 @@ impl<'a> View<'a> {
         self.indicator(Question::Health, state, told)
     }
 
+    /// Whether a pod belongs to driver or publisher: it, or what controls it, owns objects of the driver's classes; or it mounts the folder
+    /// that the kubelet has for the driver.
+    fn is_own(&self, pod: &Value) -> bool {
+        let metadata = &pod["metadata"];
+        let controllers = metadata["ownerReferences"].as_array().into_iter().flatten();
+        let controllers: Vec<&Value> = controllers.collect();
+        let owns = |owner: &Value| {
+            let name = owner["name"].as_str().unwrap_or_default();
+            let is_it = owner["kind"] == "Pod" && metadata["name"] == name && owner["uid"] == metadata["uid"];
+            let controls = |controller: &&&Value| {
+                let of_deployment = controller["kind"] == "ReplicaSet"
+                    && owner["kind"] == "Deployment"
+                    && controller["name"].as_str().is_some_and(|it| {
+                        it.rsplit_once('-')
+                            .is_some_and(|(deployment, _)| deployment == name)
+                    });
+                controller["uid"] == owner["uid"] || of_deployment
+            };
+            is_it || controllers.iter().any(|it| controls(&it))
+        };
+        let is_class = |object: &&Value| {
+            let class = object["storageClassName"].as_str();
+            self.classes
+                .iter()
+                .any(|own| Some(own.key.name.as_str()) == class)
+        };
+        let objects = self.observed.of_kind("CSIStorageCapacity").filter(is_class);
+        let mut own = objects.filter(|object| object["metadata"]["namespace"] == metadata["namespace"]);
+        let mut volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+        let mounts_folder = |volume: &Value| {
+            let path = volume["hostPath"]["path"].as_str().unwrap_or_default();
+            path.split('/').any(|part| part == self.driver.key.name)
+        };
+        volumes.any(mounts_folder)
+            || own.any(|object| {
+                let mut owners = object["metadata"]["ownerReferences"]
+                    .as_array()
+                    .into_iter()
+                    .flatten();
+                owners.any(owns)
+            })
+    }
+
+    /// Whether a node neither comes nor goes: it is ready, and nobody removes it.
+    fn is_settled(&self, node: &str) -> bool {
+        let mut nodes = self.observed.of_kind("Node");
+        let Some(node) = nodes.find(|it| it["metadata"]["name"] == node) else {
+            return false;
+        };
+        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+        let mut ready = conditions.filter(|it| it["type"] == "Ready");
+        node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
+    }
+
+    /// Whether the nodes that the driver is on and the class allows have objects. Where a driver leaves out what is zero, some have none.
     fn class(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
         let is_reached = |node: &Node| objects.reaching(&class.key.name, &node.labels).next().is_some();
-        let lacking = self.nodes.iter().filter(|node| !is_reached(node));
+        let allowed: Vec<_> = self
+            .nodes
+            .iter()
+            .filter(|node| class.admits(&node.labels))
+            .collect();
+        let lacking = allowed.iter().filter(|node| !is_reached(node));
         let lacking: Vec<&str> = lacking.map(|node| node.key.name.as_str()).collect();
-        let (has, of) = (self.nodes.len() - lacking.len(), self.nodes.len());
+        let (has, of) = (allowed.len() - lacking.len(), allowed.len());
         let mut told = format!("class {}: {has} of {of} nodes have an object", class.key.name);
         if !lacking.is_empty() {
             told.push_str(&format!("; not {}", names(lacking)));
         }
-        self.indicator(Question::Health, good_unless(has == 0), told)
+        let blocks = self.driver.tracks_capacity && has == 0 && of > 0;
+        self.indicator(Question::Health, good_unless(blocks), told)
     }
 
     fn doubtful(&self, findings: &[Finding]) -> Indicator {
         let is_own = |class: &str| self.classes.iter().any(|own| own.key.name == class);
-        let count = findings.iter().filter(|finding| is_own(&finding.class)).count();
-        let told = match count {
+        let own: Vec<_> = findings.iter().filter(|finding| is_own(&finding.class)).collect();
+        let worst = own.iter().map(|finding| severity(finding.code));
+        let state = worst.min_by_key(|state| SEVERITIES.iter().position(|it| it == state));
+        let told = match own.len() {
             0 => "nothing is wrong with its objects".to_owned(),
-            _ => format!("{count} things are wrong with its objects; `why objects` names them"),
+            1 => "one thing is wrong with its objects; `why objects` names it".to_owned(),
+            count => format!("{count} things are wrong with its objects; `why objects` names them"),
         };
-        self.indicator(Question::Health, good_unless(count > 0), told)
+        self.indicator(Question::Health, state.unwrap_or(State::Good), told)
+    }
+}
+
+/// The worst first.
+const SEVERITIES: [State; 3] = [State::Bad, State::Risk, State::Untidy];
+
+/// How bad a finding of the lint is: objects that nobody uses keep no pod waiting.
+fn severity(code: &str) -> State {
+    match code {
+        "class-without-objects" | "class-allows-no-node" | "selected-node-gone" => State::Bad,
+        "topology-unset"
+        | "topology-invalid"
+        | "topology-node-selector-terms"
+        | "no-limit"
+        | "negative"
+        | "overflow" => State::Risk,
+        _ => State::Untidy,
     }
 }
 

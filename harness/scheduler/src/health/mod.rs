@@ -100,8 +100,12 @@ pub enum Question {
 pub enum State {
     /// As it should be.
     Good,
-    /// Not as it should be.
+    /// Pods wait because of it now.
     Bad,
+    /// Pods will wait because of it.
+    Risk,
+    /// It should be tidied up, and keeps no pod waiting.
+    Untidy,
     /// Nobody told.
     Unknown,
 }
@@ -162,6 +166,8 @@ impl fmt::Display for State {
         out.pad(match self {
             State::Good => "good",
             State::Bad => "BAD",
+            State::Risk => "RISK",
+            State::Untidy => "untidy",
             State::Unknown => "unknown",
         })
     }

@@ -55,7 +55,8 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
                             li {
                                 @match indicator.state {
                                     IndicatorState::Good => "✓ ",
-                                    IndicatorState::Bad => { strong { "✗ " } },
+                                    IndicatorState::Bad | IndicatorState::Risk => { strong { "✗ " } },
+                                    IndicatorState::Untidy => "– ",
                                     IndicatorState::Unknown => "? ",
                                 }
                                 (plain(&indicator.subject)) ": " (plain(&indicator.told))

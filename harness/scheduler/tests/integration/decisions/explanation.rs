@@ -205,7 +205,6 @@ fn objects_that_never_help_are_found() {
             "topology-invalid",
         ),
         ("fast", &gone, &one, "topology-matches-no-node"),
-        ("allowed-on-n2", &on("n1"), &one, "topology-not-allowed"),
         ("fast", &on("n1"), &null, "no-limit"),
         ("fast", &on("n1"), &negative, "negative"),
         ("fast", &on("n1"), &huge, "overflow"),
@@ -215,8 +214,6 @@ fn objects_that_never_help_are_found() {
         world.class("driverless", json!({"provisioner": "gone.example.com"}));
         world.class("untracked", json!({"provisioner": "off.example.com"}));
         world.other_driver("off.example.com", &json!(false));
-        let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
-        world.class("allowed-on-n2", json!({"allowedTopologies": only_n2}));
         world.capacity(class, topology, capacity, &null);
         let found = codes(&world);
         let of_object: Vec<_> = found

@@ -19,8 +19,9 @@ fn cluster() -> Vec<Value> {
         let entry = json!({"name": DRIVER, "nodeID": name, "topologyKeys": [&key]});
         json!({"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": [entry]}})
     };
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "driver", "uid": "ds"}]);
     let capacity = |name: &str| {
-        json!({"kind": "CSIStorageCapacity", "metadata": {"name": name, "namespace": "csi"}, "storageClassName": "fast",
+        json!({"kind": "CSIStorageCapacity", "metadata": {"name": name, "namespace": "csi", "ownerReferences": owner}, "storageClassName": "fast",
             "nodeTopology": {"matchLabels": {&key: name}}, "capacity": "10Gi"})
     };
     let ready = json!([{"type": "Ready", "status": "True"}]);
@@ -34,7 +35,7 @@ fn cluster() -> Vec<Value> {
             "volumeBindingMode": "WaitForFirstConsumer", "parameters": {"csi.storage.k8s.io/fstype": "ext4", "raid": "none"}}),
         capacity("n1"),
         capacity("n2"),
-        json!({"kind": "Pod", "metadata": {"name": "driver-0", "namespace": "csi", "uid": "d"},
+        json!({"kind": "Pod", "metadata": {"name": "driver-0", "namespace": "csi", "uid": "d", "ownerReferences": owner},
             "spec": {"nodeName": "n1", "containers": []}, "status": {"phase": "Running", "conditions": ready}}),
     ]
 }
@@ -70,7 +71,7 @@ fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
 /// What is not as it should be, by question.
 fn bad(objects: &[Value], told: &Told) -> Vec<(Question, String)> {
     let all = indicators(objects, told).into_iter();
-    all.filter(|it| it.state == State::Bad)
+    all.filter(|it| matches!(it.state, State::Bad | State::Risk))
         .map(|it| (it.question, it.told))
         .collect()
 }
@@ -136,10 +137,7 @@ fn each_part_that_fails_shows() {
     let (question, told) = only(&lame, &untold);
     assert_eq!(
         (question, told.as_str()),
-        (
-            Question::Health,
-            "0 of 1 pods are ready where its objects are; not driver-0"
-        )
+        (Question::Health, "0 of its 1 pods are ready; not driver-0")
     );
     let gone = changed("CSINode", |it| it["spec"]["drivers"] = json!([]));
     assert!(
@@ -262,4 +260,78 @@ fn objects_that_are_deleted_and_created_again_show() {
             "1.05 replacements (238 created, 236 deleted) of each of 2 objects in a minute; more than 0.2 are unusual"
         ]
     );
+}
+
+/// What stands beside a finding and is no reason to look: each change of the healthy cluster, and what it is called.
+#[test]
+fn a_healthy_cluster_stays_green_whatever_else_it_has() {
+    let key = format!("{DRIVER}/node");
+    let with = |more: Vec<Value>| {
+        let mut objects = cluster();
+        objects.extend(more);
+        objects
+    };
+    let allowed = |values: Value| json!([{"matchLabelExpressions": [{"key": &key, "values": values}]}]);
+    let pod = |name: &str, spec: Value| json!({"kind": "Pod", "metadata": {"name": name, "namespace": "csi", "uid": name}, "spec": spec, "status": {"phase": "Running"}});
+    let own = json!({"nodeName": "n2", "containers": [], "volumes": [{"name": "x", "hostPath": {"path": format!("/var/lib/kubelet/plugins/{DRIVER}/")}}]});
+    let mut leaving = with(vec![pod("driver-1", own.clone())]);
+    leaving
+        .iter_mut()
+        .filter(|it| it["kind"] == "Node" && it["metadata"]["name"] == "n2")
+        .for_each(|it| it["status"] = json!({"conditions": [{"type": "Ready", "status": "Unknown"}]}));
+    let template = json!({"kind": "CSIStorageCapacity", "metadata": {"name": "template", "namespace": "csi"}, "storageClassName": "fast",
+        "nodeTopology": {"matchLabels": {&key: "template"}}, "capacity": "10Gi"});
+    let joining = json!({"kind": "Node", "metadata": {"name": "n3", "labels": {&key: "n3"}}});
+    let untracked = vec![
+        json!({"kind": "CSIDriver", "metadata": {"name": "net"}, "spec": {}}),
+        json!({"kind": "StorageClass", "metadata": {"name": "net"}, "provisioner": "net", "volumeBindingMode": "WaitForFirstConsumer"}),
+    ];
+    let zero = changed("CSIStorageCapacity", |it| {
+        if it["metadata"]["name"] == "n1" {
+            it["capacity"] = json!("0");
+        }
+    });
+    let mut left_out = cluster();
+    left_out.retain(|it| !(it["kind"] == "CSIStorageCapacity" && it["metadata"]["name"] == "n1"));
+    let pinned = changed("StorageClass", |it| {
+        it["allowedTopologies"] = allowed(json!(["n1"]));
+    });
+    for (what, objects) in [
+        ("a class that allowedTopologies pins", pinned),
+        (
+            "an unready pod of somebody else",
+            with(vec![pod("coredns", json!({"nodeName": "n1", "containers": []}))]),
+        ),
+        (
+            "an object for a node that an autoscaler may add",
+            with(vec![template]),
+        ),
+        ("a node that joins", with(vec![joining])),
+        ("a driver's pod on a node that leaves", leaving),
+        ("a driver without tracking", with(untracked)),
+        ("zero published", zero),
+        ("zero left out", left_out),
+    ] {
+        assert_eq!(bad(&objects, &Told::default()), [], "{what}");
+    }
+    // Their twins.
+    let mistyped = changed("StorageClass", |it| {
+        it["allowedTopologies"] = allowed(json!([format!("{key}=n1")]));
+    });
+    for (what, objects, expected) in [
+        (
+            "a value that no node has",
+            mistyped,
+            "one thing is wrong with its objects",
+        ),
+        (
+            "an unready pod of the driver",
+            with(vec![pod("driver-1", own)]),
+            "1 of its 2 pods are ready; not driver-1",
+        ),
+    ] {
+        let (question, told) = only(&objects, &Told::default());
+        assert_eq!(question, Question::Health, "{what}");
+        assert!(told.starts_with(expected), "{what}: {told}");
+    }
 }
