@@ -3,6 +3,7 @@
 //! Thin: where the objects come from, and where the text goes. What belongs to the situation is the harness's to say.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use capacity_scheduler::Options;
 use capacity_scheduler::explain::{self, Detail};
@@ -12,13 +13,17 @@ use capacity_scheduler::rules::Rules;
 use clap::Args;
 use suites::harness::capture::{CaptureError, CaptureOptions, capture};
 use suites::harness::invocation::program;
+use suites::harness::plan::resolve;
+use suites::harness::scenario;
+use suites::{Ended, Session, Turns, quoted};
 
 use crate::Exit;
+use crate::built_in::built_in;
 use crate::out::{eprintln, print};
 use crate::reach::{self, BoxError, ReachArgs};
+use crate::runner::options;
 use crate::runtime::runtime;
 use crate::snapshot::Snapshot;
-use suites::quoted;
 
 /// Arguments of `capture`.
 #[derive(Args)]
@@ -87,6 +92,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
         Ok(text) => text,
         Err(exit) => return exit,
     };
+    prove(&text);
     match &args.output {
         None => print!("{text}"),
         Some(file) => {
@@ -105,6 +111,64 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
         }
     }
     Exit::Passed
+}
+
+/// Runs the scenario, and tells on standard error whether it comes to what the cluster showed.
+fn prove(text: &str) {
+    let ran = runtime().ok().map(|runtime| runtime.block_on(run_once(text)));
+    match ran {
+        None => {}
+        Some(Ok(Ended::Passed | Ended::Surprising(_))) => {
+            eprintln!("it was run: what it expects, which is what the cluster showed, comes true");
+        }
+        Some(Ok(Ended::Failed(explained) | Ended::Flaky(_, explained) | Ended::Known(_, explained))) => {
+            eprintln!(
+                "warning: it was run, and does not come to what the cluster showed: {}; first missing: {} {}",
+                explained.said.verdict, explained.said.link, explained.said.note
+            );
+        }
+        Some(Ok(Ended::Inconclusive(_))) => {
+            eprintln!(
+                "warning: the machine was too slow to tell whether it comes to what the cluster showed"
+            );
+        }
+        Some(Ok(Ended::Skipped(why))) => {
+            eprintln!("warning: whether it comes to what the cluster showed is not known: {why}");
+        }
+        Some(Ok(Ended::Broken(error))) => eprintln!("warning: it cannot be run: {error}"),
+        Some(Err(error)) => eprintln!("warning: it cannot be run: {error}"),
+    }
+}
+
+/// So many nodes are too many for a run by the way.
+const MANY: usize = 1000;
+
+async fn run_once(text: &str) -> Result<Ended, String> {
+    let cases = scenario::parse("captured.yaml", text).map_err(|error| error.to_string())?;
+    let plan = match cases.as_slice() {
+        [only] => resolve(only).map_err(|error| error.to_string())?,
+        _ => return Err("it is no single case".to_owned()),
+    };
+    let is_node = |object: &&serde_json::Value| object["kind"] == "Node";
+    let nodes = plan.objects.iter().filter(is_node).count();
+    if nodes > MANY {
+        return Ok(Ended::Skipped(format!(
+            "it has {} nodes; run it with `{} repro FILE`",
+            nodes,
+            program()
+        )));
+    }
+    let session = Session {
+        systems: built_in(None),
+        options: options(1.0, None, None),
+        manifest: None,
+        turns: Arc::new(Turns::of(1)),
+        attempts: 1,
+        keep: None,
+        keep_passed: false,
+        rerun: format!("{} repro", program()),
+    };
+    Ok(session.run_one(plan).await.ended)
 }
 
 fn write(file: &Path, text: &str) -> std::io::Result<()> {

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use capacity_types::{Arithmetic, Quantity};
 use serde_json::{Map, Value, json};
 
+use super::decides::{priority, priority_object, requests, terms};
 use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
+use super::others::others;
 use super::pod::is_for_another;
-use super::reduce;
+use super::reduce::{self, Room};
 use super::situation::{Situation, name_of, namespace_of};
 
 /// What a pod is expected to come to.
@@ -74,6 +76,17 @@ impl Found {
                     .map(|it| &it["spec"]["affinity"]["nodeAffinity"]),
             );
         selectors.for_each(|selector| keys_of(selector, &mut needed, &mut numeric));
+        for pod in situation.pods.iter().chain(&situation.others) {
+            let near = ["podAffinity", "podAntiAffinity"]
+                .into_iter()
+                .flat_map(|kind| terms(pod, kind));
+            let spread = pod["spec"]["topologySpreadConstraints"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            let domains = near.chain(spread).filter_map(|it| it["topologyKey"].as_str());
+            needed.extend(domains.map(str::to_owned));
+        }
         for pod in &situation.pods {
             let labels = pod["spec"]["nodeSelector"].as_object();
             needed.extend(labels.into_iter().flat_map(Map::keys).cloned());
@@ -98,10 +111,32 @@ impl Found {
     ) -> Content {
         let names = &mut self.names;
         let (mut nodes, mut classes, mut objects) = (Vec::new(), Vec::new(), Vec::new());
+        let requested = situation.pods.iter().flat_map(|pod| requests(pod).into_keys());
+        let resources: BTreeSet<String> = requested.chain(["cpu".to_owned(), "memory".to_owned()]).collect();
+        // The captured ones come first where names are numbers.
+        for pod in &situation.pods {
+            names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
+        }
+        let others = others(situation, &resources, names);
         for (name, node) in &situation.nodes {
             let registration = self.registered.get(*name).map(Vec::as_slice);
-            nodes.push(reduce::node(node, registration, &self.keys, &self.needed, names));
+            let room = Room {
+                resources: &resources,
+                missing: others.missing.get(*name).copied().unwrap_or(0),
+            };
+            nodes.push(reduce::node(
+                node,
+                &room,
+                registration,
+                &self.keys,
+                &self.needed,
+                names,
+            ));
         }
+        let all = situation.pods.iter().chain(&situation.others);
+        let priorities: BTreeSet<_> = all.map(|pod| priority(pod)).collect();
+        objects.extend(priorities.into_iter().filter_map(priority_object));
+        objects.extend(others.pods);
         for class in situation.classes.values() {
             match reduce::class(class, names) {
                 Ok(spec) => classes.push(spec),
@@ -121,7 +156,7 @@ impl Found {
         objects.extend(situation.claims.iter().map(|claim| reduce::claim(claim, names)));
         let mut fates = Vec::new();
         for pod in &situation.pods {
-            objects.push(super::pod::pod(pod, &situation.claims, names));
+            objects.push(super::pod::pod(pod, &situation.claims, &resources, names));
             let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
             fates.push((name, fate(pod, situation.waits_for_volume(pod), fits, names)));
         }

@@ -4,9 +4,11 @@
 //! Does not know where the objects come from, and decides nothing about pods.
 
 mod content;
+mod decides;
 mod flow;
 mod names;
 mod options;
+mod others;
 mod pod;
 mod reduce;
 mod situation;

@@ -50,6 +50,11 @@ impl Names {
         names
     }
 
+    /// Whether names are replaced.
+    pub(super) fn scrubs(&self) -> bool {
+        self.scrub
+    }
+
     fn give(&mut self, kind: Kind, text: &str, name: String) -> String {
         self.taken.insert((kind, name.clone()));
         self.given.insert((kind, text.to_owned()), name.clone());

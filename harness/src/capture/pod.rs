@@ -1,15 +1,20 @@
 //! A pod without what does not decide where it goes. An allow-list, like `reduce`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 
+use super::decides::{
+    REQUIRED, host_ports, priority, priority_class, requests, requests_as_a_whole, resources_of, terms,
+};
 use super::names::{Kind, Names};
-use super::reduce::{RESOURCES, claim_spec, matching, quantity};
+use super::reduce::{claim_spec, keep, matching, quantity};
 use super::situation::{name_of, namespace_of};
 use crate::plan::WORKLOADS;
 use crate::pod::{claim_of, volumes_of};
 
-/// A pod: its volumes, its say about nodes, and what it asks for. `claims`: those of the situation.
-pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
+/// A pod: its volumes, its say about nodes and other pods, and what it requests of these resources. `claims`: those of the situation.
+pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, names: &mut Names) -> Value {
     let source = &pod["spec"];
     let mut spec = Map::new();
     let volumes: Vec<Value> = volumes_of(pod)
@@ -22,25 +27,87 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
         let list = source[field].as_array().map_or(&[][..], Vec::as_slice);
         let reduced: Vec<Value> = (0..)
             .zip(list)
-            .map(|(index, from): (usize, _)| container(&format!("{word}-{index}"), from))
+            .map(|(index, from): (usize, _)| container(&format!("{word}-{index}"), from, resources, names))
             .collect();
         if !reduced.is_empty() {
             spec.insert(field.to_owned(), reduced.into());
         }
     }
-    spec.entry("containers")
-        .or_insert_with(|| json!([container("main-0", &Value::Null)]));
+    if requests_as_a_whole(pod) {
+        // It takes a RuntimeClass or a field of newer releases to say that; together it is the same.
+        let mut amounts = requests(pod);
+        amounts.retain(|name, _| resources.contains(name));
+        spec.remove("initContainers");
+        let main =
+            json!({"name": "main-0", "image": "example.com/app", "resources": resources_of(&amounts, names)});
+        spec.insert("containers".to_owned(), json!([main]));
+    }
+    let containers = spec
+        .entry("containers")
+        .or_insert_with(|| json!([container("main-0", &Value::Null, resources, names)]));
+    let ports: Vec<Value> = host_ports(pod)
+        .map(|port| {
+            let mut fields = Map::new();
+            keep(port, &mut fields, &["hostPort", "hostIP", "protocol"]);
+            fields.insert("containerPort".to_owned(), port["hostPort"].clone());
+            Value::Object(fields)
+        })
+        .collect();
+    if !ports.is_empty() {
+        containers[0]["ports"] = ports.into();
+    }
+    if let Some(class) = priority_class(priority(pod)) {
+        spec.insert("priorityClassName".to_owned(), class.into());
+    }
     if let Some(labels) = source["nodeSelector"]
         .as_object()
         .filter(|labels| !labels.is_empty())
     {
         spec.insert("nodeSelector".to_owned(), names.labels(labels));
     }
-    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    let mut affinity = Map::new();
     let required = &source["affinity"]["nodeAffinity"][REQUIRED];
     if !required.is_null() {
-        let affinity = json!({"nodeAffinity": {REQUIRED: names.selector(required)}});
-        spec.insert("affinity".to_owned(), affinity);
+        affinity.insert(
+            "nodeAffinity".to_owned(),
+            json!({REQUIRED: names.selector(required)}),
+        );
+    }
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let terms: Vec<Value> = terms(pod, kind).map(|term| near(term, names)).collect();
+        if !terms.is_empty() {
+            affinity.insert(kind.to_owned(), json!({REQUIRED: terms}));
+        }
+    }
+    if !affinity.is_empty() {
+        spec.insert("affinity".to_owned(), affinity.into());
+    }
+    let constraints = source["topologySpreadConstraints"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let constraints: Vec<Value> = constraints
+        .filter(|it| it["whenUnsatisfiable"] == "DoNotSchedule")
+        .map(|it| {
+            let mut constraint = near(it, names);
+            if let Some(fields) = constraint.as_object_mut() {
+                keep(
+                    it,
+                    fields,
+                    &[
+                        "maxSkew",
+                        "minDomains",
+                        "whenUnsatisfiable",
+                        "nodeAffinityPolicy",
+                        "nodeTaintsPolicy",
+                    ],
+                );
+            }
+            constraint
+        })
+        .collect();
+    if !constraints.is_empty() {
+        spec.insert("topologySpreadConstraints".to_owned(), constraints.into());
     }
     let tolerations = source["tolerations"].as_array().into_iter().flatten();
     let tolerations: Vec<Value> = tolerations
@@ -61,9 +128,26 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
         spec.insert("nodeName".to_owned(), names.text(node).into());
     }
     let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": WORKLOADS}, "spec": spec,
-    })
+    let mut metadata = json!({"name": name, "namespace": WORKLOADS});
+    if let Some(labels) = pod["metadata"]["labels"]
+        .as_object()
+        .filter(|labels| !labels.is_empty())
+    {
+        metadata["labels"] = names.labels(labels);
+    }
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+}
+
+/// A selector of pods and the label of the nodes that are one domain. Namespaces are left out: all pods are in one here, and of those that
+/// are no part of the situation only what they request is left.
+fn near(term: &Value, names: &mut Names) -> Value {
+    let mut fields = Map::new();
+    if !term["labelSelector"].is_null() {
+        fields.insert("labelSelector".to_owned(), names.selector(&term["labelSelector"]));
+    }
+    let key = term["topologyKey"].as_str().unwrap_or_default();
+    fields.insert("topologyKey".to_owned(), names.key(key).into());
+    Value::Object(fields)
 }
 
 /// Whether a pod names a scheduler other than the one that pods are for which name none.
@@ -81,15 +165,26 @@ fn is_given(toleration: &Value) -> bool {
         && toleration["tolerationSeconds"] == 300
 }
 
-fn container(name: &str, from: &Value) -> Value {
+fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut Names) -> Value {
     let mut container = json!({"name": name, "image": "example.com/app"});
     let asked = &from["resources"]["requests"];
-    let requests: Map<String, Value> = RESOURCES
+    let requested: BTreeMap<&String, String> = resources
         .iter()
-        .filter_map(|name| Some(((*name).to_owned(), quantity(&asked[*name])?.into())))
+        .filter_map(|name| Some((name, quantity(&asked[name.as_str()])?)))
         .collect();
-    if !requests.is_empty() {
+    if !requested.is_empty() {
+        let (mut requests, mut limits) = (Map::new(), Map::new());
+        for (resource, amount) in requested {
+            let own = super::reduce::resource(resource, names);
+            if resource.contains('/') || resource.starts_with("hugepages-") {
+                limits.insert(own.clone(), amount.clone().into());
+            }
+            requests.insert(own, amount.into());
+        }
         container["resources"] = json!({"requests": requests});
+        if !limits.is_empty() {
+            container["resources"]["limits"] = limits.into();
+        }
     }
     if from["restartPolicy"] == "Always" {
         container["restartPolicy"] = "Always".into();

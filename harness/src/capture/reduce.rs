@@ -20,8 +20,6 @@ const KEPT_ANNOTATIONS: [&str; 2] = [
 ];
 /// Stands for all other annotations: whether there is any changes the words of a refusal.
 const ANNOTATED: &str = "example.com/annotated";
-/// Resources that decisions look at.
-pub(super) const RESOURCES: [&str; 2] = ["cpu", "memory"];
 /// The UID of a claim that is gone, whose name another one has now.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
@@ -56,9 +54,18 @@ pub(super) fn quantity(value: &Value) -> Option<String> {
 /// The driver on a node: the keys with which it is registered; none: it is not.
 pub(super) type Registration<'a> = Option<&'a [String]>;
 
+/// What decides about the room of a node.
+pub(super) struct Room<'a> {
+    /// The resources that pods request.
+    pub(super) resources: &'a BTreeSet<String>,
+    /// So many pods that are there have no counterpart.
+    pub(super) missing: i64,
+}
+
 /// A node as scenarios write it. `usual`: the driver's topology keys. `needed`: keys that something selects by.
 pub(super) fn node(
     node: &Value,
+    room: &Room<'_>,
     registration: Registration<'_>,
     usual: &[String],
     needed: &BTreeSet<String>,
@@ -95,19 +102,43 @@ pub(super) fn node(
     if let Some(taints) = taints.filter(|taints| !taints.is_empty()) {
         spec["taints"] = taints.iter().map(|taint| matching(taint, names)).collect();
     }
-    spec["allocatable"] = allocatable(&node["status"]["allocatable"]);
+    spec["allocatable"] = allocatable(&node["status"]["allocatable"], room, names);
     spec
 }
 
 /// Where a node does not say what it has, that is no limit.
-fn allocatable(told: &Value) -> Value {
+fn allocatable(told: &Value, room: &Room<'_>, names: &mut Names) -> Value {
     if told.is_null() {
-        return json!({"cpu": "1M", "memory": "1Ei", "pods": "1M"});
+        let plenty = |name: &String| (resource(name, names), Value::from("1Ei"));
+        let mut all: Map<String, Value> = room.resources.iter().map(plenty).collect();
+        all.extend([
+            ("cpu".to_owned(), "1M".into()),
+            ("memory".to_owned(), "1Ei".into()),
+            ("pods".to_owned(), "1M".into()),
+        ]);
+        return Value::Object(all);
     }
-    let resources = RESOURCES.iter().chain(&["pods"]);
-    resources
-        .filter_map(|name| Some(((*name).to_owned(), Value::String(quantity(&told[*name])?))))
-        .collect()
+    let of_resource = |name: &String| {
+        Some((
+            resource(name, names),
+            Value::String(quantity(&told[name.as_str()])?),
+        ))
+    };
+    let mut all: Map<String, Value> = room.resources.iter().filter_map(of_resource).collect();
+    let pods: Option<i64> = quantity(&told["pods"]).and_then(|text| text.parse().ok());
+    all.insert(
+        "pods".to_owned(),
+        (pods.unwrap_or(0) - room.missing).max(0).to_string().into(),
+    );
+    Value::Object(all)
+}
+
+/// The name of a resource: extended ones have a domain, which is replaced with the others.
+pub(super) fn resource(name: &str, names: &mut Names) -> String {
+    match name.split_once('/') {
+        Some(_) if names.scrubs() => format!("example.com/{}", names.of(Kind::Value, name)),
+        _ => name.to_owned(),
+    }
 }
 
 /// A taint or toleration.

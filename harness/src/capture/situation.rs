@@ -42,6 +42,9 @@ pub(super) struct Situation<'a> {
     pub(super) claims: Vec<&'a Value>,
     pub(super) volumes: Vec<&'a Value>,
     pub(super) pods: Vec<&'a Value>,
+    /// The pods that are on nodes and not captured.
+    pub(super) others: Vec<&'a Value>,
+    pub(super) namespaces: Named<'a>,
 }
 
 impl<'a> Situation<'a> {
@@ -97,6 +100,11 @@ impl<'a> Situation<'a> {
             driver,
             classes,
             claims,
+            others: cluster
+                .of("Pod")
+                .filter(|pod| is_there(pod) && !pods.iter().any(|it| std::ptr::eq(*it, *pod)))
+                .collect(),
+            namespaces: cluster.named("Namespace"),
             pods,
         })
     }
@@ -239,6 +247,12 @@ impl<'a> Cluster<'a> {
 fn waits(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or("Pending");
     pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
+}
+
+/// Whether it takes something of a node.
+fn is_there(pod: &Value) -> bool {
+    let has_ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended
 }
 
 fn is(object: &Value, namespace: &str, name: &str) -> bool {

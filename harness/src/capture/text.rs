@@ -15,8 +15,8 @@ const UNPLACED_FOR: &str = "1s";
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
-# Pods and claims are in the namespace default here. Left out: everything that decides nothing about volumes, and of what
-# decides about pods their priority, affinity to other pods, spreading, host ports, and resources besides cpu and memory.
+# Pods and claims are in the namespace default here. Other pods are kept where more than their requests decides; one stands for
+# the others of a node with the same priority. Left out: everything that decides nothing, and limits of volumes on nodes.
 # The expectations say what was found. Write what should happen instead, and it is a test.
 ";
 

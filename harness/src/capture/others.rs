@@ -1,0 +1,141 @@
+//! The pods that are on nodes already, as far as they decide where the captured pods go.
+//!
+//! Those that share a port or a claim with a captured pod, or that affinity or spreading is about, are kept one by one. Of the others only
+//! what they request matters: one pod stands for all of a node with the same priority.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_types::{Expression, LabelSelector, Labels};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
+use serde_json::{Value, json};
+
+use super::decides::{host_ports, priority, priority_class, requests, resources_of, terms};
+use super::names::{Kind, Names};
+use super::pod::pod as reduced;
+use super::situation::{Situation, name_of, namespace_of};
+use crate::plan::WORKLOADS;
+use crate::pod::{claim_of, claims_of};
+
+/// What other pods come to in the scenario.
+#[derive(Default)]
+pub(super) struct Others {
+    /// The pods.
+    pub(super) pods: Vec<Value>,
+    /// So many pods of a node have no counterpart.
+    pub(super) missing: BTreeMap<String, i64>,
+}
+
+/// Reduces the pods on nodes that are not captured themselves. `resources`: those that captured pods request.
+pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, names: &mut Names) -> Others {
+    let mut all = Others::default();
+    let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
+    for pod in &situation.others {
+        if decides_alone(situation, pod) {
+            // Claims of its own decide nothing.
+            let mut with_shared = (*pod).clone();
+            let is_shared = |volume: &Value| {
+                let claim = claim_of(pod, volume);
+                let mut claims = situation.claims.iter();
+                claims
+                    .any(|it| Some(name_of(it)) == claim.as_deref() && namespace_of(it) == namespace_of(pod))
+            };
+            if let Some(volumes) = with_shared["spec"]["volumes"].as_array_mut() {
+                volumes.retain(is_shared);
+            }
+            all.pods
+                .push(reduced(&with_shared, &situation.claims, resources, names));
+            continue;
+        }
+        let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+        let (count, sum) = together.entry((node, priority(pod))).or_default();
+        *count += 1;
+        for (name, amount) in requests(pod) {
+            if resources.contains(&name) {
+                *sum.entry(name).or_default() += amount;
+            }
+        }
+    }
+    for (number, ((node, priority), (count, sum))) in together.into_iter().enumerate() {
+        *all.missing.entry(node.to_owned()).or_default() += count - 1;
+        let mut spec = json!({
+            "nodeName": names.of(Kind::Node, node),
+            "containers": [{"name": "main", "image": "example.com/app", "resources": resources_of(&sum, names)}],
+        });
+        if let Some(class) = priority_class(priority) {
+            spec["priorityClassName"] = class.into();
+        }
+        all.pods.push(json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("others-{number}"), "namespace": WORKLOADS}, "spec": spec,
+        }));
+    }
+    all
+}
+
+/// Whether a pod decides by more than what it requests.
+fn decides_alone(situation: &Situation<'_>, other: &Value) -> bool {
+    let claims = claims_of(other);
+    situation.pods.iter().any(|pod| {
+        let shares_claim =
+            namespace_of(pod) == namespace_of(other) && claims_of(pod).iter().any(|it| claims.contains(it));
+        let shares_port =
+            host_ports(pod).any(|port| host_ports(other).any(|it| it["hostPort"] == port["hostPort"]));
+        let spread = pod["spec"]["topologySpreadConstraints"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let is_counted = namespace_of(pod) == namespace_of(other) && {
+            let mut spread = spread.filter(|it| it["whenUnsatisfiable"] == "DoNotSchedule");
+            spread.any(|it| selects(&it["labelSelector"], other))
+        };
+        let mut wanted = ["podAffinity", "podAntiAffinity"]
+            .into_iter()
+            .flat_map(|kind| terms(pod, kind));
+        let is_wanted = wanted.any(|term| is_about(situation, term, pod, other));
+        let mut unwanted = terms(other, "podAntiAffinity");
+        shares_claim
+            || shares_port
+            || is_counted
+            || is_wanted
+            || unwanted.any(|term| is_about(situation, term, other, pod))
+    })
+}
+
+/// Whether a term of `pod` is about `other`.
+fn is_about(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value) -> bool {
+    let listed: Vec<&str> = term["namespaces"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let by_label = &term["namespaceSelector"];
+    let own = listed.is_empty() && by_label.is_null() && namespace_of(pod) == namespace_of(other);
+    let named = listed.contains(&namespace_of(other));
+    let nothing = Value::Null;
+    let namespace = situation
+        .namespaces
+        .get(namespace_of(other))
+        .copied()
+        .unwrap_or(&nothing);
+    (own || named || selects(by_label, namespace)) && selects(&term["labelSelector"], other)
+}
+
+/// Whether a label selector is about an object; none is about nothing.
+fn selects(selector: &Value, object: &Value) -> bool {
+    let Ok(Some(selector)) = serde_json::from_value::<Option<ApiLabelSelector>>(selector.clone()) else {
+        return false;
+    };
+    let labels: Labels = object["metadata"]["labels"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect();
+    let expressions = selector.match_expressions.iter().flatten().map(|it| Expression {
+        key: &it.key,
+        operator: &it.operator,
+        values: it.values.as_deref().unwrap_or_default(),
+    });
+    let compiled = LabelSelector::compile(selector.match_labels.iter().flatten(), expressions);
+    compiled.is_ok_and(|compiled| compiled.matches(&labels))
+}
