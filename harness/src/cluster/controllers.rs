@@ -30,6 +30,7 @@ const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
+const HOSTNAME: &str = "kubernetes.io/hostname";
 const CLAIMS: &str = "persistentvolumeclaims";
 const CLASSES: &str = "storageclasses";
 const VOLUMES: &str = "persistentvolumes";
@@ -204,8 +205,33 @@ impl Controllers {
                 .await;
         }
         if self.provision {
-            self.write(self.client.create(provisioned(claim, node, provisioner)))
+            let segment = node
+                .map(|node| self.segment(node, provisioner))
+                .unwrap_or_default();
+            self.write(self.client.create(provisioned(claim, &segment, provisioner)))
                 .await;
+        }
+    }
+
+    /// Where a volume is reached that is made for a node: the labels that the driver has registered there. A driver that is not registered
+    /// makes it for that node alone.
+    fn segment(&self, node: &str, driver: &str) -> Vec<(String, String)> {
+        let object = |resource: &str| self.cluster.object(resource, None, node);
+        let label = |key: &str| {
+            let value = object("nodes")?["metadata"]["labels"][key].as_str()?;
+            Some((key.to_owned(), value.to_owned()))
+        };
+        let drivers = object("csinodes").and_then(|csi_node| csi_node["spec"]["drivers"].as_array());
+        let own = drivers
+            .into_iter()
+            .flatten()
+            .find(|entry| entry["name"] == driver);
+        match own {
+            Some(own) => {
+                let keys = own["topologyKeys"].as_array().into_iter().flatten();
+                keys.filter_map(Value::as_str).filter_map(label).collect()
+            }
+            None => label(HOSTNAME).into_iter().collect(),
         }
     }
 
@@ -273,7 +299,7 @@ fn place_of(object: &Value) -> (&str, &str) {
 }
 
 /// A volume as a driver without limits would make it.
-fn provisioned(claim: &Value, node: Option<&str>, driver: &str) -> Value {
+fn provisioned(claim: &Value, segment: &[(String, String)], driver: &str) -> Value {
     let (namespace, name) = place_of(claim);
     let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();
     let mut volume = json!({
@@ -292,10 +318,12 @@ fn provisioned(claim: &Value, node: Option<&str>, driver: &str) -> Value {
             "csi": {"driver": driver, "volumeHandle": uid},
         },
     });
-    if let Some(node) = node {
-        let term = json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [node]});
-        volume["spec"]["nodeAffinity"] =
-            json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}});
+    if !segment.is_empty() {
+        let labels = segment
+            .iter()
+            .map(|(key, value)| json!({"key": key, "operator": "In", "values": [value]}));
+        let term = json!({"matchExpressions": labels.collect::<Vec<_>>()});
+        volume["spec"]["nodeAffinity"] = json!({"required": {"nodeSelectorTerms": [term]}});
     }
     volume
 }

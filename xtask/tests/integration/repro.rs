@@ -341,3 +341,37 @@ fn a_record_that_runs_something_else_is_refused() {
     let (_, error) = ended(2, &["rerun", "/nowhere/report.json"]);
     assert!(error.contains("name the report.json of a run"), "{error}");
 }
+
+/// Without a publisher a volume is made where the driver is registered, whatever the node is called.
+const ZONE: &str = "\
+id: mine/reach
+title: a volume that is made for a pod is reached from the driver's segment of its node, not from the node's name alone
+cluster:
+  driver: {topologyKeys: [topology.kubernetes.io/zone]}
+  nodes:
+    - {name: n1.example.com, labels: {topology.kubernetes.io/zone: east, kubernetes.io/hostname: n1, first: \"yes\"}}
+    - {name: n2.example.com, labels: {topology.kubernetes.io/zone: east, kubernetes.io/hostname: n2}}
+    - {name: n3.example.com, labels: {topology.kubernetes.io/zone: west, kubernetes.io/hostname: n3}}
+  classes: [fast]
+  capacityObjects: [{class: fast, segment: east, capacity: 10Gi}]
+steps:
+  - id: place
+    do: [{pod: {name: app, claims: [{name: data, class: fast, size: 5Gi}], nodeSelector: {first: \"yes\"}}}]
+    expect:
+      - placement: {app: n1.example.com}
+        why: the segment east has room, and the label of the node is not its name
+  - id: drain
+    do:
+      - merge: {resource: nodes, name: n1.example.com, merge: {spec: {unschedulable: true}}}
+      - delete: {pod: app}
+      - pod: {name: again, claims: [{name: data}]}
+    expect:
+      - placement: {again: n2.example.com}
+        why: n2 is in the same segment, so it reaches the volume, and n3 does not
+";
+
+#[test]
+fn a_volume_that_is_made_in_the_place_of_a_publisher_is_reached_from_its_segment() {
+    let file = File::of(ZONE);
+    ended(0, &["repro", &file.name()]);
+}
