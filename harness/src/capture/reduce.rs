@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::{Arithmetic, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::names::{Kind, Names};
@@ -125,11 +126,17 @@ fn allocatable(told: &Value, room: &Room<'_>, names: &mut Names) -> Value {
         ))
     };
     let mut all: Map<String, Value> = room.resources.iter().filter_map(of_resource).collect();
-    let pods: Option<i64> = quantity(&told["pods"]).and_then(|text| text.parse().ok());
-    all.insert(
-        "pods".to_owned(),
-        (pods.unwrap_or(0) - room.missing).max(0).to_string().into(),
-    );
+    let pods = quantity(&told["pods"]).map(|text| {
+        let whole = text
+            .parse()
+            .ok()
+            .map(|pods: Quantity| pods.bytes(Arithmetic::Exact));
+        match whole.filter(|_| room.missing > 0) {
+            Some(pods) => (pods - i128::from(room.missing)).max(0).to_string(),
+            None => text,
+        }
+    });
+    all.extend(pods.map(|pods| ("pods".to_owned(), pods.into())));
     Value::Object(all)
 }
 
