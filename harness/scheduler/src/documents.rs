@@ -581,4 +581,24 @@ mod tests {
             names(&many)
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(items:|kind: List|kind: Pod|- |  |\n|a: |\\{|\\}|\\[|\\]|\"|,|&a |\\*a |\\||---|#|é)*") {
+            drop(names(&text));
+        }
+
+        #[test]
+        fn a_list_reads_the_same_as_json_and_as_yaml(texts in proptest::collection::vec("[ -~\n]{0,40}", 0..6)) {
+            let items: Vec<Value> = texts
+                .iter()
+                .map(|text| serde_json::json!({"kind": "ConfigMap", "metadata": {"name": text}, "data": {"text": text}}))
+                .collect();
+            let list = serde_json::json!({"apiVersion": "v1", "items": items, "kind": "List"});
+            let expected: Vec<String> = texts.iter().map(|text| format!("ConfigMap/{text}")).collect();
+            proptest::prop_assert_eq!(names(&list.to_string()), Ok(expected.clone()));
+            let yaml = serde_saphyr::to_string(&list).unwrap();
+            proptest::prop_assert_eq!(names(&yaml), Ok(expected), "{}", yaml);
+        }
+    }
 }

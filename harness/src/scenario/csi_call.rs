@@ -178,7 +178,13 @@ impl Relation {
             (Some((comparison, rest)), _) => Relation::Compared(comparison, Expression::parse(rest)?),
             (None, "absent") => Relation::Absent,
             (None, "dns-subdomain") => Relation::DnsSubdomain,
-            (None, text) => Relation::Text(text.to_owned()),
+            // A bare figure is one that it equals.
+            (None, text) => match Expression::parse(text) {
+                Ok(figure) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                    Relation::Compared(Comparison::Equal, figure)
+                }
+                _ => Relation::Text(text.to_owned()),
+            },
         })
     }
 }
@@ -350,6 +356,8 @@ mod tests {
         }
         assert_eq!(Relation::parse("dns-subdomain"), Ok(Relation::DnsSubdomain));
         assert!(Relation::parse("= lots").is_err());
+        assert_eq!(Relation::parse("10Gi"), Relation::parse("= 10Gi"));
+        assert_eq!(Relation::parse("1.2.3"), Ok(Relation::Text("1.2.3".to_owned())));
     }
 
     #[test]
