@@ -347,6 +347,7 @@ const ZONE: &str = "\
 id: mine/reach
 title: a volume that is made for a pod is reached from the driver's segment of its node, not from the node's name alone
 cluster:
+  roles: [scheduler]
   driver: {topologyKeys: [topology.kubernetes.io/zone]}
   nodes:
     - {name: n1.example.com, labels: {topology.kubernetes.io/zone: east, kubernetes.io/hostname: n1, first: \"yes\"}}

@@ -278,7 +278,8 @@ fn health_is_told_of_a_run_of_files_and_of_a_cluster() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let driver = "kind: CSIDriver\nmetadata: {name: disk.example.com}\nspec: {storageCapacity: true}\n";
+    let driver = "kind: CSIDriver\nmetadata: {name: disk.example.com}\nspec: {storageCapacity: true}\n---\n\
+                  {kind: StorageClass, metadata: {name: fast}, provisioner: disk.example.com, volumeBindingMode: WaitForFirstConsumer}\n";
     let (dump, metrics) = (file("dump.yaml", driver), file("metrics.txt", METRICS));
     let (text, _) = ended(1, &["why", "health", "--file", &dump, "--metrics", &metrics]);
     for line in [
@@ -293,7 +294,7 @@ fn health_is_told_of_a_run_of_files_and_of_a_cluster() {
     let (text, _) = ended(1, &["why", "health", "--json", "--file", &dump]);
     let all: Vec<Value> = serde_json::from_str(&text).unwrap();
     let unknown = all.iter().filter(|it| it["state"] == "unknown").count();
-    assert_eq!(unknown, 4, "{text}");
+    assert_eq!(unknown, 5, "{text}");
     let kubeconfig = folder.path().join("kubeconfig");
     let kubeconfig = kubeconfig.to_str().unwrap();
     let _up = Serving::start(&["up", "--kubeconfig", kubeconfig]);

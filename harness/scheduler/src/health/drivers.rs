@@ -110,7 +110,12 @@ impl<'a> View<'a> {
     fn registration(&self) -> Indicator {
         let (on, of) = (self.nodes.len(), self.observed.inventory.snapshot.nodes.len());
         let told = format!("registered on {on} of {of} nodes");
-        self.indicator(Question::Health, good_unless(on == 0), told)
+        let state = match (on, of) {
+            (_, 0) => State::Unknown,
+            (0, _) => State::Bad,
+            _ => State::Good,
+        };
+        self.indicator(Question::Health, state, told)
     }
 
     /// The pods of driver and publisher. Those on nodes that come or go are left out.
