@@ -95,14 +95,21 @@ fn is_json(start: &[u8]) -> bool {
 fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
     let mut source = Deserializer::from_reader(text);
     loop {
-        let mut list = List::new(take);
+        let mut list = List {
+            take: &mut *take,
+            items: ListItems::default(),
+            fields: 0,
+            refused: None,
+        };
         let read = List::deserialize(&mut list, &mut source);
-        if let Some(refused) = list.refused {
+        let is_untouched = list.is_untouched();
+        let List { items, refused, .. } = list;
+        if let Some(refused) = refused {
             return Err(DocumentError::Refused(refused));
         }
         match read {
-            Ok(rest) => list.end(rest, 1)?,
-            Err(error) if error.is_eof() && list.is_untouched() => return Ok(()),
+            Ok(rest) => items.end(rest, 1, take)?,
+            Err(error) if error.is_eof() && is_untouched => return Ok(()),
             Err(error) => {
                 return Err(DocumentError::Form {
                     place: format!("line {} column {}", error.line(), error.column()),
@@ -114,54 +121,39 @@ fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentE
     }
 }
 
-/// An object that may turn out to be a list.
-struct List<'a, 'b> {
-    take: &'a mut Take<'b>,
-    /// Items without a kind, which the list's kind tells.
+/// What is known of the items of a document, which makes it a list.
+#[derive(Default)]
+struct ListItems {
+    /// Those without a kind, which the list's kind names.
     open: Vec<Value>,
+    /// How many there were; none: it is no list so far.
     count: Option<usize>,
-    fields: usize,
-    refused: Option<String>,
 }
 
-impl<'a, 'b> List<'a, 'b> {
-    fn new(take: &'a mut Take<'b>) -> Self {
-        Self {
-            take,
-            open: Vec::new(),
-            count: None,
-            fields: 0,
-            refused: None,
-        }
-    }
-
-    fn is_untouched(&self) -> bool {
-        self.fields == 0 && self.count.is_none()
-    }
-
-    fn item(&mut self, item: Value) -> Result<(), String> {
+impl ListItems {
+    fn item(&mut self, item: Value, take: &mut Take<'_>) -> Result<(), String> {
         *self.count.get_or_insert_default() += 1;
-        if item["kind"].is_null() && item.is_object() {
-            self.open.push(item);
-            return Ok(());
+        match item["kind"].is_null() && item.is_object() {
+            true => self.open.push(item),
+            false => take(item)?,
         }
-        (self.take)(item)
+        Ok(())
     }
 
     /// Ends a document whose fields besides its items are these.
-    fn end(self, rest: Value, line: usize) -> Result<(), DocumentError> {
+    fn end(self, rest: Value, line: usize, take: &mut Take<'_>) -> Result<(), DocumentError> {
         let refused = DocumentError::Refused;
         match (rest["kind"].as_str(), self.count) {
             (Some(kind), Some(_)) => {
-                let of_items = kind.strip_suffix("List").unwrap_or_default().to_owned();
+                let of_items = kind.strip_suffix("List").unwrap_or_default();
                 for mut item in self.open {
-                    item["kind"] = of_items.as_str().into();
-                    (self.take)(item).map_err(refused)?;
+                    item["kind"] = of_items.into();
+                    take(item).map_err(refused)?;
                 }
                 Ok(())
             }
             (None, Some(count)) => Err(DocumentError::CutOff(count)),
-            (Some(_), None) => (self.take)(rest).map_err(refused),
+            (Some(_), None) => take(rest).map_err(refused),
             // Several documents may be empty, and an array holds objects.
             (None, None) if rest.is_null() => Ok(()),
             (None, None) => Err(DocumentError::Kind {
@@ -169,6 +161,20 @@ impl<'a, 'b> List<'a, 'b> {
                 start: rest.to_string().chars().take(40).collect(),
             }),
         }
+    }
+}
+
+/// A JSON document that may turn out to be a list.
+struct List<'a, 'b> {
+    take: &'a mut Take<'b>,
+    items: ListItems,
+    fields: usize,
+    refused: Option<String>,
+}
+
+impl List<'_, '_> {
+    fn is_untouched(&self) -> bool {
+        self.fields == 0 && self.items.count.is_none()
     }
 
     fn deserialize<'de, R: serde_json::de::Read<'de>>(
@@ -229,14 +235,15 @@ impl<'de> Visitor<'de> for Items<'_, '_, '_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.0.count.get_or_insert_default();
+        self.0.items.count.get_or_insert_default();
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        self.0.count.get_or_insert_default();
+        self.0.items.count.get_or_insert_default();
         while let Some(item) = seq.next_element::<Value>()? {
-            self.0.item(item).map_err(|why| refuse(self.0, why))?;
+            let List { items, take, .. } = &mut *self.0;
+            items.item(item, take).map_err(|why| refuse(self.0, why))?;
         }
         Ok(())
     }
@@ -345,8 +352,7 @@ struct Yaml {
     item: Piece,
     /// The items so far that define anchors, which those after them may name.
     anchors: String,
-    open: Vec<Value>,
-    count: Option<usize>,
+    list: ListItems,
 }
 
 /// Where a document stands as to its items.
@@ -392,7 +398,7 @@ impl Yaml {
             Indentation::None | Indentation::Begin => {
                 if indent == 0 && body.trim_end() == "items:" {
                     self.items = Indentation::Begin;
-                    self.count.get_or_insert_default();
+                    self.list.count.get_or_insert_default();
                     return Ok(());
                 }
                 self.rest.add(line, number)
@@ -406,12 +412,7 @@ impl Yaml {
             return Ok(());
         }
         let value = self.value(&item)?;
-        *self.count.get_or_insert_default() += 1;
-        match value["kind"].is_null() && value.is_object() {
-            true => self.open.push(value),
-            false => take(value).map_err(DocumentError::Refused)?,
-        }
-        Ok(())
+        self.list.item(value, take).map_err(DocumentError::Refused)
     }
 
     /// The value of an item. kubectl writes no anchors, but other programs do that rewrite its lists.
@@ -452,26 +453,14 @@ impl Yaml {
     fn end(mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
         self.flush(take)?;
         let mut rest = self.rest.value()?;
-        let mut count = self.count;
-        let mut open = self.open;
         // A list on one line.
         if let Some(items) = rest.get_mut("items").and_then(Value::as_array_mut) {
-            open = std::mem::take(items);
-            count = Some(open.len());
+            self.list.count.get_or_insert_default();
+            for item in std::mem::take(items) {
+                self.list.item(item, take).map_err(DocumentError::Refused)?;
+            }
         }
-        let (mut with_kind, open) = open
-            .into_iter()
-            .partition::<Vec<_>, _>(|item| !item["kind"].is_null());
-        with_kind
-            .drain(..)
-            .try_for_each(&mut *take)
-            .map_err(DocumentError::Refused)?;
-        let list = List {
-            open,
-            count,
-            ..List::new(take)
-        };
-        list.end(rest, self.rest.line)
+        self.list.end(rest, self.rest.line, take)
     }
 }
 

@@ -81,14 +81,25 @@ fn raise(to: &mut BTreeMap<String, i128>, other: BTreeMap<String, i128>) {
     }
 }
 
-/// Requests as a container has them, with the limits that extended resources must have.
+/// What a container requests, given amounts in billionths of each resource's unit.
 pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) -> Value {
-    let (mut requests, mut limits) = (Map::new(), Map::new());
-    for (name, nanos) in amounts {
+    let written = amounts.iter().map(|(name, nanos)| {
         let amount = match name.as_str() {
             "cpu" => format!("{}m", (nanos + NANOS_PER_MILLI - 1).div_euclid(NANOS_PER_MILLI)),
             _ => (nanos + NANOS - 1).div_euclid(NANOS).to_string(),
         };
+        (name.as_str(), amount)
+    });
+    container_resources(written, names)
+}
+
+/// Requests as a container has them, with the limits that extended resources must have.
+pub(super) fn container_resources<'a>(
+    requested: impl Iterator<Item = (&'a str, String)>,
+    names: &mut Names,
+) -> Value {
+    let (mut requests, mut limits) = (Map::new(), Map::new());
+    for (name, amount) in requested {
         let own = reduce::resource(name, names);
         if name.contains('/') || name.starts_with("hugepages-") {
             limits.insert(own.clone(), amount.clone().into());

@@ -1,11 +1,12 @@
 //! A pod without what does not decide where it goes. An allow-list, like `reduce`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 use super::decides::{
-    REQUIRED, host_ports, priority, priority_class, requests, requests_as_a_whole, resources_of, terms,
+    REQUIRED, container_resources, host_ports, priority, priority_class, requests, requests_as_a_whole,
+    resources_of, terms,
 };
 use super::names::{Kind, Names};
 use super::reduce::{claim_spec, keep, matching, quantity};
@@ -168,23 +169,12 @@ fn is_given(toleration: &Value) -> bool {
 fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut Names) -> Value {
     let mut container = json!({"name": name, "image": "example.com/app"});
     let asked = &from["resources"]["requests"];
-    let requested: BTreeMap<&String, String> = resources
+    let mut requested = resources
         .iter()
-        .filter_map(|name| Some((name, quantity(&asked[name.as_str()])?)))
-        .collect();
-    if !requested.is_empty() {
-        let (mut requests, mut limits) = (Map::new(), Map::new());
-        for (resource, amount) in requested {
-            let own = super::reduce::resource(resource, names);
-            if resource.contains('/') || resource.starts_with("hugepages-") {
-                limits.insert(own.clone(), amount.clone().into());
-            }
-            requests.insert(own, amount.into());
-        }
-        container["resources"] = json!({"requests": requests});
-        if !limits.is_empty() {
-            container["resources"]["limits"] = limits.into();
-        }
+        .filter_map(|name| Some((name.as_str(), quantity(&asked[name.as_str()])?)))
+        .peekable();
+    if requested.peek().is_some() {
+        container["resources"] = container_resources(requested, names);
     }
     if from["restartPolicy"] == "Always" {
         container["restartPolicy"] = "Always".into();

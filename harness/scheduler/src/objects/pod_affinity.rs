@@ -6,7 +6,7 @@ use capacity_types::{Expression, LabelSelector, Labels};
 use k8s_openapi::api::core::v1::PodAffinityTerm as ApiTerm;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
 
-use super::selector::label_selector;
+use super::selector::{label_selector, with_more};
 use super::{Namespace, ObjectKey};
 use crate::store::Store;
 
@@ -84,7 +84,6 @@ pub(super) fn with_keys<'a>(
     labels: &'a Labels,
     keys: impl Iterator<Item = (&'a str, &'a String)>,
 ) -> Option<LabelSelector> {
-    let expressions = selector.match_expressions.iter().flatten();
     let is_there = |key: &String| {
         let mut expressions = selector.match_expressions.iter().flatten();
         expressions.any(|it| it.key == *key)
@@ -99,10 +98,5 @@ pub(super) fn with_keys<'a>(
                 values: std::slice::from_ref(value),
             })
         });
-    let expressions = expressions.map(|it| Expression {
-        key: &it.key,
-        operator: &it.operator,
-        values: it.values.as_deref().unwrap_or_default(),
-    });
-    LabelSelector::compile(selector.match_labels.iter().flatten(), expressions.chain(added)).ok()
+    with_more(selector, added).ok()
 }
