@@ -85,7 +85,7 @@ impl Cluster {
     }
 
     /// Brings the harness's own view up to date.
-    fn catch_up(&mut self) {
+    pub(super) fn catch_up(&mut self) {
         for fact in self.journal.since(self.state_seen) {
             self.state_seen = fact.seq + 1;
             self.state.apply(&fact);
@@ -157,6 +157,9 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => {
+                if *role == Role::Publisher {
+                    self.create_owners().await?;
+                }
                 let from = self.journal.len();
                 self.start_role(*role)?;
                 self.up(from).await;

@@ -42,7 +42,7 @@ use crate::journal::Journal;
 use crate::killer::Killer;
 use crate::log_lines::LogLines;
 use crate::network::{Folder, Network};
-use crate::plan::{NAMESPACE, Plan};
+use crate::plan::{NAMESPACE, Plan, objects};
 use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
@@ -219,10 +219,21 @@ impl Cluster {
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
     }
 
-    /// The publisher's pod with its owners, where it is set to have any, and they are not there yet.
+    /// The publisher's namespace, and its pod with its owners where it is set to have any: those of them that do not exist.
     async fn create_owners(&mut self) -> Result<(), Refused> {
-        if self.settings.publisher.owner_level.is_some() && self.pod.is_none() {
-            self.pod = Some(owner::create_chain(&self.local).await?);
+        // Garbage collection may have more to delete of what was deleted before.
+        self.api.quiet().await;
+        self.catch_up();
+        if self.state.object("namespaces", None, NAMESPACE).is_none() {
+            let created = self.local.create(objects::namespace(NAMESPACE)).await;
+            // It exists on a real API server that other cases have used.
+            created.map(drop).or_else(|refused| match refused.code {
+                409 => Ok(()),
+                _ => Err(refused),
+            })?;
+        }
+        if self.settings.publisher.owner_level.is_some() {
+            self.pod = Some(owner::create_chain(&self.local, &self.state).await?);
         }
         Ok(())
     }

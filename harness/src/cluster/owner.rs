@@ -4,21 +4,27 @@ use serde_json::{Value, json};
 
 use super::api::Client;
 use crate::apiserver::Refused;
+use crate::cluster_state::ClusterState;
 use crate::plan::NAMESPACE;
 
-/// Creates the chain and returns the pod's name.
-pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
-    let deployment = create(client, "apps/v1", "Deployment", "publisher", None).await?;
-    let replica_set = create(
-        client,
-        "apps/v1",
-        "ReplicaSet",
-        "publisher-5d4",
-        Some(&deployment),
-    )
-    .await?;
-    create(client, "v1", "Pod", "publisher-5d4-x7x", Some(&replica_set)).await?;
-    Ok("publisher-5d4-x7x".to_owned())
+/// Name of the publisher's pod.
+const POD: &str = "publisher-5d4-x7x";
+
+/// Creates the objects of the chain that do not exist in `state`, as installing the publisher again does, and returns the pod's name.
+pub(super) async fn create_chain(client: &Client, state: &ClusterState) -> Result<String, Refused> {
+    let mut owner: Option<Value> = None;
+    for (api_version, kind, resource, name) in [
+        ("apps/v1", "Deployment", "deployments", "publisher"),
+        ("apps/v1", "ReplicaSet", "replicasets", "publisher-5d4"),
+        ("v1", "Pod", "pods", POD),
+    ] {
+        let existing = state.object(resource, Some(NAMESPACE), name);
+        owner = Some(match existing {
+            Some(existing) => (**existing).clone(),
+            None => create(client, api_version, kind, name, owner.as_ref()).await?,
+        });
+    }
+    Ok(POD.to_owned())
 }
 
 async fn create(

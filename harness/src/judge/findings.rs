@@ -51,9 +51,10 @@ const VERSION: &str = "api-version";
 const INVALID: &str = "api-invalid";
 const LABELS: &str = "object-labels";
 const TWICE: &str = "object-twice";
+const WATCHED_TWICE: &str = "watch-twice";
 
 /// All rules.
-pub const RULES: [Rule; 7] = [
+pub const RULES: [Rule; 8] = [
     Rule {
         name: ARGUMENTS,
         text: "the arguments of a CSI call are what the specification allows",
@@ -89,6 +90,11 @@ pub const RULES: [Rule; 7] = [
         text: "one object is made for each class and segment",
         source: "KEP-1472, CSIStorageCapacity lifecycle",
     },
+    Rule {
+        name: WATCHED_TWICE,
+        text: "a client has one watch for the same objects",
+        source: "Kubernetes API concepts, efficient detection of changes",
+    },
 ];
 
 /// The rule of that name.
@@ -113,8 +119,11 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     // What a client sends half may be the work of a fault that cuts it off, or kills it.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     let last = last_requests(facts);
-    let mut duplicates = Duplicates::default();
+    let (mut duplicates, mut watches) = (Duplicates::default(), Watches::default());
     for fact in facts {
+        if let Some((role, text)) = watches.apply(fact) {
+            found.add(WATCHED_TWICE, role, text, fact);
+        }
         if duplicates.apply(fact) == Some(Surplus::Made) {
             let text = "an object is made again in the refresh in which it was made";
             found.add(TWICE, Role::Publisher, text.to_owned(), fact);
@@ -202,6 +211,40 @@ impl Found {
             first: fact.seq,
             at: fact.at(),
         });
+    }
+}
+
+/// Watch events so far, by client and resource: the revisions that the client has received since it last began to watch.
+///
+/// One watch never sends a revision twice, and a watch that begins again may send what another has sent.
+#[derive(Default)]
+struct Watches<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
+
+/// So many events of one resource that a client receives twice may be due to a watch that has not ended yet when the next begins.
+const EVENTS_TWICE: u64 = 2;
+
+impl<'f> Watches<'f> {
+    /// Adds a fact; the client's role and the finding where it receives the events of a resource twice.
+    fn apply(&mut self, fact: &'f Fact) -> Option<(Role, String)> {
+        match &fact.what {
+            What::Process(process) => self.0.retain(|(client, _), _| *client != &*process.client),
+            What::Request(request) if request.verb == "watch" => {
+                let of_watch = self.0.get_mut(&(&*request.client, request.resource.as_str()))?;
+                *of_watch = Default::default();
+            }
+            What::Delivery(delivery) => {
+                let key = (&*delivery.client, &*delivery.resource);
+                let (revisions, twice) = self.0.entry(key).or_default();
+                if !revisions.insert(delivery.revision) {
+                    *twice += 1;
+                    let role = Role::of_client(&delivery.client)?;
+                    let text = format!("{} are watched twice by one client", delivery.resource);
+                    return (*twice == EVENTS_TWICE + 1).then_some((role, text));
+                }
+            }
+            _ => {}
+        }
+        None
     }
 }
 
@@ -305,6 +348,10 @@ fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'stat
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
+        // Clients patch with the uid that they know, so that another object of the same name is not changed.
+        if request.verb == "patch" && field_of(message) == " (metadata.uid)" {
+            return None;
+        }
         let text = format!(
             "{} {resource} is refused with {}{}",
             request.verb,

@@ -31,6 +31,9 @@ pub(super) fn of(action: &Action) -> Option<Order> {
             fields: fields(merge)?,
         }),
         Action::Delete(target) if target.resource() == RESOURCE => Some(Order::Delete(key(target))),
+        Action::Delete(Target::Named { resource, name, .. }) if resource == "namespaces" => {
+            Some(Order::DeleteNamespace(name.clone()))
+        }
         Action::Apply(spec) if is_capacity(&spec.object) => Some(Order::Other),
         _ => None,
     }

@@ -19,11 +19,15 @@ impl Owners {
     /// An object changes.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         let is_meant = matches!(&*commit.resource, "pods" | "replicasets" | "deployments");
-        if !is_meant || commit.namespace.as_deref() != Some(NAMESPACE) || commit.change != Change::Added {
+        if !is_meant || commit.namespace.as_deref() != Some(NAMESPACE) || commit.change == Change::Modified {
             return;
         }
         let metadata = &commit.object["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        if commit.change == Change::Deleted {
+            self.known.remove(&text(&metadata["uid"]));
+            return;
+        }
         let owner = Owner {
             kind: text(&commit.object["kind"]),
             name: commit.name.clone(),

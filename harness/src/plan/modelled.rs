@@ -28,9 +28,13 @@ const SECRET: &str = "-secret-name";
 /// it does not know.
 pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     let mut faults: Vec<&String> = Vec::new();
+    let (mut publisher_runs, mut deleted) = (true, None);
     for (at, step) in plan.steps.iter().enumerate() {
         for (action, _) in &step.actions {
             match action {
+                Action::Stop(Role::Publisher) => publisher_runs = false,
+                Action::Start(Role::Publisher) => publisher_runs = true,
+                Action::Delete(target) => deleted = deleted.or(of_deletion(plan, target, publisher_runs)),
                 Action::Fault { id, rule, .. } if is_endless(rule) => faults.push(id),
                 Action::Unfault(id) => faults.retain(|fault| *fault != id),
                 _ => {}
@@ -41,7 +45,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
         }
         let fault = faults.first();
         let fault = fault.map(|id| format!("programs that meet a fault without an end (`{id}`)"));
-        if let Some(what) = fault.or_else(|| beyond(plan)) {
+        let of_plan = || deleted.map(str::to_owned).or_else(|| beyond(plan));
+        if let Some(what) = fault.or_else(of_plan) {
             let message = format!("the specification says nothing of {what}; write a list of expectations");
             return Err((at, message));
         }
@@ -103,14 +108,32 @@ fn of_action(action: &Action) -> Option<String> {
         Action::Reschedule(spec) => of_scheduler(spec),
         Action::Republish(_) => Some("a publisher that starts with other settings"),
         Action::Reserve(_) | Action::Unreserve(_) => Some("devices that are reserved"),
-        Action::Delete(Target::Named {
-            resource, namespace, ..
-        }) if namespace.as_deref() == Some(NAMESPACE) && resource != "csistoragecapacities" => {
-            Some("a publisher whose owner goes")
-        }
         _ => None,
     };
     what.map(str::to_owned)
+}
+
+/// What deleting an object of the publisher leads to that the specification does not model; none: it models it.
+fn of_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'static str> {
+    let Target::Named {
+        resource,
+        namespace,
+        name,
+    } = target
+    else {
+        return None;
+    };
+    let is_namespace = resource == "namespaces" && name == NAMESPACE;
+    let is_inside = namespace.as_deref() == Some(NAMESPACE);
+    match resource.as_str() {
+        "csistoragecapacities" => None,
+        "leases" if is_inside => (plan.publisher.replicas > Some(1))
+            .then_some("a Lease that is deleted while several replicas compete for it"),
+        _ if is_inside || is_namespace => {
+            publisher_runs.then_some("a publisher that runs while its namespace or an owner is deleted")
+        }
+        _ => None,
+    }
 }
 
 fn of_object(object: &Value) -> Option<String> {

@@ -50,7 +50,7 @@ pub enum ActionSpec {
     Unreserve(String),
     /// Stop a role, as in `stop: publisher`: its processes end, its objects stay. The driver's sockets go away with it, and its storage stays.
     Stop(Role),
-    /// Start a role that was stopped: `start: publisher`.
+    /// Start a role that was stopped: `start: publisher`. Where the publisher's namespace, its pod or an owner of that was deleted, it is created again.
     Start(Role),
     /// Start the publisher anew with these settings; what is left out has its default again.
     Publisher(PublisherSpec),

@@ -102,21 +102,30 @@ pub(super) struct Replace {
     pub(super) resource_version: Option<String>,
 }
 
-/// A pod, a claim, or one of the two objects of a node goes.
+/// A pod, a claim, or an object of another kind is deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum DeleteEvent {
     Pod(String),
     Claim(String),
-    Object(Half),
+    Object(Named),
 }
 
-/// One of the two objects that there are of a node: its Node, or its CSINode.
+/// An object by its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Half {
+pub(super) struct Named {
     pub(super) resource: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<String>,
     pub(super) name: String,
+}
+
+impl Named {
+    /// Whether it is the Node or the CSINode of a node.
+    pub(super) fn is_of_node(&self) -> bool {
+        matches!(self.resource.as_str(), "nodes" | "csinodes")
+    }
 }
 
 /// A pod, with its claims.
@@ -258,6 +267,7 @@ impl Event {
                 | Event::Object(_)
                 | Event::Merge(_)
                 | Event::Replace(_)
+                | Event::Delete(DeleteEvent::Object(_))
         );
         match may_be_refused {
             true => json!({"attempt": action}),

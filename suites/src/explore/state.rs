@@ -13,6 +13,12 @@ use super::world::{Node, World};
 /// The gate of KEP-1472.
 pub(super) const GATE: &str = "CSIStorageCapacity";
 
+/// The resource of PersistentVolumes.
+pub(super) const VOLUMES: &str = "persistentvolumes";
+
+/// The resource of namespaces.
+pub(super) const NAMESPACES: &str = "namespaces";
+
 /// The minor release of the API server, unless it is set.
 pub(super) const USUAL_RELEASE: u8 = 36;
 
@@ -43,8 +49,10 @@ pub(super) struct State {
     pub(super) faults: BTreeMap<String, Option<Role>>,
     /// Scripts in force that last, and whether calls hang because of them.
     pub(super) scripts: BTreeMap<String, bool>,
-    /// Names that are used up: of pods, claims, faults and scripts.
+    /// Names of faults and scripts that were used.
     used: BTreeSet<(&'static str, String)>,
+    /// Whether the publisher's namespace was deleted. Starting the publisher creates it again.
+    is_namespace_deleted: bool,
     pub(super) minor: u8,
     pub(super) gate: Option<bool>,
     /// Whether publishers ask the driver from time to time. Of one that does not, little can be said once the driver's answers have changed
@@ -74,6 +82,7 @@ impl State {
             faults: BTreeMap::new(),
             scripts: BTreeMap::new(),
             used: BTreeSet::new(),
+            is_namespace_deleted: false,
             minor: minor(world.release.as_ref()),
             gate: world.gates.get(GATE).copied(),
             polls: world.publisher.polls,
@@ -111,20 +120,25 @@ impl State {
             Event::Claim(claim) => claim
                 .name
                 .as_ref()
-                .is_some_and(|name| self.is_free("claim", name)),
+                .is_some_and(|name| !self.claims.contains(name)),
             Event::Capacity(CapacityEvent::Create(_))
             | Event::Object(_)
             | Event::Merge(_)
-            | Event::Replace(_) => self.is_served(),
+            | Event::Replace(_) => self.is_served() && !self.is_namespace_deleted,
             Event::Capacity(_) => true,
             Event::Delete(DeleteEvent::Pod(name)) => self.pods.contains_key(name),
             Event::Delete(DeleteEvent::Claim(name)) => {
                 self.claims.contains(name) && !self.pods.values().any(|claims| claims.contains(name))
             }
-            Event::Delete(DeleteEvent::Object(half)) => {
+            Event::Delete(DeleteEvent::Object(node)) if node.is_of_node() => {
                 // A publisher that runs there would make its objects again, which a cleaner removes.
                 let is_opposed = self.plays(Role::Cleaner) && self.running.contains(&Role::Publisher);
-                self.registered.contains(&half.name) && !self.halved.contains(&half.name) && !is_opposed
+                self.registered.contains(&node.name) && !self.halved.contains(&node.name) && !is_opposed
+            }
+            Event::Delete(DeleteEvent::Object(object)) => {
+                // Publishers run in a pod, which goes with its owners and its namespace.
+                let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
+                !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }
             Event::Csi(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),
             Event::Uncsi(id) => self.scripts.contains_key(id),
@@ -171,11 +185,14 @@ impl State {
     fn admits_pod(&self, pod: &Pod) -> bool {
         let is_known = |name: &String| self.claims.contains(name);
         let mut mounted = pod.claims.iter().filter(|claim| claim.class.is_none());
-        self.is_free("pod", &pod.name) && mounted.all(|claim| claim.name.as_ref().is_some_and(is_known))
+        let mut created = created_claims(pod);
+        !self.pods.contains_key(&pod.name)
+            && mounted.all(|claim| claim.name.as_ref().is_some_and(is_known))
+            && !created.any(|name| self.claims.contains(&name))
     }
 
     /// Whether a name was never used.
-    pub(super) fn is_free(&self, kind: &'static str, name: &str) -> bool {
+    fn is_free(&self, kind: &'static str, name: &str) -> bool {
         !self.used.contains(&(kind, name.to_owned()))
     }
 
@@ -209,15 +226,16 @@ impl State {
             Event::CsiDriver(CsiDriverEvent::StorageCapacity(_)) => {}
             Event::Pod(pod) => self.apply_pod(pod),
             Event::Claim(claim) => {
-                let name = claim.name.clone().unwrap_or_default();
-                self.use_up("claim", &name);
-                self.claims.insert(name);
+                self.claims.insert(claim.name.clone().unwrap_or_default());
             }
             Event::Delete(DeleteEvent::Pod(name)) => drop(self.pods.remove(name)),
             Event::Delete(DeleteEvent::Claim(name)) => drop(self.claims.remove(name)),
-            Event::Delete(DeleteEvent::Object(half)) => {
-                self.halved.insert(half.name.clone());
-                self.registered.remove(&half.name);
+            Event::Delete(DeleteEvent::Object(node)) if node.is_of_node() => {
+                self.halved.insert(node.name.clone());
+                self.registered.remove(&node.name);
+            }
+            Event::Delete(DeleteEvent::Object(object)) => {
+                self.is_namespace_deleted |= object.resource == NAMESPACES;
             }
             Event::Csi(script) => self.apply_script(script),
             Event::Uncsi(id) => drop(self.scripts.remove(id)),
@@ -227,6 +245,7 @@ impl State {
                 self.stopped.insert(*role);
             }
             Event::Start(role) => {
+                self.is_namespace_deleted &= *role != Role::Publisher;
                 self.stopped.remove(role);
                 self.running.insert(*role);
             }
@@ -277,15 +296,9 @@ impl State {
     }
 
     fn apply_pod(&mut self, pod: &Pod) {
-        self.use_up("pod", &pod.name);
-        let mut mounted = BTreeSet::new();
-        for (index, claim) in pod.claims.iter().enumerate() {
-            let name = claim.name.clone();
-            let name = name.unwrap_or_else(|| format!("{}-{index}", pod.name));
-            self.use_up("claim", &name);
-            self.claims.insert(name.clone());
-            mounted.insert(name);
-        }
+        let names = pod.claims.iter().filter_map(|claim| claim.name.clone());
+        let mounted: BTreeSet<String> = names.chain(created_claims(pod)).collect();
+        self.claims.extend(mounted.iter().cloned());
         self.pods.insert(pod.name.clone(), mounted);
     }
 
@@ -298,6 +311,13 @@ impl State {
             self.scripts.insert(id.clone(), script.hangs());
         }
     }
+}
+
+/// The names of the claims that are created with a pod.
+fn created_claims(pod: &Pod) -> impl Iterator<Item = String> {
+    let claims = pod.claims.iter().enumerate();
+    let created = claims.filter(|(_, claim)| claim.name.is_none());
+    created.map(|(index, _)| format!("{}-{index}", pod.name))
 }
 
 /// What runs: the roles, and the driver for the publisher.

@@ -34,6 +34,8 @@ pub enum Order {
     },
     /// A capacity object is to be deleted; the key as for a change.
     Delete(Option<NamespacedName>),
+    /// A namespace is to be deleted, with the objects in it.
+    DeleteNamespace(String),
     /// Capacity objects are written in a way of which nothing is said.
     Other,
     /// A CSIDriver is to be created.
@@ -98,6 +100,7 @@ impl Order {
             Order::Change { key: wanted, .. } | Order::Delete(wanted) => {
                 wanted.as_ref().is_none_or(|wanted| wanted == key)
             }
+            Order::DeleteNamespace(namespace) => *namespace == key.namespace,
             Order::Other => true,
             Order::CreateDriver(..) => false,
         }
@@ -109,9 +112,12 @@ impl Order {
 pub(super) struct Orders(pub(super) Vec<Order>);
 
 impl Orders {
-    /// All that was asked for before is answered.
+    /// All that was asked for before is answered; only the objects of a namespace are deleted after that.
     pub(super) fn ordered(&mut self, orders: Vec<Order>) {
-        self.0 = orders;
+        let before = std::mem::replace(&mut self.0, orders);
+        let namespaces = before.into_iter();
+        let namespaces = namespaces.filter(|order| matches!(order, Order::DeleteNamespace(_)));
+        self.0.extend(namespaces);
     }
 
     /// The one that a written object is of. One that tells no key may be of several.

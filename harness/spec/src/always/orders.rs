@@ -32,9 +32,11 @@ impl Order {
                 None => Some("there is no object to be replaced"),
                 Some(before) => unmoved(before, object).or_else(|| faults(&key.name, object)),
             },
-            Order::Change { key: None, .. } | Order::Delete(_) | Order::CreateDriver(..) | Order::Other => {
-                None
-            }
+            Order::Change { key: None, .. }
+            | Order::Delete(_)
+            | Order::DeleteNamespace(_)
+            | Order::CreateDriver(..)
+            | Order::Other => None,
         }
     }
 }
@@ -108,7 +110,7 @@ impl Monitor {
             (Order::Create { object, .. }, None) => Some(self.as_served(object)),
             (Order::Change { fields, .. }, Some(before)) => Some(self.as_served(&fields.put(before))),
             (Order::Replace { object, .. }, Some(_)) => Some(self.as_served(object)),
-            (Order::Delete(_), Some(_)) => None,
+            (Order::Delete(_) | Order::DeleteNamespace(_), Some(_)) => None,
             (Order::Other, _) => return None,
             _ => return Some((rules::NOT_AS_WRITTEN, "something else was asked for".to_owned())),
         };
@@ -140,7 +142,9 @@ impl Monitor {
             Order::Create { key, .. } => (key.clone(), code == UNPROCESSABLE),
             Order::Replace { key, .. } => (key.clone(), code == UNPROCESSABLE || code == CONFLICT),
             Order::Change { key, .. } => (key.clone().unwrap_or_default(), code == UNPROCESSABLE),
-            Order::Delete(_) | Order::CreateDriver(..) | Order::Other => return None,
+            Order::Delete(_) | Order::DeleteNamespace(_) | Order::CreateDriver(..) | Order::Other => {
+                return None;
+            }
         };
         let is_legal = is_strange && order.fault(&self.world.objects).is_none();
         let why = || format!("it was answered {code}, as if it were not legal");

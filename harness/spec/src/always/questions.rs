@@ -10,6 +10,7 @@ use crate::objects::Wanted;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
+use crate::world::class::without_sidecars;
 use crate::world::{Figures, Instance, Parameters, StorageClass, World};
 
 /// What a publisher's questions depend on.
@@ -52,7 +53,10 @@ impl Monitor {
         };
         let violations = strange.into_iter().chain(wrong).chain(hurried).collect();
         match answer.filter(|figures| figures.is_sound()) {
-            Some(figures) => self.told.add(driver, parameters, segment, figures),
+            // What a publisher receives for parameters that it should have left out, it publishes for the class all the same.
+            Some(figures) => self
+                .told
+                .add(driver, without_sidecars(parameters), segment, figures),
             None => self.withdrawn.excused(),
         }
         violations

@@ -37,11 +37,7 @@ pub enum Binding {
 impl StorageClass {
     /// The parameters that the driver gets.
     pub fn driver_parameters(&self) -> BTreeMap<String, String> {
-        let own = self
-            .parameters
-            .iter()
-            .filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
-        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+        without_sidecars(self.parameters.clone())
     }
 
     /// Whether somebody makes volumes of this class.
@@ -112,4 +108,10 @@ impl From<ClassJson> for (String, StorageClass) {
         };
         (json.metadata.name, class)
     }
+}
+
+/// Parameters without those that are for the sidecars (`csi.storage.k8s.io/`).
+pub(crate) fn without_sidecars(mut parameters: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    parameters.retain(|key, _| !key.starts_with(SIDECAR_PREFIX));
+    parameters
 }

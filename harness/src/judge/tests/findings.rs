@@ -17,3 +17,42 @@ fn a_request_that_is_cut_off_by_the_end_of_its_program_is_no_finding() {
         assert_eq!(invalid.map_or(0, |it| it.count), count);
     }
 }
+
+#[test]
+fn a_client_that_receives_the_same_watch_events_twice_has_two_watches() {
+    let watch = json!({"fact": "request", "client": "publisher", "verb": "watch", "resource": "storageclasses",
+        "namespace": null, "name": null, "code": 200, "message": null, "revision": 1});
+    let event = |revision: u64| {
+        json!({"fact": "delivery", "client": "publisher", "change": "modified", "resource": "storageclasses",
+            "namespace": null, "name": "fast", "revision": revision})
+    };
+    let count = |again: bool| {
+        let mut story = story(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
+        story.tell(watch.clone());
+        (2..8).for_each(|revision| story.tell(event(revision)));
+        if again {
+            // A watch that begins again may send what another has sent.
+            story.tell(watch.clone());
+        }
+        (2..8).for_each(|revision| story.tell(event(revision)));
+        let found = findings(story.judge.plan, story.judge.facts());
+        found.iter().filter(|it| it.rule == "watch-twice").count()
+    };
+    assert_eq!((count(false), count(true)), (1, 0));
+}
+
+#[test]
+fn a_patch_of_an_object_that_was_created_again_is_no_finding() {
+    let patch = |field: &str| {
+        json!({"fact": "request", "client": "scheduler", "verb": "patch", "resource": "pods/status", "namespace": "default",
+            "name": "app", "code": 422, "revision": null,
+            "message": format!("Pod \"app\" is invalid: {field}: Invalid value: \"a\": field is immutable")})
+    };
+    let count = |field: &str| {
+        let mut story = story(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
+        story.tell(patch(field));
+        let found = findings(story.judge.plan, story.judge.facts());
+        found.iter().filter(|it| it.rule == "api-invalid").count()
+    };
+    assert_eq!((count("metadata.uid"), count("metadata.name")), (0, 1));
+}

@@ -2,7 +2,7 @@
 
 use harness::scenario::Role;
 
-use super::super::event::{ClassEvent, CsiDriverEvent, DeleteEvent, Event, Half, NodeEvent, Release};
+use super::super::event::{ClassEvent, CsiDriverEvent, DeleteEvent, Event, Named, NodeEvent, Release};
 use super::super::focus::Focus;
 use super::super::world::CLASSES;
 use super::places::{LONG_NODES, NODES};
@@ -121,8 +121,9 @@ fn unregistered(draw: &mut Draw) -> Option<Event> {
 fn halved(draw: &mut Draw) -> Option<Event> {
     let resource = *draw.dice.pick(&["nodes", "csinodes"]);
     let name = draw.node()?;
-    Some(Event::Delete(DeleteEvent::Object(Half {
+    Some(Event::Delete(DeleteEvent::Object(Named {
         resource: resource.to_owned(),
+        namespace: None,
         name,
     })))
 }

@@ -61,7 +61,7 @@ pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
         // Publishers of several nodes have one owner here, and would not tell their objects apart.
         by_owner: mode == Mode::Central && owner_level.is_some() && dice.one_in(5),
         owner_level,
-        replicas: (mode == Mode::Central && dice.one_in(12)).then_some(2),
+        replicas: (mode == Mode::Central && dice.one_in(8)).then(|| *dice.pick(&[1, 2])),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
         _ => 3,
     };
     for _ in 0..count {
-        let mut claim = claim(draw);
+        let mut claim = unnamed_claim(draw);
         if pod
             .claims
             .last()
@@ -62,8 +62,16 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
     Some(Event::Pod(pod))
 }
 
+/// A claim of that name.
+pub(super) fn claim(draw: &mut Draw, name: String) -> Claim {
+    Claim {
+        name: Some(name),
+        ..unnamed_claim(draw)
+    }
+}
+
 /// A claim without a name.
-fn claim(draw: &mut Draw) -> Claim {
+fn unnamed_claim(draw: &mut Draw) -> Claim {
     // A claim may wait for its class.
     let class = draw.class().unwrap_or_else(|| "fast".to_owned());
     let is_copied = draw.world.driver.clone_volume && draw.dice.one_in(3);
@@ -80,10 +88,7 @@ fn claim(draw: &mut Draw) -> Claim {
 /// A claim that no pod mounts yet.
 pub(super) fn lone_claim(draw: &mut Draw) -> Option<Event> {
     let name = draw.name('c');
-    Some(Event::Claim(Claim {
-        name: Some(name),
-        ..claim(draw)
-    }))
+    Some(Event::Claim(claim(draw, name)))
 }
 
 /// A claim of no class that the driver is to make a volume for all the same, as its annotation has it.
