@@ -348,7 +348,7 @@ fn format_refusal(request: &RequestFact) -> String {
     format!("refused: {} {} {message}", request.verb, request.code)
 }
 
-fn format_answer(call: &CallFact) -> String {
+pub(super) fn format_answer(call: &CallFact) -> String {
     match (call.available, call.maximum) {
         (Some(available), Some(maximum)) => {
             format!(

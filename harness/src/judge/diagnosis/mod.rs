@@ -7,6 +7,7 @@
 mod capacities;
 mod claims;
 mod placement;
+mod room;
 
 use std::collections::BTreeMap;
 

@@ -193,6 +193,11 @@ impl<'a> Window<'a> {
             .clone()
             .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
         let Some(decided) = decided else {
+            if let Place::On(nodes) = want
+                && !self.has_room(chain, pod, nodes)
+            {
+                return;
+            }
             let note = match self.cluster.refusal(pod) {
                 Some(refusal) if refusal.seq < self.from || !self.news(pod, refusal).is_empty() => {
                     return self.retry_link(chain, pod, refusal, &claims);
@@ -205,7 +210,8 @@ impl<'a> Window<'a> {
             return;
         };
         if !want.allows(&decided) {
-            let fate = self.fate(&decided, &claims, placed.is_some());
+            self.volume_links(chain, pod, selected.as_ref(), &claims);
+            let fate = self.fate(pod, &decided, &claims, placed.is_some());
             chain.missing(format!("{} is chosen for pod {pod}", format_place(want)), fate);
             return;
         }
@@ -227,11 +233,46 @@ impl<'a> Window<'a> {
         claims.iter().find_map(|claim| self.selected_node(claim))
     }
 
+    /// The choice of a node and the volumes that were made after it, which tie the pod to where they are; then what the scheduler made of
+    /// that.
+    fn volume_links(
+        &self,
+        chain: &mut Chain,
+        pod: &str,
+        selected: Option<&(&'a Fact, String)>,
+        claims: &[String],
+    ) {
+        if let Some((fact, node)) = selected {
+            chain.found(format!("{node} chosen for the claims of pod {pod}"), fact);
+        }
+        for claim in claims {
+            let uid = self.uid_of(claim).unwrap_or_default();
+            let made = self.facts.iter().rev().find_map(|fact| match &fact.what {
+                What::Call(call) if call.method == "CreateVolume" && call.code == "OK" => {
+                    let is_own = call.volume.as_ref().is_some_and(|name| name.contains(&uid));
+                    let placed = call.placed.as_ref().filter(|_| is_own && !uid.is_empty())?;
+                    Some((fact, placed.segment.as_deref().unwrap_or("*")))
+                }
+                _ => None,
+            });
+            if let Some((fact, segment)) = made {
+                chain.found(format!("the volume of claim {claim} is made at {segment}"), fact);
+            }
+        }
+        let refusal = self.cluster.refusal(pod).map(|refusal| refusal.seq);
+        if let Some(fact) = self.facts.iter().find(|fact| Some(fact.seq) == refusal) {
+            chain.found(format!("pod {pod} refused by the scheduler"), fact);
+        }
+    }
+
     /// What became of a node that was chosen and must not be, and of those before it.
-    fn fate(&self, node: &str, claims: &[String], is_placed: bool) -> String {
+    fn fate(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
         let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
             _ if is_placed => "the pod is bound there".to_owned(),
-            None => "the pod is not bound yet".to_owned(),
+            None => match self.cluster.refusal(pod) {
+                Some(refusal) => format!("the pod is refused: {}", refusal.text),
+                None => "the pod is not bound yet".to_owned(),
+            },
             Some(claim) => match self.uid_of(claim).and_then(|uid| self.warning(&uid)) {
                 Some(warning) => {
                     format!("claim {claim} is still to be provisioned there; the publisher says: {warning}")

@@ -1,0 +1,154 @@
+//! Why a pod has no node that it must have: no CSIStorageCapacity for the node's segment has room for one of its claims, and what the
+//! driver reported for that segment.
+
+use std::collections::BTreeMap;
+
+use capacity_spec::world::{CapacityObject, Change};
+use capacity_types::capacity_api::RESOURCE;
+use capacity_types::quantity::{Arithmetic, Quantity};
+use capacity_types::{Labels, segment};
+use serde_json::Value;
+
+use super::capacities::format_answer;
+use super::{Chain, Window};
+use crate::journal::{Fact, What};
+use crate::plan::{Action, WORKLOADS};
+
+/// A claim without a volume, as far as capacity decides about it.
+struct Wanted {
+    class: String,
+    /// As the claim has it.
+    size: String,
+    bytes: i128,
+}
+
+impl<'a> Window<'a> {
+    /// Whether one of the nodes has room for each claim of the pod, by the published objects. If not, the links say what is missing first.
+    pub(super) fn has_room(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
+        let known: Vec<(&String, Labels)> = nodes
+            .iter()
+            .filter_map(|node| Some((node, labels(self.cluster.object("nodes", None, node)?))))
+            .collect();
+        let Some((node, labels)) = known.first().filter(|_| self.is_tracked()) else {
+            return true;
+        };
+        let claims = self.claims_of(pod);
+        let wanted: Vec<Wanted> = claims.iter().filter_map(|claim| self.wanted(claim)).collect();
+        let no_room = |claim: &&Wanted| !known.iter().any(|(_, labels)| self.is_offered(claim, labels));
+        let Some(claim) = wanted.iter().find(no_room) else {
+            return true;
+        };
+        let text = format!(
+            "room for {} of {} published where {node} is",
+            claim.size, claim.class
+        );
+        let note = self.cause(chain, claim, node, labels);
+        chain.missing(text, note);
+        false
+    }
+
+    /// Whether the scheduler looks at the capacity of the case's driver.
+    fn is_tracked(&self) -> bool {
+        let object = self.cluster.object("csidrivers", None, &self.plan.driver.name);
+        object.is_some_and(|object| object["spec"]["storageCapacity"] == true)
+    }
+
+    /// What a claim needs that still waits for a node; none: it is bound, has a node, or is of another driver.
+    fn wanted(&self, claim: &str) -> Option<Wanted> {
+        if self.is_bound(claim) || self.selected_node(claim).is_some() {
+            return None;
+        }
+        let object = self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        let (size, class) = self.requested(claim)?;
+        let of_class = self.cluster.object("storageclasses", None, &class)?;
+        let is_meant = of_class["provisioner"] == self.plan.driver.name.as_str()
+            && of_class["volumeBindingMode"] == "WaitForFirstConsumer"
+            && object["spec"]["volumeName"].as_str().is_none_or(str::is_empty);
+        let bytes = size.parse::<Quantity>().ok()?.bytes(Arithmetic::Exact);
+        is_meant.then_some(Wanted { class, size, bytes })
+    }
+
+    /// Whether an object offers enough for the claim to a node with these labels.
+    fn is_offered(&self, claim: &Wanted, labels: &Labels) -> bool {
+        self.cluster.objects(RESOURCE).any(|(_, object)| {
+            capacity_object(object).is_some_and(|object| {
+                object.class == claim.class
+                    && object.topology.admits(labels)
+                    && object.limit(true).is_some_and(|limit| limit >= claim.bytes)
+            })
+        })
+    }
+
+    /// Why nothing that is large enough is published for a node; what shows it becomes a link.
+    fn cause(&self, chain: &mut Chain, claim: &Wanted, node: &str, labels: &Labels) -> String {
+        let driver = &self.plan.driver.name;
+        let csi_node = self.cluster.object("csinodes", None, node);
+        let registered = csi_node.and_then(|csi_node| {
+            let mut drivers = csi_node["spec"]["drivers"].as_array()?.iter();
+            drivers.find(|it| it["name"] == driver.as_str())
+        });
+        let Some(registered) = registered else {
+            return format!("CSINode {node} does not list the driver {driver}");
+        };
+        let keys = registered["topologyKeys"].as_array().into_iter().flatten();
+        let keys: Vec<String> = keys.filter_map(|key| Some(key.as_str()?.to_owned())).collect();
+        let Some(segment) = segment::of_node(&keys, labels) else {
+            let missing = keys.iter().find(|key| !labels.contains_key(*key));
+            let missing = missing.map(String::as_str).unwrap_or_default();
+            return format!(
+                "node {node} lacks the label {missing}, a topology key of {driver} in CSINode {node}"
+            );
+        };
+        let name = self.plan.segments.format(&segment);
+        let parameters = self.plan.driver_parameters(&claim.class);
+        let calls = self.facts.iter().filter_map(|fact: &Fact| match &fact.what {
+            What::Call(call)
+                if call.method == "GetCapacity"
+                    && call.parameters == parameters
+                    && call.segment.as_deref().unwrap_or("*") == name =>
+            {
+                Some((fact, format_answer(call)))
+            }
+            _ => None,
+        });
+        let mut answers: Vec<(&Fact, String)> = calls.collect();
+        // The first of the last answers that are all the same: it came when the cause did.
+        answers.dedup_by(|later, earlier| later.1 == earlier.1);
+        let Some((fact, answer)) = answers.pop() else {
+            return format!(
+                "nothing that large is published for {name}, and GetCapacity was never called for it"
+            );
+        };
+        chain.found(
+            format!(
+                "GetCapacity for class {} at {name} answered {answer}",
+                claim.class
+            ),
+            fact,
+        );
+        let has_pool = |action: &Action| matches!(action, Action::Pool(of, Some(_)) if *of == segment);
+        let mut pools = self.plan.driver.pools.iter();
+        let is_without_pool =
+            !pools.any(|(of, _)| *of == segment) && !self.plan.actions().any(has_pool) && answer == "0";
+        let pool = match is_without_pool {
+            true => "; `backend` of the case has no storage there",
+            false => "",
+        };
+        format!("the driver reported {answer} for {name}{pool}")
+    }
+}
+
+fn capacity_object(object: &Value) -> Option<CapacityObject> {
+    match Change::set(RESOURCE, object).ok()?? {
+        Change::Object(_, object) => object,
+        _ => None,
+    }
+}
+
+fn labels(object: &Value) -> Labels {
+    let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
+    let labels = labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
+    labels.collect::<BTreeMap<_, _>>()
+}
