@@ -20,6 +20,7 @@ pub(crate) mod names;
 pub(crate) mod pattern;
 pub mod quantity;
 pub(crate) mod selector;
+pub(crate) mod stack;
 pub(crate) mod status;
 pub(crate) mod unified_diff;
 pub(crate) mod url;

@@ -4,6 +4,7 @@
 //! repetition, and none of more than a thousand times; a brace that begins no count is a brace there. What only Go allows beside
 //! (`\Q*\E`, two groups of one name) is refused here.
 
+use super::stack::with_stack;
 use regex::Regex;
 use regex_syntax::ast::{
     Ast, ErrorKind, Repetition, RepetitionKind, RepetitionRange, Span, Visitor, parse, visit,
@@ -19,6 +20,12 @@ const BRACES_MAX: usize = 100;
 
 /// Reads a pattern. What Go says of it, otherwise.
 pub(crate) fn read(text: &str) -> Result<Regex, String> {
+    // The parser limits how deep groups and classes nest.
+    let depth = text.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count();
+    with_stack(depth, || compile(text))
+}
+
+fn compile(text: &str) -> Result<Regex, String> {
     let refused = |why: String| format!("error parsing regexp: {why}");
     let (syntax, text) = parsed(text).map_err(refused)?;
     let text = &*text;

@@ -4,6 +4,7 @@
 //! YAML 1.1 of Go. Owns nothing but these choices; a YAML body is read as the JSON that it stands for.
 
 use crate::machinery::document::{Document, Position};
+use crate::machinery::stack::with_stack;
 use bytes::Bytes;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
@@ -13,10 +14,18 @@ use std::cell::RefCell;
 /// The media type of bodies.
 pub(crate) const MEDIA: &str = "application/yaml";
 
+/// How deep a document nests at most: as deep as one in JSON.
+const DEPTH: usize = 128;
+
 /// Parses a body of one document.
 pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
+    with_stack(DEPTH, || parse_document(body))
+}
+
+fn parse_document(body: &[u8]) -> Result<Document, String> {
     let text = std::str::from_utf8(body).map_err(|error| format!("yaml: {error}"))?;
     let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: DEPTH },
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         legacy_octal_numbers: true,
         with_snippet: false,
@@ -60,7 +69,12 @@ fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
 
 /// The first field that comes twice, with its line, as Go's strict parser reports it.
 pub(crate) fn first_duplicate(body: &[u8]) -> Option<String> {
+    with_stack(DEPTH, || find_duplicate(body))
+}
+
+fn find_duplicate(body: &[u8]) -> Option<String> {
     let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: DEPTH },
         duplicate_keys: DuplicateKeyPolicy::Error,
         legacy_octal_numbers: true,
         with_snippet: false,

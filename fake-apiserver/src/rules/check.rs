@@ -12,6 +12,7 @@ use super::type_names::type_named;
 use super::types::CelType;
 use super::unify::{Bindings, wider};
 use super::walk::qualified;
+use crate::machinery::stack::with_stack;
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
     StructExpr,
@@ -38,6 +39,13 @@ pub(super) struct Resolved {
 
 /// Checks an expression in which these variables are known. The text of what is wrong, otherwise.
 pub(super) fn check<'a>(
+    program: &'a Program,
+    variables: Vec<(&'a str, CelType<'a>)>,
+) -> Result<Checked<'a>, String> {
+    with_stack(program.depth, || check_parts(program, variables))
+}
+
+fn check_parts<'a>(
     program: &'a Program,
     variables: Vec<(&'a str, CelType<'a>)>,
 ) -> Result<Checked<'a>, String> {

@@ -8,6 +8,7 @@ use super::estimate::estimate;
 use super::program::Program;
 use super::types::CelType;
 use crate::machinery::faults::Faults;
+use crate::machinery::stack::with_stack;
 use crate::machinery::{go, json};
 use crate::structural::{ListType, Schema, unreadable};
 use serde_json::Value;
@@ -294,7 +295,10 @@ impl Judge<'_> {
         };
         let checked = check(program, vec![("self", of), ("oldSelf", old)]).map_err(Some)?;
         match checked.of == *wanted {
-            true => Ok(estimate(&program.expression, &checked, self.declared).max),
+            true => {
+                let estimated = || estimate(&program.expression, &checked, self.declared);
+                Ok(with_stack(program.depth, estimated).max)
+            }
             false => Err(None),
         }
     }

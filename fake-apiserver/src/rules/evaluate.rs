@@ -13,6 +13,7 @@ use super::scope::Scope;
 use super::type_names::type_name;
 use super::value::Val;
 use super::walk::qualified;
+use crate::machinery::stack::with_stack;
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, StructExpr,
 };
@@ -50,7 +51,7 @@ pub(super) fn evaluate<'a>(
         constants: &program.constants,
         cost: 0,
     };
-    let outcome = evaluation.value(part);
+    let outcome = with_stack(program.depth, || evaluation.value(part));
     match evaluation.cost > COST_MAX {
         true => (Err(Failure::TooExpensive), evaluation.cost),
         false => (outcome, evaluation.cost),

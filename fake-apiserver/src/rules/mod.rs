@@ -11,6 +11,7 @@ mod check;
 mod constants;
 mod declared;
 mod definition;
+mod depth;
 mod estimate;
 mod evaluate;
 mod expression;

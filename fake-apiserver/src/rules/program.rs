@@ -1,8 +1,9 @@
 //! Expressions that were read.
 
-use super::constants;
 use super::macros::ENVIRONMENT;
 use super::walk::visit;
+use super::{constants, depth};
+use crate::machinery::stack::with_stack;
 use cel::common::ast::{Expr, IdedExpr, SourceInfo};
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +13,8 @@ pub(super) struct Program {
     pub(super) expression: IdedExpr,
     /// The parts that are always the same.
     pub(super) constants: HashSet<u64>,
+    /// How deep it nests.
+    pub(super) depth: usize,
     places: HashMap<u64, usize>,
     text: String,
 }
@@ -19,6 +22,11 @@ pub(super) struct Program {
 impl Program {
     /// Reads an expression. What is wrong with it, otherwise.
     pub(super) fn read(text: &str) -> Result<Self, String> {
+        let depth = depth::of(text)?;
+        with_stack(depth, || Self::parse(text, depth))
+    }
+
+    fn parse(text: &str, depth: usize) -> Result<Self, String> {
         let parser = ENVIRONMENT.parser();
         let parser = parser
             .enable_optional_syntax(true)
@@ -36,6 +44,7 @@ impl Program {
         note(&expression, &source, &mut places);
         Ok(Self {
             constants: constants::find(&expression),
+            depth,
             expression,
             places,
             text: text.to_owned(),

@@ -11,6 +11,7 @@ mod client;
 mod crud;
 mod custom;
 mod deadline;
+mod deep;
 mod defaults;
 mod deletion;
 mod discovery;

@@ -1,0 +1,179 @@
+//! How deep an expression nests, before it is parsed: the parser, the checks and the evaluation of an expression recurse as deep.
+
+/// Code points of an expression at most (cel-go: `ExpressionSizeCodePointLimit`).
+const SIZE: usize = 100_000;
+
+/// Nested parts at most (cel-go: `MaxRecursionDepth`).
+const DEPTH: usize = 250;
+
+/// How deep an expression nests. The text of the error where it is too long or nests too deep.
+///
+/// Nesting is counted in tokens, so that it is known before anything recurses: brackets, and in each of them the operators and the
+/// longest chain of members and indices between two separators. cel-go counts what it parses, which is never more.
+pub(super) fn of(text: &str) -> Result<usize, String> {
+    let size = text.chars().count();
+    if size > SIZE {
+        let why = format!("expression code point size exceeds limit: size: {size}, limit {SIZE}");
+        return Err(failure(&why));
+    }
+    let why = || failure(&format!("expression recursion limit exceeded: {DEPTH}"));
+    measure(text.as_bytes()).ok_or_else(why)
+}
+
+fn failure(why: &str) -> String {
+    format!("compilation failed: ERROR: <input>:-1:0: {why}")
+}
+
+/// What was read of one pair of brackets since the last comma.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    conditionals: usize,
+    /// Since the last `&&` or `||`, of which many are balanced.
+    operators: usize,
+    /// Members and indices of the operand that is being read.
+    chain: usize,
+    longest: usize,
+}
+
+impl Level {
+    fn depth(self) -> usize {
+        1 + self.conditionals + self.operators + self.longest.max(self.chain)
+    }
+
+    fn operator(&mut self) {
+        self.operators += 1;
+        self.longest = self.longest.max(self.chain);
+        self.chain = 0;
+    }
+
+    fn operand(&mut self) {
+        *self = Level {
+            conditionals: self.conditionals,
+            ..Level::default()
+        };
+    }
+}
+
+/// The depth; none: it is above the limit.
+fn measure(text: &[u8]) -> Option<usize> {
+    // The pair of brackets that is being read, those around it, and how deep these are.
+    let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);
+    let (mut at, mut deepest) = (0, 0);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' | b'\'' => at = end_of_string(text, at),
+            b'/' if text.get(at + 1) == Some(&b'/') => {
+                at += text[at..].iter().take_while(|byte| **byte != b'\n').count();
+            }
+            b'(' | b'[' | b'{' => {
+                level.chain += 1;
+                outside += level.depth();
+                outer.push(std::mem::take(&mut level));
+            }
+            b')' | b']' | b'}' => {
+                level = outer.pop().unwrap_or_default();
+                outside -= level.depth().min(outside);
+            }
+            b'.' => level.chain += 1,
+            b',' => level = Level::default(),
+            b'?' => {
+                level.operand();
+                level.conditionals += 1;
+            }
+            b':' | b'&' | b'|' => level.operand(),
+            // The second sign of an operator that was counted.
+            b'=' if at > 0 && matches!(text[at - 1], b'<' | b'>' | b'=') => {}
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' => level.operator(),
+            b'!' if text.get(at + 1) == Some(&b'=') => {}
+            b'i' if is_in(text, at) => level.operator(),
+            _ => {}
+        }
+        deepest = deepest.max(outside + level.depth());
+        if deepest > DEPTH {
+            return None;
+        }
+        at += 1;
+    }
+    Some(deepest)
+}
+
+/// Whether the operator `in` begins there.
+fn is_in(text: &[u8], at: usize) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let before = at.checked_sub(1).and_then(|at| text.get(at));
+    text[at..].starts_with(b"in") && !is_part(before) && !is_part(text.get(at + 2))
+}
+
+/// The last byte of the string that begins there; of one without an end, the last byte of the text.
+fn end_of_string(text: &[u8], at: usize) -> usize {
+    let quote = text[at];
+    let before = at.checked_sub(1).and_then(|at| text.get(at));
+    let is_raw = matches!(before, Some(b'r' | b'R'));
+    let triple = [quote; 3];
+    let end: &[u8] = match text[at..].starts_with(&triple) {
+        true => &triple,
+        false => &triple[..1],
+    };
+    let mut at = at + end.len();
+    while at < text.len() && !text[at..].starts_with(end) {
+        at += if text[at] == b'\\' && !is_raw { 2 } else { 1 };
+    }
+    (at + end.len()).min(text.len()) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machinery::stack::SHALLOW;
+
+    #[test]
+    fn what_nests_deeper_than_the_limit_is_refused_whatever_it_is_made_of() {
+        for (before, part, after) in [
+            ("1", "+1", ""),
+            ("1", " * 2", ""),
+            ("self", ".a", ""),
+            ("self", "[0]", ""),
+            ("self", ".f()", ""),
+            ("", "(", "1"),
+            ("", "[", "1"),
+            ("", "{1:", "1"),
+            ("", "f(", "1"),
+            ("", "-(", "1"),
+            ("a", " in b", ""),
+            ("a", " == b", ""),
+            ("a", " != b", ""),
+            ("a", " >= b", ""),
+            ("self", ".all(x, x", ""),
+            ("", "a && b ? c : ", "d"),
+        ] {
+            let text = |times: usize| format!("{before}{}{after}", part.repeat(times));
+            assert!(of(&text(60)).is_ok(), "{part}");
+            for times in [251, 5_000] {
+                let refused = of(&text(times)).expect_err(part);
+                assert!(
+                    refused.ends_with("expression recursion limit exceeded: 250"),
+                    "{refused}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wide_and_not_deep_is_read() {
+        let operands = vec!["self.a.b == 'x' + \"))((\""; 2_000].join(" && ");
+        let items = format!("[{}]", vec!["f(1) + 1"; 2_000].join(", "));
+        let string = format!("self == '{}'", "(".repeat(5_000));
+        let raw = format!(r"self == r'\' + {}", "'((((('".repeat(3));
+        let comment = format!("self // {}\n == 1", "(".repeat(5_000));
+        for text in [operands, items, string, raw, comment] {
+            assert!(of(&text).is_ok_and(|depth| depth <= SHALLOW), "{}", &text[..40]);
+        }
+    }
+
+    #[test]
+    fn an_expression_has_a_size() {
+        let why = "expression code point size exceeds limit: size: 100002, limit 100000";
+        let refused = of(&format!("'{}'", "ä".repeat(100_000)));
+        assert_eq!(refused, Err(failure(why)));
+    }
+}

@@ -1,0 +1,352 @@
+//! Deep, wide and long inputs for everything that parses what a client sends: each is answered, and the server goes on.
+//!
+//! The server runs on a thread with half of the stack that a worker of tokio has.
+
+use super::client::Wire;
+use serde_json::json;
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const STACK: usize = 1 << 20;
+
+/// Sizes around the limits of depth, and far beyond them.
+const SIZES: [usize; 6] = [1, 60, 95, 240, 400, 20_000];
+
+/// A request of a size, and the status codes that may answer it.
+type Input = (&'static str, fn(usize) -> Sent, &'static [u16]);
+
+struct Sent {
+    method: &'static str,
+    path: String,
+    media_type: &'static str,
+    body: String,
+}
+
+fn post(path: &str, media_type: &'static str, body: String) -> Sent {
+    Sent {
+        method: "POST",
+        path: path.to_owned(),
+        media_type,
+        body,
+    }
+}
+
+/// Clients send no longer path than this.
+const PATH_MAX: usize = 60_000;
+
+fn get(mut path: String) -> Sent {
+    path.truncate(PATH_MAX);
+    Sent {
+        method: "GET",
+        path,
+        media_type: "application/json",
+        body: String::new(),
+    }
+}
+
+fn patch(media_type: &'static str, body: String) -> Sent {
+    Sent {
+        method: "PATCH",
+        path: format!("{MAPS}/a?fieldManager=f&dryRun=All"),
+        media_type,
+        body,
+    }
+}
+
+/// A definition whose version has this schema of `spec`, as text: it may nest deeper than a parser of JSON goes.
+fn defined(spec: &str, more: &str) -> Sent {
+    let body = format!(
+        r#"{{"metadata": {{"name": "foos.example.com"}}, "spec": {{"group": "example.com", "scope": "Namespaced",
+        "names": {{"plural": "foos", "kind": "Foo"}}, "versions": [{{"name": "v1", "served": true, "storage": true {more},
+        "schema": {{"openAPIV3Schema": {{"type": "object", "properties": {{"spec": {spec}}}}}}}}}]}}}}"#
+    );
+    post(&format!("{DEFINITIONS}?dryRun=All"), "application/json", body)
+}
+
+fn rule(rule: &str) -> Sent {
+    let spec = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": rule}]});
+    defined(&spec.to_string(), "")
+}
+
+fn around(before: &str, inner: &str, after: &str, times: usize) -> String {
+    format!("{}{inner}{}", before.repeat(times), after.repeat(times))
+}
+
+fn chain(part: &str, times: usize) -> Sent {
+    rule(&format!("self.x{} > 0", part.repeat(times)))
+}
+
+fn pattern(pattern: &str) -> Sent {
+    defined(&json!({"type": "string", "pattern": pattern}).to_string(), "")
+}
+
+fn column(path: &str) -> Sent {
+    let columns = json!([{"name": "c", "type": "string", "jsonPath": path}]);
+    defined(
+        r#"{"type": "object"}"#,
+        &format!(r#", "additionalPrinterColumns": {columns}"#),
+    )
+}
+
+fn policy(expression: &str) -> Sent {
+    let object = json!({"metadata": {"name": "p"}, "spec": {"validations": [{"expression": expression}],
+        "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["*"]}]}}});
+    let path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies?dryRun=All";
+    post(path, "application/json", object.to_string())
+}
+
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+const REFUSED: &[u16] = &[400, 422];
+const ANY: &[u16] = &[200, 201, 400, 404, 413, 414, 415, 422, 431, 500];
+
+/// Every parser, with what makes it recurse or grow.
+const INPUTS: &[Input] = &[
+    ("CEL +", |n| chain("+1", n), ANY),
+    ("CEL *", |n| chain("*1", n), ANY),
+    ("CEL member", |n| chain(".a", n), ANY),
+    ("CEL index", |n| chain("[0]", n), ANY),
+    ("CEL call", |n| chain(".size()", n), ANY),
+    ("CEL relation", |n| rule(&format!("1{}", " == 1".repeat(n))), ANY),
+    ("CEL in", |n| rule(&format!("1{}", " in [1]".repeat(n))), ANY),
+    ("CEL not", |n| rule(&format!("{}true", "!".repeat(n))), ANY),
+    ("CEL minus", |n| rule(&format!("{}1 == 1", "-".repeat(n))), ANY),
+    ("CEL and", |n| rule(&format!("true{}", " && true".repeat(n))), ANY),
+    ("CEL or", |n| rule(&format!("true{}", " || true".repeat(n))), ANY),
+    (
+        "CEL conditional",
+        |n| rule(&format!("{}true", "true ? true : ".repeat(n))),
+        ANY,
+    ),
+    ("CEL parentheses", |n| rule(&around("(", "true", ")", n)), ANY),
+    (
+        "CEL list",
+        |n| rule(&format!("{} == []", around("[", "", "]", n))),
+        ANY,
+    ),
+    (
+        "CEL map",
+        |n| rule(&format!("{} == {{}}", around("{1: ", "1", "}", n))),
+        ANY,
+    ),
+    (
+        "CEL function",
+        |n| rule(&around("int(", "1", ") == 1", 1).replace("int(", &"int(".repeat(n))),
+        ANY,
+    ),
+    ("CEL macro", |n| rule(&around("[1].all(x, ", "true", ")", n)), ANY),
+    (
+        "CEL wide list",
+        |n| rule(&format!("[{}] == []", "1,".repeat(n))),
+        ANY,
+    ),
+    ("CEL string", |n| rule(&format!("'{}' == ''", "x".repeat(n))), ANY),
+    (
+        "CEL of a policy",
+        |n| policy(&format!("object.a{} == 1", ".a".repeat(n))),
+        ANY,
+    ),
+    (
+        "schema properties",
+        |n| {
+            defined(
+                &around(
+                    r#"{"type": "object", "properties": {"a": "#,
+                    r#"{"type": "string"}"#,
+                    "}}",
+                    n,
+                ),
+                "",
+            )
+        },
+        ANY,
+    ),
+    (
+        "schema items",
+        |n| {
+            defined(
+                &around(r#"{"type": "array", "items": "#, r#"{"type": "string"}"#, "}", n),
+                "",
+            )
+        },
+        ANY,
+    ),
+    (
+        "schema allOf",
+        |n| defined(&around(r#"{"allOf": ["#, "{}", "]}", n), ""),
+        ANY,
+    ),
+    (
+        "schema not",
+        |n| defined(&around(r#"{"not": "#, "{}", "}", n), ""),
+        ANY,
+    ),
+    (
+        "schema default",
+        |n| {
+            defined(
+                &format!(r#"{{"type": "object", "default": {}}}"#, around("[", "", "]", n)),
+                "",
+            )
+        },
+        ANY,
+    ),
+    ("pattern groups", |n| pattern(&around("(", "a", ")", n)), ANY),
+    ("pattern classes", |n| pattern(&around("[", "a", "]", n)), ANY),
+    (
+        "pattern repetitions",
+        |n| pattern(&format!("{}a{}", "(".repeat(n.min(40)), "){9}".repeat(n.min(40)))),
+        ANY,
+    ),
+    (
+        "JSONPath filters",
+        |n| column(&format!(".a{}", around("[?(@.a", "", " == 1)]", n))),
+        ANY,
+    ),
+    ("JSONPath members", |n| column(&".a".repeat(n)), ANY),
+    ("JSONPath descent", |n| column(&"..a".repeat(n)), ANY),
+    ("JSON arrays", |n| post(MAPS, JSON, around("[", "", "]", n)), ANY),
+    (
+        "JSON objects",
+        |n| post(MAPS, JSON, around(r#"{"a":"#, "1", "}", n)),
+        ANY,
+    ),
+    ("YAML flow", |n| post(MAPS, YAML, around("[", "", "]", n)), ANY),
+    (
+        "YAML blocks",
+        |n| post(MAPS, YAML, format!("{}a", "- ".repeat(n))),
+        ANY,
+    ),
+    ("YAML aliases", |n| post(MAPS, YAML, aliases(n.min(40))), REFUSED),
+    (
+        "merge patch",
+        |n| patch("application/merge-patch+json", around(r#"{"a":"#, "1", "}", n)),
+        ANY,
+    ),
+    (
+        "strategic patch",
+        |n| {
+            patch(
+                "application/strategic-merge-patch+json",
+                around(r#"{"a":"#, "1", "}", n),
+            )
+        },
+        ANY,
+    ),
+    (
+        "apply patch",
+        |n| patch("application/apply-patch+yaml", around("{a: ", "1", "}", n)),
+        ANY,
+    ),
+    (
+        "JSON patch",
+        |n| {
+            patch(
+                "application/json-patch+json",
+                json!([{"op": "add", "path": "/a".repeat(n), "value": 1}]).to_string(),
+            )
+        },
+        ANY,
+    ),
+    (
+        "JSON patch operations",
+        |n| {
+            patch(
+                "application/json-patch+json",
+                json!(vec![
+                    json!({"op": "test", "path": "/data", "value": null});
+                    n.min(20_000)
+                ])
+                .to_string(),
+            )
+        },
+        ANY,
+    ),
+    (
+        "label selector",
+        |n| get(format!("{MAPS}?labelSelector=a{}", ",a".repeat(n))),
+        ANY,
+    ),
+    (
+        "label values",
+        |n| get(format!("{MAPS}?labelSelector=a+in+(b{})", ",b".repeat(n))),
+        ANY,
+    ),
+    (
+        "field selector",
+        |n| {
+            get(format!(
+                "{MAPS}?fieldSelector=metadata.name%3da{}",
+                ",metadata.name%3da".repeat(n)
+            ))
+        },
+        ANY,
+    ),
+    ("path", |n| get("/a".repeat(n)), ANY),
+    (
+        "continue token",
+        |n| get(format!("{MAPS}?limit=1&continue={}", "a".repeat(n))),
+        ANY,
+    ),
+    (
+        "quantity",
+        |n| {
+            post(
+                "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities?dryRun=All",
+                JSON,
+                json!({"metadata": {"name": "a"}, "storageClassName": "c", "capacity": "9".repeat(n)})
+                    .to_string(),
+            )
+        },
+        ANY,
+    ),
+];
+
+/// Each name stands for nine of the one before.
+fn aliases(levels: usize) -> String {
+    let mut text = "a0: &a0 x\n".to_owned();
+    for level in 1..=levels {
+        let before = format!("*a{}", level - 1);
+        text.push_str(&format!("a{level}: &a{level} [{}]\n", vec![before; 9].join(", ")));
+    }
+    text
+}
+
+async fn answered(wire: &Wire, input: &Input, size: usize) -> Result<u16, String> {
+    let sent = (input.1)(size);
+    let (method, headers) = (sent.method, [("content-type", sent.media_type)]);
+    let answer = wire.send(method, &sent.path, &headers, sent.body).await;
+    match input.2.contains(&answer.code) {
+        true => Ok(answer.code),
+        false => Err(format!("{} of {size}: {} {}", input.0, answer.code, answer.text)),
+    }
+}
+
+#[test]
+fn whatever_is_deep_wide_or_long_is_answered_and_the_server_goes_on() {
+    for input in INPUTS {
+        // A stack that overflows ends the process, with the name of its thread.
+        let thread = std::thread::Builder::new()
+            .name(input.0.to_owned())
+            .stack_size(STACK);
+        let ended = thread
+            .spawn(|| all_sizes(input))
+            .expect("there is a thread")
+            .join();
+        assert!(ended.is_ok(), "{}", input.0);
+    }
+}
+
+fn all_sizes(input: &Input) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("there is a runtime").block_on(async {
+        let wire = Wire::start().await;
+        wire.create(MAPS, json!({"metadata": {"name": "a"}})).await;
+        for size in SIZES {
+            let code = answered(&wire, input, size).await;
+            assert!(code.is_ok(), "{code:?}");
+            assert_eq!(wire.get(&format!("{MAPS}/a")).await.code, 200);
+        }
+    });
+}
