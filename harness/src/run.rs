@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_apiserver::PANICKED;
+
 use crate::cluster::Cluster;
-use crate::journal::{Begin, FORMAT, Journal, LagFact, StepMark, What, micros};
+use crate::journal::{Begin, FORMAT, Fact, Journal, LagFact, StepMark, What, micros};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
 use crate::machine;
@@ -63,6 +65,7 @@ pub async fn run_and_keep(
     let staged = spoilt.as_ref().unwrap_or(&plan);
     let mut cluster = Cluster::start(staged, systems, &journal, options).await?;
     let mut conductor = Conductor {
+        panicked: None,
         plan: staged,
         judge: Judge::new(&plan),
         journal: &journal,
@@ -85,7 +88,9 @@ pub async fn run_and_keep(
     }
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
     let live = LiveCluster::of(cluster);
-    if let Err(error) = played {
+    let panicked = conductor.panicked.filter(|_| systems.api_server.is_none());
+    let panicked = panicked.map_or(Ok(()), Err);
+    if let Err(error) = panicked.and(played) {
         live.stop().await;
         return Err(error);
     }
@@ -124,6 +129,19 @@ struct Conductor<'p> {
     /// First fact that the judge has not seen.
     next: u64,
     patience: f64,
+    /// The API server in memory panicked.
+    panicked: Option<StartError>,
+}
+
+/// That a handler of the API server in memory panicked, if the fact shows it.
+fn panic_of(fact: &Fact) -> Option<StartError> {
+    let What::Request(request) = &fact.what else {
+        return None;
+    };
+    let is_panic = request.code == 500 && request.message.as_deref() == Some(PANICKED);
+    is_panic.then(|| StartError::Panicked {
+        request: format!("{} {} {}", request.client, request.verb, request.resource),
+    })
 }
 
 /// Does what a step does, and before the first one starts the programs.
@@ -193,6 +211,7 @@ impl Conductor<'_> {
     fn feed(&mut self) {
         for fact in self.journal.since(self.next) {
             self.next = fact.seq + 1;
+            self.panicked = self.panicked.take().or_else(|| panic_of(&fact));
             self.judge.observe(fact);
         }
     }
@@ -233,5 +252,30 @@ impl Conductor<'_> {
         if self.judge.reads_metrics() {
             cluster.read_metrics().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_handler_that_panicked_is_an_internal_error_and_no_verdict() {
+        let fact = |code: u16, message: &str| -> Fact {
+            let request = json!({"seq": 1, "at_us": 1, "what": {"fact": "request", "client": "publisher", "verb": "create",
+                "resource": "csistoragecapacities", "namespace": null, "name": null, "code": code, "message": message,
+                "revision": null}});
+            serde_json::from_value(request).expect("it is a fact")
+        };
+        let error = panic_of(&fact(500, PANICKED)).expect("it is a panic");
+        assert!(
+            error
+                .to_string()
+                .contains("publisher create csistoragecapacities"),
+            "{error}"
+        );
+        assert!(panic_of(&fact(500, "scripted by the case")).is_none());
     }
 }

@@ -37,6 +37,14 @@ pub enum StartError {
     /// The driver can't be set up as the case wants it.
     #[error("the case's driver: {0}")]
     Driver(String),
+    /// A handler of the API server in memory panicked, so that nothing that follows says anything about a system.
+    #[error(
+        "internal error: the API server panicked at {request}; its log says where. Report it with the case"
+    )]
+    Panicked {
+        /// Client, verb and resource of the request.
+        request: String,
+    },
     /// It goes on for ever.
     #[error(
         "it has not come to an end in {} s of simulated time: programs go on without end; `{program} up` shows what they do",

@@ -23,11 +23,13 @@ pub enum Exit {
     Findings,
     /// The user interrupted the command.
     Interrupted,
+    /// A part of this program panicked.
+    Internal,
 }
 
 impl Exit {
     /// The number that the process ends with.
-    pub fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         match self {
             Exit::Passed => 0,
             Exit::Failed => 1,
@@ -38,6 +40,7 @@ impl Exit {
             Exit::Incomplete => 6,
             Exit::Findings => 7,
             Exit::Interrupted => 130,
+            Exit::Internal => 70,
         }
     }
 }

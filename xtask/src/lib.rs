@@ -78,7 +78,7 @@ pub use mutants::{Mutants, bring};
 pub use study::statements_of_study;
 
 /// A panic is an internal error, and says so with a code of its own.
-const OUR_FAULT: u8 = 70;
+const OUR_FAULT: u8 = Exit::Internal.code();
 
 /// The program, which carries these files.
 pub fn main(files: Carried) -> ExitCode {

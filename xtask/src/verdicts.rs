@@ -10,6 +10,10 @@ use crate::out::eprintln;
 /// The exit code of a run that has just ended.
 pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
     let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
+    let is_panic = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Panicked { .. }));
+    if results.iter().any(is_panic) {
+        return Exit::Internal;
+    }
     match exit_of_record(report) {
         // A file that asks for what can't be done is wrong; anything else of that kind is this machine's.
         Exit::Environment if results.iter().any(is_refused) => Exit::Usage,

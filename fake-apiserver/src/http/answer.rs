@@ -21,9 +21,11 @@ use crate::perturb::Blow;
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Reply, Target, WatchPlan};
 use crate::verbs::options;
+use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Response};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -38,6 +40,9 @@ const FLOW: [HeaderName; 2] = [
 
 /// Under which a request would stand in an audit log.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+
+/// `Status.message` of a request whose handler panicked: 500, as on kube-apiserver.
+pub const PANICKED: &str = "This request caused apiserver to panic. Look in the logs for details.";
 
 /// A perturbation cuts the connection instead of answering.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +88,10 @@ pub(super) async fn answer(
         stale: None,
     };
     let outcome = if hold.enter(&service.in_flight, head.verb, &head.user) {
-        exchange.in_time(request, admitted.map(|()| route), began).await
+        let answered = exchange.in_time(request, admitted.map(|()| route), began);
+        // The default hook has logged what panicked, and where. Other requests of the connection go on.
+        let caught = AssertUnwindSafe(answered).catch_unwind().await;
+        caught.unwrap_or_else(|_| Ok(Outcome::of(&head, Err(Status::internal(PANICKED)))))
     } else {
         payload::drain(request).await;
         Ok(Outcome::of(&head, Ok(Rendered::Plain(respond::too_many()))))

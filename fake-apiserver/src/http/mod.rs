@@ -37,5 +37,6 @@ mod untaken;
 mod warnings;
 mod zpages;
 
+pub use answer::PANICKED;
 pub(crate) use listener::{Listening, serve, serve_connection};
 pub(crate) use service::Service;

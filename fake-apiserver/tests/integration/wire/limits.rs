@@ -187,3 +187,38 @@ async fn a_watch_that_is_not_read_is_dropped_and_writers_go_on() {
     }
     wire.server.quiet().await;
 }
+
+/// Panics where it observes that an object of that name is stored.
+struct Panics;
+
+impl Observer for Panics {
+    fn observe(&self, event: Event) {
+        if let Event::Commit { name, .. } = event {
+            assert!(&*name != "panics", "a handler panics");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_panic_of_one_request_is_its_answer_and_others_go_on() {
+    let wire = Wire::with(ServerOptions::default(), Some(Arc::new(Panics))).await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
+    let mut watch = wire
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=true&fieldSelector=metadata.name%3dm"
+        ))
+        .await;
+    let answer = wire
+        .post(CONFIG_MAPS, json!({"metadata": {"name": "panics"}}))
+        .await;
+    let message = answer.body["message"].as_str().unwrap_or_default();
+    assert_eq!(answer.code, 500, "{}", answer.text);
+    assert!(
+        message.starts_with("This request caused apiserver to panic"),
+        "{message}"
+    );
+    let path = format!("{CONFIG_MAPS}/m");
+    wire.merge(&path, json!({"data": {"k": "v"}})).await;
+    assert_eq!(watch.told(2).await, ["ADDED m", "MODIFIED m"]);
+    assert_eq!(wire.get(&path).await.body["data"]["k"], "v");
+}
