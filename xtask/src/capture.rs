@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capacity_scheduler::Options;
-use capacity_scheduler::explain::{self, Detail};
+use capacity_scheduler::explain::{self, Detail, NodeView};
 use capacity_scheduler::inventory::Inventory;
-use capacity_scheduler::objects::{ObjectKey, PodVolume};
+use capacity_scheduler::objects::{Claim, Object, ObjectKey, PodVolume};
 use capacity_scheduler::rules::Rules;
+use capacity_scheduler::store::Collection;
+use capacity_types::ephemeral_claim_name;
 use clap::Args;
-use suites::harness::capture::{CaptureError, CaptureOptions, capture};
+use serde_json::{Value, json};
+use suites::harness::capture::{CaptureError, CaptureOptions, Captured, capture};
 use suites::harness::invocation::program;
-use suites::harness::plan::resolve;
+use suites::harness::plan::{Plan, WORKLOADS, resolve};
 use suites::harness::scenario;
 use suites::{Ended, Session, Turns, quoted};
 
@@ -43,8 +46,8 @@ pub(crate) struct CaptureArgs {
 pub(crate) struct SituationArgs {
     #[command(flatten)]
     reach: ReachArgs,
-    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml`
-    /// printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
+    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases
+    /// -A -o yaml` printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
     /// missing
     #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with = "reach")]
     file: Vec<PathBuf>,
@@ -143,13 +146,17 @@ fn prove(text: &str) {
 /// So many nodes are too many for a run by the way.
 const MANY: usize = 1000;
 
-async fn run_once(text: &str) -> Result<Ended, String> {
+fn plan_of(text: &str) -> Result<Plan, String> {
     let cases = scenario::parse("captured.yaml", text).map_err(|error| error.to_string())?;
-    let plan = match cases.as_slice() {
-        [only] => resolve(only).map_err(|error| error.to_string())?,
-        _ => return Err("it is no single case".to_owned()),
-    };
-    let is_node = |object: &&serde_json::Value| object["kind"] == "Node";
+    match cases.as_slice() {
+        [only] => resolve(only).map_err(|error| error.to_string()),
+        _ => Err("it is no single case".to_owned()),
+    }
+}
+
+async fn run_once(text: &str) -> Result<Ended, String> {
+    let plan = plan_of(text)?;
+    let is_node = |object: &&Value| object["kind"] == "Node";
     let nodes = plan.objects.iter().filter(is_node).count();
     if nodes > MANY {
         return Ok(Ended::Skipped(format!(
@@ -183,7 +190,17 @@ impl SituationArgs {
     pub(crate) fn text(&self) -> Result<String, Exit> {
         let snapshot = runtime()?.block_on(self.snapshot());
         snapshot
-            .and_then(|snapshot| self.scenario(&snapshot))
+            .and_then(|snapshot| {
+                let captured = self.scenario(&snapshot)?;
+                for sentence in captured
+                    .left_out
+                    .iter()
+                    .chain(&self.differences(&snapshot, &captured))
+                {
+                    eprintln!("warning: {sentence}");
+                }
+                Ok(captured.text)
+            })
             .map_err(|error| {
                 eprintln!("error: {error}");
                 reach::exit_of(&error)
@@ -197,9 +214,41 @@ impl SituationArgs {
         Snapshot::of_cluster(&self.reach.client().await?).await
     }
 
-    fn scenario(&self, snapshot: &Snapshot) -> Result<String, BoxError> {
+    /// Where the scheduler's filters decide otherwise about a pod of the file than about that of the cluster: the first node for each pod.
+    /// With a publisher its objects are still to come.
+    fn differences(&self, snapshot: &Snapshot, captured: &Captured) -> Vec<String> {
+        if self.publisher {
+            return Vec::new();
+        }
+        // That it cannot be run is reported by the run.
+        let Ok(plan) = plan_of(&captured.text) else {
+            return Vec::new();
+        };
+        let Ok(file) = Snapshot::of_objects(with_priorities(plan.objects)) else {
+            return Vec::new();
+        };
+        let differing = |((namespace, name), own): &((String, String), String)| {
+            let before = nodes(&snapshot.inventory, &ObjectKey::namespaced(namespace, name))?;
+            let after = nodes(&file.inventory, &ObjectKey::namespaced(WORKLOADS, own))?;
+            let pairs = before.iter().zip(&after);
+            let (node, other) = pairs.into_iter().find(|(one, other)| one.fits != other.fits)?;
+            let verdict = |view: &NodeView| match view.fits {
+                true => "fits".to_owned(),
+                false => format!("does not fit ({})", view.reasons.join(", ")),
+            };
+            Some(format!(
+                "pod {namespace}/{name} {} node {} in the cluster, and {} in the file",
+                verdict(node),
+                node.node,
+                verdict(other)
+            ))
+        };
+        captured.pods.iter().filter_map(differing).collect()
+    }
+
+    fn scenario(&self, snapshot: &Snapshot) -> Result<Captured, BoxError> {
         let rules: Rules = Options::default().rules()?;
-        let fits = |namespace: &str, name: &str| has_node(&snapshot.inventory, &rules, namespace, name);
+        let fits = |namespace: &str, name: &str| has_node(snapshot, &rules, namespace, name);
         let pod = self.pod.as_ref().map(|(namespace, name)| {
             let given = namespace.as_deref().or(self.namespace.as_deref());
             (snapshot.namespace(given).to_owned(), name.clone())
@@ -218,12 +267,70 @@ impl SituationArgs {
     }
 }
 
-/// Whether there is a node for a pod, once volumes are made that wait for no consumer.
-fn has_node(inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
+/// The verdict about each node, by the names of the nodes; none where no node is looked at.
+fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
+    let rules = Options::default().rules().ok()?;
+    let detail = Detail {
+        node: None,
+        objects: 0,
+    };
+    let explained = explain::pod(&inventory.snapshot, &rules, inventory.pods.get(pod)?, &detail);
+    Some(explained.ok()?.nodes)
+}
+
+/// The objects with what admission adds to pods: the priority of their class.
+fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
+    let is_class = |object: &&Value| object["kind"] == "PriorityClass";
+    let classes: Vec<Value> = objects.iter().filter(is_class).cloned().collect();
+    for pod in objects.iter_mut().filter(|object| object["kind"] == "Pod") {
+        let named = |class: &&Value| class["metadata"]["name"] == pod["spec"]["priorityClassName"];
+        if let Some(class) = classes.iter().find(named) {
+            pod["spec"]["priority"] = class["value"].clone();
+            pod["spec"]["preemptionPolicy"] = class["preemptionPolicy"].clone();
+        }
+    }
+    objects
+}
+
+/// The claims that the ephemeral volume controller has not created for a pod yet.
+fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &pod["metadata"];
+    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+    let claim = |volume: &Value| {
+        let template = &volume["ephemeral"]["volumeClaimTemplate"];
+        let name = ephemeral_claim_name(&text(&metadata["name"]), &text(&volume["name"]));
+        let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": text(&metadata["uid"]), "controller": true});
+        let claim = json!({
+            "metadata": {"name": name, "namespace": metadata["namespace"], "ownerReferences": [owner]}, "spec": template["spec"],
+        });
+        let claim = Claim::read(&serde_json::from_value(claim).ok()?).ok()?;
+        let is_missing = !template.is_null() && inventory.snapshot.claims.stored(claim.key()).is_none();
+        is_missing.then(|| Arc::new(claim))
+    };
+    volumes.filter_map(claim).collect()
+}
+
+/// Whether there is a node for a pod, once its ephemeral claims are made, and volumes that wait for no consumer.
+fn has_node(cluster: &Snapshot, rules: &Rules, namespace: &str, name: &str) -> bool {
+    let inventory = &cluster.inventory;
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;
     };
-    let snapshot = &inventory.snapshot;
+    let source = cluster.objects.iter().find(|object| {
+        let metadata = &object["metadata"];
+        object["kind"] == "Pod"
+            && metadata["name"] == name
+            && metadata["namespace"].as_str().unwrap_or("default") == namespace
+    });
+    let mut snapshot = inventory.snapshot.clone();
+    for claim in source
+        .map(|pod| ephemeral_claims(pod, inventory))
+        .unwrap_or_default()
+    {
+        snapshot.claims.put(claim);
+    }
+    let snapshot = &snapshot;
     let waits_for_pod = |volume: &PodVolume| {
         let claim = snapshot.claims.stored(&volume.claim);
         let class = claim

@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::{Arithmetic, Quantity};
+use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, segment};
 use serde_json::{Map, Value, json};
 
 use super::decides::{priority, priority_object, requests, terms};
+use super::limits::Limits;
 use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
 use super::others::others;
-use super::pod::is_for_another;
+use super::pod::{is_for_another, is_foreign};
 use super::reduce::{self, Room};
-use super::situation::{Situation, name_of, namespace_of};
+use super::situation::{Situation, name_of, namespace_of, source_claim};
+use crate::pod::{claim_of, volumes_of};
 
 /// What a pod is expected to come to.
 pub(super) enum Fate {
@@ -24,6 +26,9 @@ pub(super) enum Fate {
     /// No scheduler that runs tries it.
     Untried,
 }
+
+/// What the names of ephemeral volumes begin with in a scenario; the index of the volume follows.
+pub(super) const SCRATCH: &str = "scratch-";
 
 /// All that the file says.
 pub(super) struct Content {
@@ -38,6 +43,8 @@ pub(super) struct Content {
     pub(super) objects: Vec<Value>,
     /// Pods, each with what is expected of it, and why.
     pub(super) fates: Vec<(String, (Fate, &'static str))>,
+    /// What may decide and cannot be written, a sentence each.
+    pub(super) left_out: Vec<String>,
 }
 
 impl Content {
@@ -115,14 +122,24 @@ impl Found {
         let resources: BTreeSet<String> = requested.chain(["cpu".to_owned(), "memory".to_owned()]).collect();
         // The captured ones come first where names are numbers.
         for pod in &situation.pods {
-            names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
+            let namespace = namespace_of(pod);
+            let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
+            for (index, volume) in volumes_of(pod).iter().enumerate() {
+                let claim = claim_of(pod, volume).and_then(|name| situation.claim(namespace, &name));
+                if let Some(claim) = claim.filter(|claim| is_foreign(pod, volume, claim)) {
+                    let forced = ephemeral_claim_name(&own, &format!("{SCRATCH}{index}"));
+                    names.force(Kind::Claim, namespace, name_of(claim), forced);
+                }
+            }
         }
+        let limits = Limits::of(situation);
         let others = others(situation, &resources, names);
         for (name, node) in &situation.nodes {
             let registration = self.registered.get(*name).map(Vec::as_slice);
             let room = Room {
                 resources: &resources,
                 missing: others.missing.get(*name).copied().unwrap_or(0),
+                volume_limits: limits.left.get(*name),
             };
             nodes.push(reduce::node(
                 node,
@@ -150,9 +167,14 @@ impl Found {
         objects.extend(others.map(|(_, driver)| reduce::other_driver(driver, names)));
         let capacity = |object: &&Value| reduce::capacity(object, &self.keys, names);
         let capacities: Vec<Value> = situation.capacities.iter().map(capacity).collect();
-        let (claims, driver) = (&situation.claims, &situation.driver);
         let volumes = situation.volumes.iter();
-        objects.extend(volumes.map(|it| reduce::volume(it, claims, &self.needed, driver, names)));
+        objects.extend(volumes.map(|it| reduce::volume(it, &situation.claims, &self.needed, names)));
+        let attached = situation.attachments.iter().filter(|it| limits.count(it));
+        let attached = attached.filter_map(|it| reduce::attachment(it, &situation.volumes, names));
+        objects.extend(attached.enumerate().map(|(number, mut attachment)| {
+            attachment["metadata"]["name"] = format!("attachment-{number}").into();
+            attachment
+        }));
         objects.extend(situation.claims.iter().map(|claim| reduce::claim(claim, names)));
         let mut fates = Vec::new();
         for pod in &situation.pods {
@@ -160,12 +182,27 @@ impl Found {
             let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
             fates.push((name, fate(pod, situation.waits_for_volume(pod), fits, names)));
         }
-        let driver = self.driver(situation);
-        let of_publisher = || (backend(&capacities), published(&capacities));
+        let mut left_out = Vec::new();
         let ((backend, answers), published) = match options.publisher {
-            true => of_publisher(),
+            true => {
+                let served = self.segments(situation);
+                let (of_nodes, others): (Vec<Value>, Vec<Value>) = (capacities.iter().cloned())
+                    .partition(|object| object["segment"].as_str().is_some_and(|it| served.contains(it)));
+                left_out.extend(others.iter().map(|object| {
+                    format!(
+                        "CSIStorageCapacity {}: its nodeTopology is the segment of no node where the driver is registered, so the publisher \
+                         publishes none like it",
+                        object["name"].as_str().unwrap_or_default()
+                    )
+                }));
+                (backend(&of_nodes), published(&of_nodes))
+            }
             false => Default::default(),
         };
+        let mut driver = self.driver(situation);
+        if options.publisher && situation.claims.iter().any(|claim| source_claim(claim).is_some()) {
+            driver["cloneVolume"] = true.into();
+        }
         Content {
             driver,
             nodes,
@@ -176,7 +213,20 @@ impl Found {
             published,
             objects,
             fates,
+            left_out,
         }
+    }
+
+    /// The segments of the nodes where the driver is registered, as the file writes them.
+    fn segments(&mut self, situation: &Situation<'_>) -> BTreeSet<String> {
+        let (keys, names) = (&self.keys, &mut self.names);
+        let of_node = |(node, registered): (&String, &Vec<String>)| {
+            let labels = &situation.nodes.get(node.as_str())?["metadata"]["labels"];
+            let label = |key: &String| Some((key.clone(), labels[key.as_str()].as_str()?.to_owned()));
+            let segment: segment::Segment = registered.iter().map(label).collect::<Option<_>>()?;
+            reduce::segment_text(&segment, keys, names)
+        };
+        self.registered.iter().filter_map(of_node).collect()
     }
 
     fn driver(&mut self, situation: &Situation<'_>) -> Value {
@@ -230,8 +280,8 @@ fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     most.map(|(keys, _)| keys.clone()).unwrap_or_default()
 }
 
-/// What a pod is expected to come to, and why. `waits_for_volume`: whether it could not be scheduled before a volume was made, which
-/// happens at once in a scenario.
+/// What a pod is expected to come to, and why. `waits_for_volume`: whether it could not be scheduled before a claim or a volume was made,
+/// which happens at once in a scenario.
 fn fate(
     pod: &Value,
     waits_for_volume: bool,
@@ -242,6 +292,9 @@ fn fate(
     if let Some(node) = spec["nodeName"].as_str().filter(|node| !node.is_empty()) {
         let node = names.of(Kind::Node, node);
         return (Fate::On(node), "it was there when it was captured");
+    }
+    if !pod["metadata"]["deletionTimestamp"].is_null() {
+        return (Fate::Untried, "it is being deleted, so no scheduler tries it");
     }
     if spec["schedulingGates"]
         .as_array()
@@ -264,7 +317,7 @@ fn fate(
         (true, false) => (Fate::Placed, "no scheduler had tried it, and a node fits it"),
         (true, true) => (
             Fate::Placed,
-            "volumes of immediate classes are made at once here, and a node fits it then",
+            "ephemeral claims and volumes of immediate classes are made at once here, and a node fits it then",
         ),
         (false, _) => (Fate::Refused, "no scheduler had tried it, and no node fits it"),
     }
@@ -278,7 +331,12 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
         quantity.map_or(0, |quantity| quantity.bytes(Arithmetic::Exact).max(0))
     };
     let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
-    let figures = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));
+    let values = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));
+    // No volume is larger than its pool: an object whose maximum is gets its values from an answer.
+    let of_pool = |object: &Value| match values(object) {
+        (capacity, maximum) if maximum > capacity => (capacity, 0),
+        both => both,
+    };
     let with_segment = || {
         let segment = |object: &Value| Some(object["segment"].as_str()?.to_owned());
         capacities
@@ -287,12 +345,12 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     };
     for (segment, object) in with_segment() {
         let pool = pools.entry(segment).or_default();
-        *pool = (*pool).max(figures(object));
+        *pool = (*pool).max(of_pool(object));
     }
     let long = |bytes: i128| i64::try_from(bytes).unwrap_or(i64::MAX);
-    let answers = with_segment().filter(|(segment, object)| pools[segment] != figures(object));
+    let answers = with_segment().filter(|(segment, object)| pools[segment] != values(object));
     let answers = answers.map(|(segment, object)| {
-        let (available, maximum) = figures(object);
+        let (available, maximum) = values(object);
         let mut script = json!({"method": "GetCapacity", "segment": segment, "class": object["class"], "available": long(available)});
         if maximum > 0 {
             script["maximum"] = long(maximum).into();

@@ -6,6 +6,7 @@
 mod content;
 mod decides;
 mod flow;
+mod limits;
 mod names;
 mod options;
 mod others;
@@ -21,6 +22,17 @@ pub use situation::CaptureError;
 use content::Content;
 use serde_json::Value;
 
+/// The captured situation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// The text of the case file.
+    pub text: String,
+    /// The captured pods: namespace and name in the cluster, and the name in the file.
+    pub pods: Vec<((String, String), String)>,
+    /// What the file lacks although it may decide, a sentence each.
+    pub left_out: Vec<String>,
+}
+
 /// Writes the scenario of what these objects say.
 ///
 /// `fits`: whether a pod of that namespace and name would fit a node, for pods of which the cluster itself says nothing yet.
@@ -29,7 +41,20 @@ pub fn capture(
     objects: &[Value],
     fits: &dyn Fn(&str, &str) -> bool,
     options: &CaptureOptions,
-) -> Result<String, CaptureError> {
+) -> Result<Captured, CaptureError> {
     let situation = situation::Situation::find(objects, options)?;
-    Ok(Content::of(&situation, fits, options).text(options))
+    let content = Content::of(&situation, fits, options);
+    let key = |pod: &&Value| {
+        let text = |field: &str| pod["metadata"][field].as_str();
+        (
+            text("namespace").unwrap_or("default").to_owned(),
+            text("name").unwrap_or_default().to_owned(),
+        )
+    };
+    let names = content.fates.iter().map(|(name, _)| name.clone());
+    Ok(Captured {
+        text: content.text(options),
+        pods: situation.pods.iter().map(key).zip(names).collect(),
+        left_out: content.left_out,
+    })
 }

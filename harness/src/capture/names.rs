@@ -100,6 +100,11 @@ impl Names {
         self.give(kind, &text, free)
     }
 
+    /// Gives a name to something in a namespace that can have no other one.
+    pub(super) fn force(&mut self, kind: Kind, namespace: &str, name: &str, forced: String) {
+        self.give(kind, &format!("{namespace}/{name}"), forced);
+    }
+
     fn neutral(&self, kind: Kind) -> String {
         let number = 1 + self.taken.iter().filter(|(other, _)| *other == kind).count();
         match kind {

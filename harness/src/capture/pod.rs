@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::ephemeral_claim_name;
 use serde_json::{Map, Value, json};
 
+use super::content::SCRATCH;
 use super::decides::{
     REQUIRED, container_resources, host_ports, priority, priority_class, requests, requests_as_a_whole,
     resources_of, terms,
 };
 use super::names::{Kind, Names};
-use super::reduce::{claim_spec, keep, matching, quantity};
+use super::reduce::{claim_spec, keep, mark_deleted, matching, quantity};
 use super::situation::{name_of, namespace_of};
 use crate::plan::WORKLOADS;
 use crate::pod::{claim_of, volumes_of};
@@ -136,7 +138,19 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     {
         metadata["labels"] = names.labels(labels);
     }
+    mark_deleted(pod, &mut metadata);
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+}
+
+/// Whether the claim of an ephemeral volume is not the pod's own: its controller is not the pod.
+pub(super) fn is_foreign(pod: &Value, volume: &Value, claim: &Value) -> bool {
+    let owners = claim["metadata"]["ownerReferences"].as_array();
+    let controller = owners
+        .into_iter()
+        .flatten()
+        .find(|owner| owner["controller"] == true);
+    let is_own = controller.is_some_and(|owner| owner["uid"] == pod["metadata"]["uid"]);
+    !volume["ephemeral"].is_null() && !is_own
 }
 
 /// A selector of pods and the label of the nodes that are one domain. Namespaces are left out: all pods are in one here, and of those that
@@ -194,15 +208,23 @@ fn pod_volume(
         return Some(json!({"name": format!("inline-{index}"), "csi": {"driver": names.driver(driver)}}));
     }
     let claim = claim_of(pod, volume)?;
+    let namespace = namespace_of(pod);
     let exists = claims
         .iter()
-        .any(|it| name_of(it) == claim && namespace_of(it) == namespace_of(pod));
+        .any(|it| name_of(it) == claim && namespace_of(it) == namespace);
     let template = &volume["ephemeral"]["volumeClaimTemplate"];
+    let scratch = format!("{SCRATCH}{index}");
     if exists || template.is_null() {
-        // A claim that was made for the pod is one like others: it could not be owned by the pod of the scenario.
-        let name = names.in_namespace(Kind::Claim, namespace_of(pod), &claim);
-        return Some(json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": name}}));
+        let name = names.in_namespace(Kind::Claim, namespace, &claim);
+        let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
+        // A claim that was made for the pod is one like others: it could not be owned by the pod of the scenario. One of another owner,
+        // which keeps the pod from its volume, has a name that says so.
+        if name != ephemeral_claim_name(&own, &scratch) {
+            return Some(
+                json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": name}}),
+            );
+        }
     }
-    let spec = claim_spec(template, names);
-    Some(json!({"name": format!("scratch-{index}"), "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}))
+    let spec = claim_spec(namespace, template, names);
+    Some(json!({"name": scratch, "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}))
 }

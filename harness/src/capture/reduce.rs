@@ -4,13 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::segment::{self, Segment};
 use capacity_types::{Arithmetic, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::names::{Kind, Names};
-use super::situation::{name_of, namespace_of};
+use super::situation::{data_source, name_of, namespace_of};
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
 use crate::pod::class_of;
+use crate::segment::as_label;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Annotations of claims that decisions look at; the value of the first is a node.
@@ -21,6 +23,10 @@ const KEPT_ANNOTATIONS: [&str; 2] = [
 ];
 /// Stands for all other annotations: whether there is any changes the words of a refusal.
 const ANNOTATED: &str = "example.com/annotated";
+/// Keeps an object that is being deleted, as whatever keeps it in the cluster does.
+const FINALIZER: &str = "example.com/captured";
+/// The driver of volumes that are of no CSI driver.
+const NO_DRIVER: &str = "static.example.com";
 /// The UID of a claim that is gone, whose name another one has now.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
@@ -30,6 +36,15 @@ pub(super) fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
             to.insert((*name).to_owned(), value.clone());
         }
+    }
+}
+
+/// The deletion timestamp of an object, with a finalizer: without one a deleted object is gone.
+pub(super) fn mark_deleted(from: &Value, metadata: &mut Value) {
+    let since = &from["metadata"]["deletionTimestamp"];
+    if !since.is_null() {
+        metadata["deletionTimestamp"] = since.clone();
+        metadata["finalizers"] = json!([FINALIZER]);
     }
 }
 
@@ -61,6 +76,8 @@ pub(super) struct Room<'a> {
     pub(super) resources: &'a BTreeSet<String>,
     /// So many pods that are there have no counterpart.
     pub(super) missing: i64,
+    /// So many more volumes of each driver.
+    pub(super) volume_limits: Option<&'a BTreeMap<String, i64>>,
 }
 
 /// A node as scenarios write it. `usual`: the driver's topology keys. `needed`: keys that something selects by.
@@ -104,6 +121,12 @@ pub(super) fn node(
         spec["taints"] = taints.iter().map(|taint| matching(taint, names)).collect();
     }
     spec["allocatable"] = allocatable(&node["status"]["allocatable"], room, names);
+    if let Some(limits) = room.volume_limits {
+        let limits = limits
+            .iter()
+            .map(|(driver, left)| (names.driver(driver), json!(left)));
+        spec["volumeLimits"] = limits.collect();
+    }
     spec
 }
 
@@ -233,8 +256,8 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     });
     let topology = &object["nodeTopology"];
     if !topology.is_null() {
-        match segment(topology, keys) {
-            Some((key, value)) => spec["segment"] = names.value(key, value).into(),
+        match labels_of(topology).and_then(|segment| segment_text(&segment, keys, names)) {
+            Some(text) => spec["segment"] = text.into(),
             None => spec["topology"] = names.selector(topology),
         }
     }
@@ -267,15 +290,54 @@ fn managed_by(manager: &str, names: &mut Names) -> String {
     }
 }
 
-/// Key and value of a topology that is one label of a driver with one key, which scenarios write short.
-pub(super) fn segment<'a>(topology: &'a Value, keys: &[String]) -> Option<(&'a str, &'a str)> {
-    let fields = topology.as_object().filter(|fields| fields.len() == 1)?;
-    let labels = fields.get("matchLabels")?.as_object()?;
-    let (key, value) = labels.iter().next().filter(|_| labels.len() == 1)?;
-    let value = value
-        .as_str()
-        .filter(|value| *value != "*" && !value.contains('='))?;
-    (keys.len() == 1 && keys.contains(key)).then_some((key, value))
+/// The labels that a topology selects by, where it selects by nothing else.
+fn labels_of(topology: &Value) -> Option<Segment> {
+    let labels = topology["matchLabels"].as_object().into_iter().flatten();
+    let labels = labels.map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    let terms = topology["matchExpressions"].as_array().into_iter().flatten();
+    let mut segment = Segment::new();
+    for label in labels.chain(terms.map(as_label)) {
+        let (key, value) = label?;
+        // Another value of the same key selects nothing.
+        if segment.insert(key.to_owned(), value.to_owned()).is_some() {
+            return None;
+        }
+    }
+    Some(segment)
+}
+
+/// A segment as scenarios write it, where it has exactly the driver's topology keys: `*` without any, the value of a single one, else
+/// `key=value,…`.
+pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names) -> Option<String> {
+    let is_written = |value: &String| *value != "*" && !value.contains(['=', ',']) && !value.is_empty();
+    let has_keys = segment.len() == keys.len() && keys.iter().all(|key| segment.contains_key(key));
+    if !has_keys || !segment.values().all(is_written) {
+        return None;
+    }
+    let named: Segment = segment
+        .iter()
+        .map(|(key, value)| (names.key(key), names.value(key, value)))
+        .collect();
+    Some(match named.values().next() {
+        None => "*".to_owned(),
+        Some(value) if named.len() == 1 => value.clone(),
+        Some(_) => segment::format(&named),
+    })
+}
+
+/// A VolumeAttachment of one of these volumes; its name is left open.
+pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Names) -> Option<Value> {
+    let spec = &attachment["spec"];
+    let volume = spec["source"]["persistentVolumeName"].as_str()?;
+    volumes.iter().find(|it| name_of(it) == volume)?;
+    Some(json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {},
+        "spec": {
+            "attacher": names.driver(spec["attacher"].as_str()?),
+            "nodeName": names.text(spec["nodeName"].as_str()?),
+            "source": {"persistentVolumeName": names.of(Kind::Volume, volume)},
+        },
+    }))
 }
 
 /// A claim, with what binding and provisioning look at.
@@ -289,7 +351,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     if annotations.is_empty() && all.as_object().is_some_and(|all| !all.is_empty()) {
         annotations.insert(ANNOTATED.to_owned(), "true".into());
     }
-    let spec = claim_spec(claim, names);
+    let spec = claim_spec(namespace_of(claim), claim, names);
     let mut object = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {
@@ -301,14 +363,15 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     if !annotations.is_empty() {
         object["metadata"]["annotations"] = annotations.into();
     }
+    mark_deleted(claim, &mut object["metadata"]);
     if let Some(phase) = claim["status"]["phase"].as_str() {
         object["status"] = json!({"phase": phase});
     }
     object
 }
 
-/// The spec of a claim, or of the template of one.
-pub(super) fn claim_spec(claim: &Value, names: &mut Names) -> Map<String, Value> {
+/// The spec of a claim in that namespace, or of the template of one.
+pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> Map<String, Value> {
     let mut spec = Map::new();
     keep_modes(&claim["spec"], &mut spec);
     let size = quantity(&claim["spec"]["resources"]["requests"]["storage"]);
@@ -331,7 +394,26 @@ pub(super) fn claim_spec(claim: &Value, names: &mut Names) -> Map<String, Value>
     {
         spec.insert("selector".to_owned(), names.selector(selector));
     }
+    keep_attributes_class(&claim["spec"], &mut spec, names);
+    if let Some((field, source)) = data_source(claim) {
+        let name = source["name"].as_str().unwrap_or_default();
+        let name = match source["kind"] == "PersistentVolumeClaim" {
+            true => names.in_namespace(Kind::Claim, namespace, name),
+            false => names.text(name),
+        };
+        let mut kept = Map::from_iter([("name".to_owned(), name.into())]);
+        keep(source, &mut kept, &["apiGroup", "kind"]);
+        spec.insert(field.to_owned(), kept.into());
+    }
     spec
+}
+
+/// The VolumeAttributesClass, which is the same for a claim and for a volume that suits it.
+fn keep_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
+    const FIELD: &str = "volumeAttributesClassName";
+    if let Some(class) = from[FIELD].as_str().filter(|class| !class.is_empty()) {
+        to.insert(FIELD.to_owned(), names.text(class).into());
+    }
 }
 
 fn of_class(class: &str, names: &mut Names) -> String {
@@ -347,7 +429,6 @@ pub(super) fn volume(
     volume: &Value,
     claims: &[&Value],
     needed: &BTreeSet<String>,
-    driver: &str,
     names: &mut Names,
 ) -> Value {
     let own = names.of(Kind::Volume, name_of(volume));
@@ -357,8 +438,10 @@ pub(super) fn volume(
     spec.insert("capacity".to_owned(), json!({"storage": size}));
     // Nothing of it is to be deleted when a claim goes.
     spec.insert("persistentVolumeReclaimPolicy".to_owned(), "Retain".into());
-    let driver = names.driver(driver);
+    let driver = volume["spec"]["csi"]["driver"].as_str();
+    let driver = driver.map_or_else(|| NO_DRIVER.to_owned(), |driver| names.driver(driver));
     spec.insert("csi".to_owned(), json!({"driver": driver, "volumeHandle": own}));
+    keep_attributes_class(&volume["spec"], &mut spec, names);
     if let Some(class) = class_of(volume) {
         spec.insert("storageClassName".to_owned(), of_class(class, names).into());
     }
@@ -382,6 +465,7 @@ pub(super) fn volume(
     if !labels.is_empty() {
         object["metadata"]["labels"] = labels.into();
     }
+    mark_deleted(volume, &mut object["metadata"]);
     if let Some(phase) = volume["status"]["phase"].as_str() {
         object["status"] = json!({"phase": phase});
     }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::limits::Volumes;
 use super::options::CaptureOptions;
-use crate::pod::{claims_of, class_of, volumes_of};
+use crate::pod::{claim_of, claims_of, class_of, volumes_of};
 
 /// The objects do not say what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +46,9 @@ pub(super) struct Situation<'a> {
     /// The pods that are on nodes and not captured.
     pub(super) others: Vec<&'a Value>,
     pub(super) namespaces: Named<'a>,
+    /// The VolumeAttachments of all volumes.
+    pub(super) attachments: Vec<&'a Value>,
+    pub(super) known_volumes: Volumes<'a>,
 }
 
 impl<'a> Situation<'a> {
@@ -87,7 +91,7 @@ impl<'a> Situation<'a> {
             .chain([driver.as_str()])
             .collect();
         let drivers = cluster.named("CSIDriver");
-        let claims = cluster.claims_of(&pods);
+        let claims = cluster.with_sources(cluster.claims_of(&pods));
         Ok(Situation {
             nodes: cluster.named("Node"),
             csi_nodes: cluster.named("CSINode"),
@@ -105,15 +109,25 @@ impl<'a> Situation<'a> {
                 .filter(|pod| is_there(pod) && !pods.iter().any(|it| std::ptr::eq(*it, *pod)))
                 .collect(),
             namespaces: cluster.named("Namespace"),
+            attachments: cluster.of("VolumeAttachment").collect(),
+            known_volumes: Volumes::of(objects),
             pods,
         })
     }
 }
 
-impl Situation<'_> {
-    /// Whether a pod has a claim without a volume, of a class whose volumes are made before pods are scheduled.
+impl<'a> Situation<'a> {
+    /// Whether a pod has an ephemeral volume without a claim, or a claim without a volume, of a class whose volumes are made before pods
+    /// are scheduled.
     pub(super) fn waits_for_volume(&self, pod: &Value) -> bool {
         let names = claims_of(pod);
+        let lacks_claim = |volume: &Value| {
+            !volume["ephemeral"].is_null()
+                && claim_of(pod, volume).is_some_and(|name| self.claim(namespace_of(pod), &name).is_none())
+        };
+        if volumes_of(pod).iter().any(lacks_claim) {
+            return true;
+        }
         let is_own = |claim: &&&Value| {
             namespace_of(claim) == namespace_of(pod) && names.iter().any(|name| name == name_of(claim))
         };
@@ -129,6 +143,12 @@ impl Situation<'_> {
                 .is_empty()
                 && is_immediate(claim)
         })
+    }
+
+    /// The claim of that name.
+    pub(super) fn claim(&self, namespace: &str, name: &str) -> Option<&'a Value> {
+        let mut claims = self.claims.iter().copied();
+        claims.find(|claim| is(claim, namespace, name))
     }
 }
 
@@ -209,6 +229,21 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
+    /// These claims, and those whose volumes theirs are copies of.
+    fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
+        let mut next = 0;
+        while let Some(claim) = claims.get(next).copied() {
+            let source = source_claim(claim);
+            let found = self.of("PersistentVolumeClaim").find(|it| {
+                namespace_of(it) == namespace_of(claim) && source.is_some_and(|name| name_of(it) == name)
+            });
+            let is_new = |source: &&Value| !claims.iter().any(|it| std::ptr::eq(*it, *source));
+            claims.extend(found.filter(is_new));
+            next += 1;
+        }
+        claims
+    }
+
     /// The classes of a pod's claims, and of the claims that are to be made for it.
     fn class_names(&self, pod: &Value) -> Vec<String> {
         let of_claims = self.claims_of(&[pod]);
@@ -241,6 +276,20 @@ impl<'a> Cluster<'a> {
             .filter(|volume| is_bound(volume) || is_free(volume))
             .collect()
     }
+}
+
+/// The claim whose volume is copied for a claim.
+pub(super) fn source_claim(claim: &Value) -> Option<&str> {
+    let source = data_source(claim)?.1;
+    let is_claim = source["kind"] == "PersistentVolumeClaim";
+    source["name"].as_str().filter(|_| is_claim)
+}
+
+/// What the volume of a claim begins as: the field, and the object that it names.
+pub(super) fn data_source(claim: &Value) -> Option<(&'static str, &Value)> {
+    let fields = ["dataSource", "dataSourceRef"].into_iter();
+    let mut set = fields.map(|field| (field, &claim["spec"][field]));
+    set.find(|(_, source)| source.is_object())
 }
 
 /// Whether it has no node yet.

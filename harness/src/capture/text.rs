@@ -16,7 +16,7 @@ const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
 # Pods and claims are in the namespace default here. Other pods are kept where more than their requests decides; one stands for
-# the others of a node with the same priority. Left out: everything that decides nothing, and limits of volumes on nodes.
+# the others of a node with the same priority, and limits of volumes are what they leave. Left out: everything that decides nothing.
 # The expectations say what was found. Write what should happen instead, and it is a test.
 ";
 
@@ -27,6 +27,9 @@ impl Content {
         let mut out = format!(
             "# Captured from a cluster. It runs with `{program} repro FILE`, and `{program} up FILE` serves it to kubectl.\n{HEAD}"
         );
+        for sentence in &self.left_out {
+            let _ = writeln!(out, "# Left out: {sentence}.");
+        }
         let subject = match self.fates.as_slice() {
             [(pod, _)] => pod.clone(),
             _ => self.driver["name"].as_str().unwrap_or_default().to_owned(),

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_types::Segment;
-use fake_apiserver::{ApiServer, RuleId};
+use fake_apiserver::{ApiServer, ResourceRef, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -49,6 +49,7 @@ use crate::scenario::Role;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};
+use address::at;
 use api::{Api, Client};
 use driver_spec::{cost_factor, driver_spec};
 use driver_state::DriverState;
@@ -238,7 +239,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Creates an object, in the version that is served where it is one of several.
+    /// Creates an object, in the version that is served where it is one of several. One with a deletionTimestamp is deleted too: a
+    /// finalizer keeps it.
     async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
@@ -246,7 +248,14 @@ impl Cluster {
         {
             object["apiVersion"] = format!("storage.k8s.io/{version}").into();
         }
-        self.local.create(object).await
+        let is_deleted = object["metadata"]["deletionTimestamp"].is_string();
+        let created = self.local.create(object).await?;
+        if is_deleted && let Some(collection) = ResourceRef::plural_of(&created) {
+            let text = |field: &str| created["metadata"][field].as_str();
+            let at = at(collection, text("namespace"), text("name").unwrap_or_default());
+            self.local.delete(&at).await?;
+        }
+        Ok(created)
     }
 
     async fn start_driver(&mut self, plan: &Plan) -> Result<(), StartError> {

@@ -67,12 +67,25 @@ pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) ->
     }
 }
 
-/// The CSINode of a node.
-pub(crate) fn csi_node(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
+/// The CSINode of a node. Drivers besides the case's are in it where they have a limit of volumes.
+pub(crate) fn csi_node(driver: &str, spec: &NodeSpec, keys: Option<&[String]>) -> Value {
+    let own = registration(driver, &spec.name, keys);
+    let mut drivers = own.as_array().cloned().unwrap_or_default();
+    let others = spec.volume_limits.keys().filter(|name| *name != driver);
+    drivers.extend(others.map(|name| json!({"name": name, "nodeID": spec.name, "topologyKeys": []})));
+    for entry in &mut drivers {
+        let limit = spec
+            .volume_limits
+            .iter()
+            .find(|(name, _)| entry["name"] == **name);
+        if let Some((_, count)) = limit {
+            entry["allocatable"] = json!({"count": count});
+        }
+    }
     json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "CSINode",
-        "metadata": {"name": node},
-        "spec": {"drivers": registration(driver, node, keys)},
+        "metadata": {"name": spec.name},
+        "spec": {"drivers": drivers},
     })
 }
 

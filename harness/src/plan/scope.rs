@@ -97,7 +97,7 @@ impl Scope<'_> {
         let keys = spec.registered.then(|| keys.unwrap_or(self.segments.keys()));
         let list = [
             objects::node(spec, &labels),
-            objects::csi_node(self.driver(), &spec.name, keys),
+            objects::csi_node(self.driver(), spec, keys),
         ];
         self.nodes.insert(spec.name.clone(), labels);
         list

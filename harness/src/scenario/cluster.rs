@@ -186,11 +186,14 @@ pub struct NodeSpec {
     pub taints: Vec<Value>,
     /// Node.status.allocatable; unset: plenty.
     pub allocatable: Option<BTreeMap<String, String>>,
+    /// CSINode.spec.drivers[].allocatable.count by driver name: at most so many of its volumes on the node; unset: no limit.
+    #[serde(default)]
+    pub volume_limits: BTreeMap<String, u32>,
 }
 
 impl FromShort for NodeSpec {
     const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `registered`, `topologyKeys`, `unschedulable`, `taints`, \
-         `allocatable`";
+         `allocatable`, `volumeLimits`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(NodeSpec {
             name: text.to_owned(),
@@ -200,6 +203,7 @@ impl FromShort for NodeSpec {
             unschedulable: false,
             taints: Vec::new(),
             allocatable: None,
+            volume_limits: BTreeMap::new(),
         })
     }
 }

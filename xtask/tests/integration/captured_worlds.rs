@@ -27,8 +27,9 @@ fn size() -> impl Strategy<Value = String> {
 
 fn node(number: usize) -> impl Strategy<Value = Vec<Value>> {
     let labels = (proptest::option::of(rack()), any::<bool>(), 0..20u8);
-    (labels, any::<bool>(), 0..8u8, proptest::option::of(1..5u8)).prop_map(
-        move |((rack, with_host, rank), registered, special, cpu)| {
+    let limit = proptest::option::weighted(0.3, 0..3u8);
+    (labels, any::<bool>(), 0..8u8, proptest::option::of(1..5u8), limit).prop_map(
+        move |((rack, with_host, rank), registered, special, cpu, limit)| {
             let name = format!("host{number}");
             let mut labels = json!({"rank": rank.to_string(), "unrelated": "x"});
             if let Some(rack) = rack {
@@ -50,10 +51,13 @@ fn node(number: usize) -> impl Strategy<Value = Vec<Value>> {
                 node["status"]["allocatable"] =
                     json!({"cpu": cpu.to_string(), "memory": "1Gi", "pods": "10"});
             }
-            let drivers = match registered {
+            let mut drivers = match registered {
                 true => json!([{"name": DRIVER, "nodeID": name, "topologyKeys": [RACK]}]),
                 false => json!([]),
             };
+            if let Some(limit) = limit.filter(|_| registered) {
+                drivers[0]["allocatable"]["count"] = limit.into();
+            }
             let csi_node =
                 json!({"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}});
             vec![node, csi_node]
@@ -108,13 +112,14 @@ fn class(name: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Claims of the pod, and the volumes that they are bound to.
-fn claims() -> impl Strategy<Value = Vec<Value>> {
-    let claim = (size(), any::<bool>(), 0..6u8, rack());
+/// Volumes of the pod, and their claims with the volumes that these are bound to.
+fn claims() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
+    let claim = (size(), any::<bool>(), 0..6u8, rack(), 0..16u8);
     proptest::collection::vec(claim, 1..3).prop_map(|claims| {
-        let mut objects = Vec::new();
-        for (number, (size, gold, state, rack)) in claims.into_iter().enumerate() {
-            let name = format!("data{number}");
+        let (mut volumes, mut objects) = (Vec::new(), Vec::new());
+        for (number, (size, gold, state, rack, special)) in claims.into_iter().enumerate() {
+            let is_ephemeral = matches!(special, 3..6);
+            let name = if is_ephemeral { format!("app-v{number}") } else { format!("data{number}") };
             let mut claim = json!({
                 "kind": "PersistentVolumeClaim",
                 "metadata": {"name": name, "namespace": "team", "uid": format!("uid-{number}")},
@@ -140,27 +145,54 @@ fn claims() -> impl Strategy<Value = Vec<Value>> {
                             "storageClassName": claim["spec"]["storageClassName"], "accessModes": ["ReadWriteOnce"],
                             "capacity": {"storage": "50Gi"}, "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
                             "claimRef": {"namespace": "team", "name": name, "uid": uid},
-                            "csi": {"driver": DRIVER, "volumeHandle": "secret-handle"},
+                            "csi": {"driver": DRIVER, "volumeHandle": format!("secret-handle-{number}")},
                         },
                         "status": {"phase": "Bound"},
                     }));
+                    if number == 0 {
+                        objects.push(attachment(&volume, "host1"));
+                    }
                 }
                 _ => {}
             }
-            objects.push(claim);
+            match special {
+                0 => claim["metadata"]["deletionTimestamp"] = LONG_AGO.into(),
+                1 => claim["spec"]["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": "data0"}),
+                2 => {
+                    claim["spec"]["dataSource"] =
+                        json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "corp.example.snap"});
+                }
+                3 | 4 => {
+                    let uid = if special == 3 { "uid-app" } else { "uid-other" };
+                    claim["metadata"]["ownerReferences"] =
+                        json!([{"apiVersion": "v1", "kind": "Pod", "name": "app", "uid": uid, "controller": true}]);
+                }
+                _ => {}
+            }
+            let volume = format!("v{number}");
+            volumes.push(match is_ephemeral {
+                true => json!({"name": volume, "ephemeral": {"volumeClaimTemplate": {"spec": claim["spec"]}}}),
+                false => json!({"name": volume, "persistentVolumeClaim": {"claimName": name}}),
+            });
+            // Claims that nobody has created yet.
+            if !matches!(special, 5 | 6) {
+                objects.push(claim);
+            }
         }
-        objects
+        (volumes, objects)
     })
 }
 
-fn pod(claims: usize) -> impl Strategy<Value = Value> {
-    (0..4u8, proptest::option::of(1..3000u32), any::<bool>()).prop_map(move |(say, cpu, tolerates)| {
-        let volumes: Vec<Value> = (0..claims)
-            .map(|number| {
-                let claim = json!({"claimName": format!("data{number}")});
-                json!({"name": format!("v{number}"), "persistentVolumeClaim": claim})
-            })
-            .collect();
+const LONG_AGO: &str = "2020-01-01T00:00:00Z";
+
+fn attachment(volume: &str, node: &str) -> Value {
+    json!({"kind": "VolumeAttachment", "metadata": {"name": format!("{volume}-{node}")},
+        "spec": {"attacher": DRIVER, "nodeName": node, "source": {"persistentVolumeName": volume}}})
+}
+
+fn pod(volumes: Vec<Value>) -> impl Strategy<Value = Value> {
+    let kind = (0..4u8, proptest::option::of(1..3000u32), any::<bool>());
+    (kind, proptest::bool::weighted(0.05)).prop_map(move |((say, cpu, tolerates), deleted)| {
         let mut spec = json!({"containers": [{"name": "c", "image": "corp/app"}], "volumes": volumes});
         if let Some(cpu) = cpu {
             spec["containers"][0]["resources"] = json!({"requests": {"cpu": format!("{cpu}m")}});
@@ -178,14 +210,19 @@ fn pod(claims: usize) -> impl Strategy<Value = Value> {
             }
             _ => {}
         }
-        json!({"kind": "Pod", "metadata": {"name": "app", "namespace": "team"}, "spec": spec})
+        let mut pod = json!({"kind": "Pod", "metadata": {"name": "app", "namespace": "team", "uid": "uid-app"}, "spec": spec});
+        if deleted {
+            pod["metadata"]["deletionTimestamp"] = LONG_AGO.into();
+        }
+        pod
     })
 }
 
 /// A pod on a node: what it takes there, and what it says of the other pod.
-fn other(number: usize) -> impl Strategy<Value = Value> {
+fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
     let kind = (0..6u8, 1..4usize, proptest::option::of(1..2000u32), any::<bool>());
-    (kind, proptest::option::of(-5..5i64)).prop_map(move |((kind, node, cpu, own), priority)| {
+    let storage = (0..8u8, proptest::bool::weighted(0.1));
+    (kind, proptest::option::of(-5..5i64), storage).prop_map(move |((kind, node, cpu, own), priority, (storage, deleted))| {
         let mut spec = json!({"nodeName": format!("host{node}"), "containers": [{"name": "c", "image": "corp/other"}]});
         if let Some(cpu) = cpu {
             spec["containers"][0]["resources"] = json!({"requests": {"cpu": format!("{cpu}m"), "corp.example/gpu": "1"}});
@@ -204,7 +241,30 @@ fn other(number: usize) -> impl Strategy<Value = Value> {
         let namespace = if own { "team" } else { "elsewhere" };
         let labels = json!({"corp.example/app": if kind % 2 == 0 { "app" } else { "else" }});
         let name = format!("other-{number}");
-        json!({"kind": "Pod", "metadata": {"name": name, "namespace": namespace, "uid": name, "labels": labels}, "spec": spec})
+        let mut objects = Vec::new();
+        let claim = format!("own-{number}");
+        match storage {
+            0..3 => {
+                let volume = format!("pvc-own-{number}");
+                objects.push(json!({"kind": "PersistentVolumeClaim", "metadata": {"name": claim, "namespace": namespace},
+                    "spec": {"storageClassName": "gold", "volumeName": volume, "accessModes": ["ReadWriteOnce"]}}));
+                objects.push(json!({"kind": "PersistentVolume", "metadata": {"name": volume},
+                    "spec": {"storageClassName": "gold", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"},
+                        "claimRef": {"namespace": namespace, "name": claim, "uid": "u"},
+                        "csi": {"driver": DRIVER, "volumeHandle": volume}}}));
+                objects.push(attachment(&volume, &format!("host{node}")));
+                spec["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]);
+            }
+            3 => spec["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data0"}}]),
+            _ => {}
+        }
+        let mut pod =
+            json!({"kind": "Pod", "metadata": {"name": name, "namespace": namespace, "uid": name, "labels": labels}, "spec": spec});
+        if deleted {
+            pod["metadata"]["deletionTimestamp"] = LONG_AGO.into();
+        }
+        objects.push(pod);
+        objects
     })
 }
 
@@ -245,11 +305,11 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
                 }
             }
         }
-        objects.extend(
-            others
-                .into_iter()
-                .filter(|it| nodes.contains(&it["spec"]["nodeName"])),
-        );
+        let on_nodes = others.into_iter().filter(|it| {
+            it.last()
+                .is_some_and(|pod| nodes.contains(&pod["spec"]["nodeName"]))
+        });
+        objects.extend(on_nodes.flatten());
         objects
     })
 }
@@ -257,13 +317,7 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
 fn with_storage() -> impl Strategy<Value = Vec<Value>> {
     let nodes = (1..4usize).prop_flat_map(|count| (0..count).map(node).collect::<Vec<_>>());
     let capacities = (0..6usize).prop_flat_map(|count| (0..count).map(capacity).collect::<Vec<_>>());
-    let with_pod = claims().prop_flat_map(|claims| {
-        let count = claims
-            .iter()
-            .filter(|it| it["kind"] == "PersistentVolumeClaim")
-            .count();
-        (Just(claims), pod(count))
-    });
+    let with_pod = claims().prop_flat_map(|(volumes, claims)| (Just(claims), pod(volumes)));
     let classes = (class("gold"), class("tin"));
     let tracks = proptest::option::weighted(0.9, proptest::bool::weighted(0.9));
     (nodes, capacities, classes, with_pod, tracks).prop_map(
@@ -308,9 +362,11 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
     }
 }
 
-/// The words of a reason in one order, without the name of an extended resource, which a file without names does not have.
+/// The words of a reason in one order, without the names of claims and of an extended resource, which a file without names does not have.
 fn neutral(reason: &str) -> String {
-    let words = reason.split([' ', ',', '.']).filter(|word| !word.contains('/'));
+    let words = reason
+        .split([' ', ',', '.'])
+        .filter(|word| !word.contains(['/', '"']));
     let mut words: Vec<&str> = words
         .filter(|word| !matches!(*word, "example" | "corp"))
         .collect();
@@ -348,7 +404,7 @@ fn captured(objects: &[Value], scrub: bool) -> String {
         scrub,
         ..CaptureOptions::default()
     };
-    capture(objects, &|_, _| true, &options).unwrap()
+    capture(objects, &|_, _| true, &options).unwrap().text
 }
 
 proptest! {
