@@ -248,7 +248,9 @@ impl SituationArgs {
 
     fn scenario(&self, snapshot: &Snapshot) -> Result<Captured, BoxError> {
         let rules: Rules = Options::default().rules()?;
-        let fits = |namespace: &str, name: &str| has_node(snapshot, &rules, namespace, name);
+        let objects = snapshot.objects();
+        let fits =
+            |namespace: &str, name: &str| has_node(&objects, &snapshot.inventory, &rules, namespace, name);
         let pod = self.pod.as_ref().map(|(namespace, name)| {
             let given = namespace.as_deref().or(self.namespace.as_deref());
             (snapshot.namespace(given).to_owned(), name.clone())
@@ -260,7 +262,7 @@ impl SituationArgs {
             scrub: self.scrub,
         };
         snapshot.warn();
-        capture(&snapshot.objects, &fits, &options).map_err(|error| match &error {
+        capture(&objects, &fits, &options).map_err(|error| match &error {
             CaptureError::NoPod(namespace, _) => format!("{error}{}", snapshot.hint_at(namespace)).into(),
             _ => error.into(),
         })
@@ -311,13 +313,12 @@ fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     volumes.filter_map(claim).collect()
 }
 
-/// Whether there is a node for a pod, once its ephemeral claims are made, and volumes that wait for no consumer.
-fn has_node(cluster: &Snapshot, rules: &Rules, namespace: &str, name: &str) -> bool {
-    let inventory = &cluster.inventory;
+/// Whether there is a node for a pod, if not without preemption, once its ephemeral claims are made, and volumes that wait for no consumer.
+fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;
     };
-    let source = cluster.objects.iter().find(|object| {
+    let source = objects.iter().find(|object| {
         let metadata = &object["metadata"];
         object["kind"] == "Pod"
             && metadata["name"] == name
@@ -345,5 +346,6 @@ fn has_node(cluster: &Snapshot, rules: &Rules, namespace: &str, name: &str) -> b
         objects: 0,
     };
     // What can't even be explained, such as a claim that is missing, is no place for a pod.
-    explain::pod(snapshot, rules, &pod, &detail).is_ok_and(|told| told.nodes.iter().any(|node| node.fits))
+    explain::pod(snapshot, rules, &pod, &detail)
+        .is_ok_and(|told| told.preemption.is_some() || told.nodes.iter().any(|node| node.fits))
 }

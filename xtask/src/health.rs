@@ -85,8 +85,9 @@ impl Known {
     }
 
     fn indicators(&self) -> Result<Vec<Indicator>, BoxError> {
+        let objects = self.cluster.objects();
         let observed = Observed {
-            objects: &self.cluster.objects,
+            objects: &objects,
             inventory: &self.cluster.inventory,
             told: &self.told,
         };

@@ -18,13 +18,15 @@ use crate::out::eprintln;
 use crate::reach::BoxError;
 
 /// Prints everything that decides about volumes, of all namespaces.
-pub(crate) const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml";
+pub(crate) const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml";
 
 /// What there was at that moment.
 #[derive(Default)]
 pub(crate) struct Snapshot {
-    /// Every object, as it is.
-    pub(crate) objects: Vec<Value>,
+    /// Every object besides pods, as it is.
+    others: Vec<Value>,
+    /// The pods, as JSON: trees of them would take ten times the memory.
+    pods: Vec<Box<str>>,
     /// The same as the scheduler's rules take it.
     pub(crate) inventory: Inventory,
     /// Where names are looked for that have no namespace; none: nothing says so.
@@ -70,6 +72,13 @@ impl Snapshot {
             namespace: Some(client.default_namespace().to_owned()),
             ..Self::of_objects(objects)?
         })
+    }
+
+    /// Every object, as it is but for what decides nothing.
+    pub(crate) fn objects(&self) -> Vec<Value> {
+        // It was written from a value.
+        let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
+        self.others.iter().cloned().chain(pods).collect()
     }
 
     /// Whether a driver tracks capacity and there is no CSIStorageCapacity object at all.
@@ -128,7 +137,7 @@ impl Snapshot {
         /// Nodes that are named at most.
         const NAMED: usize = 3;
         let names = |kind: &'static str| {
-            let of_kind = self.objects.iter().filter(move |object| object["kind"] == kind);
+            let of_kind = self.others.iter().filter(move |object| object["kind"] == kind);
             of_kind.filter_map(|object| object["metadata"]["name"].as_str())
         };
         let known: BTreeSet<&str> = names("CSINode").collect();
@@ -166,7 +175,8 @@ impl Snapshot {
     /// What may be behind a pod that is not there.
     pub(crate) fn hint_at(&self, namespace: &str) -> String {
         let is_there = |object: &Value| object["metadata"]["namespace"] == namespace;
-        match self.is_dump && !self.objects.iter().any(is_there) {
+        let has_pod = self.inventory.pods.keys().any(|pod| pod.namespace == namespace);
+        match self.is_dump && !has_pod && !self.others.iter().any(is_there) {
             true => format!("; the dump has no object of namespace {namespace}: was it made with -A?"),
             false => String::new(),
         }
@@ -178,18 +188,73 @@ impl Snapshot {
 
     fn take_one(&mut self, mut object: Value) -> Result<(), InventoryError> {
         shorten(&mut object);
-        self.inventory.add(object.clone())?;
-        self.objects.push(object);
-        Ok(())
+        match object["kind"] == "Pod" {
+            true => self.pods.push(object.to_string().into()),
+            false => self.others.push(object.clone()),
+        }
+        self.inventory.add(object)
     }
 }
 
+/// What decides of the metadata of a pod.
+const POD_METADATA: [&str; 9] = [
+    "name",
+    "namespace",
+    "uid",
+    "labels",
+    "ownerReferences",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "generation",
+    "resourceVersion",
+];
+/// What decides of the spec of a pod.
+const POD_SPEC: [&str; 17] = [
+    "nodeName",
+    "schedulerName",
+    "priority",
+    "priorityClassName",
+    "preemptionPolicy",
+    "containers",
+    "initContainers",
+    "overhead",
+    "resources",
+    "volumes",
+    "nodeSelector",
+    "affinity",
+    "topologySpreadConstraints",
+    "tolerations",
+    "schedulingGates",
+    "resourceClaims",
+    "schedulingGroup",
+];
+/// What decides of the status of a pod.
+const POD_STATUS: [&str; 6] = [
+    "phase",
+    "conditions",
+    "nominatedNodeName",
+    "startTime",
+    "containerStatuses",
+    "initContainerStatuses",
+];
 /// What decides of a container.
 const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
 /// What decides of the status of a container.
 const CONTAINER_STATUS: [&str; 4] = ["name", "ready", "resources", "allocatedResources"];
+/// The volumes of pods that decide, or show whose the pod is.
+const VOLUMES: [&str; 8] = [
+    "persistentVolumeClaim",
+    "ephemeral",
+    "csi",
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "iscsi",
+    "rbd",
+];
 
-/// Leaves out what decides nothing and is most of a large dump: who wrote which field, the images of nodes, what runs in containers.
+/// Leaves out what decides nothing and is most of a large dump: managed fields, the images and capacities of nodes, and of pods all that
+/// is not listed above.
 fn shorten(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
@@ -197,26 +262,38 @@ fn shorten(object: &mut Value) {
     match object["kind"].as_str() {
         Some("Node") => {
             if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
-                status.remove("images");
+                ["images", "capacity", "nodeInfo", "addresses"]
+                    .iter()
+                    .for_each(|field| drop(status.remove(*field)));
             }
         }
         Some("Pod") => {
-            for list in ["containers", "initContainers", "ephemeralContainers"] {
-                keep(object.pointer_mut(&format!("/spec/{list}")), &CONTAINER);
+            retain(object.get_mut("metadata"), &POD_METADATA);
+            retain(object.get_mut("spec"), &POD_SPEC);
+            retain(object.get_mut("status"), &POD_STATUS);
+            if let Some(volumes) = object.pointer_mut("/spec/volumes").and_then(Value::as_array_mut) {
+                volumes.retain(|volume| VOLUMES.iter().any(|kind| !volume[*kind].is_null()));
+            }
+            for list in ["containers", "initContainers"] {
+                retain_each(object.pointer_mut(&format!("/spec/{list}")), &CONTAINER);
             }
             for list in ["containerStatuses", "initContainerStatuses"] {
-                keep(object.pointer_mut(&format!("/status/{list}")), &CONTAINER_STATUS);
+                retain_each(object.pointer_mut(&format!("/status/{list}")), &CONTAINER_STATUS);
             }
         }
         _ => {}
     }
 }
 
-/// Keeps these fields of each item.
-fn keep(list: Option<&mut Value>, fields: &[&str]) {
-    for item in list.and_then(Value::as_array_mut).into_iter().flatten() {
-        if let Some(item) = item.as_object_mut() {
-            item.retain(|field, _| fields.contains(&field.as_str()));
-        }
+/// Drops all other fields.
+fn retain(object: Option<&mut Value>, fields: &[&str]) {
+    if let Some(object) = object.and_then(Value::as_object_mut) {
+        object.retain(|field, _| fields.contains(&field.as_str()));
     }
+}
+
+/// Drops all other fields of each item.
+fn retain_each(list: Option<&mut Value>, fields: &[&str]) {
+    let items = list.and_then(Value::as_array_mut).into_iter().flatten();
+    items.for_each(|item| retain(Some(item), fields));
 }

@@ -115,8 +115,8 @@ enum Format {
 pub(crate) struct Source {
     #[command(flatten)]
     reach: ReachArgs,
-    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml`
-    /// printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
+    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases
+    /// -A -o yaml` printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
     /// missing
     #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["reach", "scenario", "run"])]
     file: Vec<PathBuf>,

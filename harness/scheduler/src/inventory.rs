@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::documents::{DocumentError, each_object};
 use crate::objects::{Object, ObjectKey, Pod};
 use crate::snapshot::Snapshot;
-use crate::status::is_type_missing;
+use crate::status::{is_forbidden, is_type_missing};
 use crate::store::Collection;
 
 /// So many objects are listed per request.
@@ -31,6 +31,11 @@ const OTHERS: [&str; 9] = [
     "/apis/storage.k8s.io/v1/csidrivers",
     "/apis/storage.k8s.io/v1/csinodes",
     "/apis/storage.k8s.io/v1/volumeattachments",
+];
+/// The paths of kinds that decide about no volume, and that users who may read pods may be forbidden to read.
+const OPTIONAL: [&str; 2] = [
+    "/apis/policy/v1/poddisruptionbudgets",
+    "/apis/coordination.k8s.io/v1/leases",
 ];
 /// Fields that hold quantities, which people write as numbers too.
 const QUANTITIES: [&str; 7] = [
@@ -109,6 +114,8 @@ impl Inventory {
             "CSINode" => put(kind, &mut snapshot.csi_nodes, object),
             "VolumeAttachment" => put(kind, &mut snapshot.attachments, object),
             "Namespace" => put(kind, &mut snapshot.namespaces, object),
+            "PodDisruptionBudget" => put(kind, &mut snapshot.budgets, object),
+            "Lease" => put(kind, &mut snapshot.leases, object),
             "CSIStorageCapacity" => {
                 let has_terms = !object["nodeTopology"][NODE_SELECTOR_TERMS].is_null();
                 let mut capacity: crate::objects::Capacity = read(kind, object)?;
@@ -169,6 +176,13 @@ fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryEr
 async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) -> Result<(), InventoryError> {
     for path in OTHERS.iter().chain(more) {
         list_one(client, path, take).await?;
+    }
+    for path in OPTIONAL {
+        match list_one(client, path, take).await {
+            Err(InventoryError::List { source, .. }) if is_forbidden(&source) || is_type_missing(&source) => {
+            }
+            done => done?,
+        }
     }
     for version in VERSIONS {
         let path = format!("/apis/{}/{RESOURCE}", api_version(version));

@@ -1,6 +1,7 @@
 //! What preemption would do for a pod that no node can take (plugin DefaultPreemption).
 //!
-//! Pure: which pods of lower priority would have to go, and from which node. PodDisruptionBudgets are not looked at.
+//! Pure: which pods of lower priority would have to go, and from which node. PodDisruptionBudgets are looked at where the snapshot has
+//! them: nodes whose victims no budget protects come first.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -43,6 +44,8 @@ pub struct Candidate {
     pub node: Arc<Node>,
     /// The pods that would have to go, the most important first.
     pub victims: Vec<Arc<Pod>>,
+    /// So many of them exceed what their PodDisruptionBudgets allow.
+    pub violations: usize,
 }
 
 /// What preemption would do for a pod that these nodes, which are all there are, have refused.
@@ -69,14 +72,15 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
             continue;
         };
         match on_trial(snapshot, rules, &claims, &filters, pod, node) {
-            Ok(victims) if victims.is_empty() => {}
-            Ok(victims) => candidates.push(Candidate {
+            Ok((victims, _)) if victims.is_empty() => {}
+            Ok((victims, violations)) => candidates.push(Candidate {
                 node: Arc::clone(node),
                 victims,
+                violations,
             }),
             Err(of_node) => reasons.extend(of_node),
         }
-        if candidates.len() >= enough {
+        if candidates.len() >= enough && candidates.iter().any(|candidate| candidate.violations == 0) {
             break;
         }
     }
@@ -101,7 +105,8 @@ fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
         && on.is_some_and(|on| on.pods.iter().find(is_leaving).is_some())
 }
 
-/// The pods without which the node takes the pod, as few and unimportant as possible; or why it does not even without all of them.
+/// The pods without which the node takes the pod, as few and unimportant as possible, and how many of them exceed their budgets; or why it
+/// does not even without all of them.
 fn on_trial<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules,
@@ -109,7 +114,7 @@ fn on_trial<'a>(
     filters: &NodeFilters<'a>,
     pod: &Pod,
     node: &'a Arc<Node>,
-) -> Result<Vec<Arc<Pod>>, Vec<Cow<'static, str>>> {
+) -> Result<(Vec<Arc<Pod>>, usize), Vec<Cow<'static, str>>> {
     let fits = |on: &OnNode, counts: &Counts<'a>| {
         filters
             .check_with(node, on, counts, || volumes(snapshot, rules, claims, node))
@@ -132,17 +137,40 @@ fn on_trial<'a>(
         Refusal::Undecidable(error) => vec![error.to_string().into()],
     })?;
     lower.sort_by_key(|other| importance(other));
+    let (violating, others) = by_budget(snapshot, lower);
+    let protected = violating.len();
+    let mut violations = 0;
     let mut victims = Vec::new();
-    for other in lower {
+    for (number, other) in violating.into_iter().chain(others).enumerate() {
         on.add(other);
         filters.add(&mut counts, other, node);
         if fits(&on, &counts).is_err() {
             on.remove(&other.uid);
             filters.remove(&mut counts, other, node);
             victims.push(Arc::clone(other));
+            violations += usize::from(number < protected);
         }
     }
-    Ok(victims)
+    victims.sort_by_key(|other| importance(other));
+    Ok((victims, violations))
+}
+
+/// Of pods in order, those whose eviction, after that of the ones before them, exceeds a PodDisruptionBudget, and the others
+/// (`filterPodsWithPDBViolation` of kube-scheduler).
+fn by_budget<'p>(snapshot: &Snapshot, pods: Vec<&'p Arc<Pod>>) -> (Vec<&'p Arc<Pod>>, Vec<&'p Arc<Pod>>) {
+    let mut budgets: Vec<_> = snapshot
+        .budgets
+        .iter()
+        .map(|budget| (budget, budget.allowed))
+        .collect();
+    pods.into_iter().partition(|pod| {
+        let mut violates = false;
+        for (_, allowed) in budgets.iter_mut().filter(|(budget, _)| budget.protects(pod)) {
+            *allowed -= 1;
+            violates |= *allowed < 0;
+        }
+        violates
+    })
 }
 
 /// The more important first: by priority, then by the time that it has run.
@@ -155,9 +183,9 @@ fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     )
 }
 
-/// The node with the least comes first: the priority of its most important victim, the sum of priorities, the number of victims; then the
-/// one whose most important victims have started last.
-fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
+/// The node with the least comes first: the victims that exceed their budgets, the priority of its most important victim, the sum of
+/// priorities, the number of victims; then the one whose most important victims have started last.
+fn rank(candidate: &Candidate) -> (usize, i32, i64, usize, Reverse<(bool, Option<String>)>) {
     let priorities = candidate.victims.iter().map(|victim| victim.priority);
     let highest = priorities.clone().max().unwrap_or_default();
     // Victims of negative priority must not make a node the cheaper the more there are.
@@ -170,6 +198,7 @@ fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String
         .filter(|victim| victim.priority == highest);
     let started = first.map(|victim| (victim.started.is_none(), victim.started.clone()));
     (
+        candidate.violations,
         highest,
         sum,
         candidate.victims.len(),

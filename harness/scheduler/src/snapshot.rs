@@ -9,7 +9,9 @@ use crate::attachments::Attachments;
 use crate::capacity_index::CapacityIndex;
 use crate::filter_error::FilterError;
 use crate::node_pods::NodePods;
-use crate::objects::{Claim, Class, CsiNode, Driver, Namespace, Node, ObjectKey, Volume};
+use crate::objects::{
+    Claim, Class, CsiNode, DisruptionBudget, Driver, Lease, Namespace, Node, ObjectKey, Volume,
+};
 use crate::store::Store;
 use crate::volume_index::VolumeIndex;
 
@@ -34,6 +36,10 @@ pub struct Snapshot {
     pub attachments: Attachments,
     /// The namespaces.
     pub namespaces: Store<Namespace>,
+    /// The budgets of evictions. Only dumps have them: the scheduling loop does not follow them.
+    pub budgets: Store<DisruptionBudget>,
+    /// The leases of controllers. Only dumps have them.
+    pub leases: Store<Lease>,
     /// The pods on the nodes.
     pub pods: NodePods,
     /// CSIDriver objects that exist and cannot be read, with what is wrong with them.

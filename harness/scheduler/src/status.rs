@@ -10,3 +10,8 @@ pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
     let details = status.details.as_ref();
     capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
+
+/// Whether the user may not do that (RBAC).
+pub(crate) fn is_forbidden(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 403)
+}

@@ -310,11 +310,16 @@ fn fate(
     }
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
     let refused = |condition: &Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
-    if conditions.into_iter().any(refused) && !waits_for_volume {
+    let is_nominated = pod["status"]["nominatedNodeName"].is_string();
+    if conditions.into_iter().any(refused) && !waits_for_volume && !is_nominated {
         return (Fate::Refused, "it was refused when it was captured");
     }
     match (fits(namespace_of(pod), name_of(pod)), waits_for_volume) {
-        (true, false) => (Fate::Placed, "no scheduler had tried it, and a node fits it"),
+        (true, false) if is_nominated => (Fate::Placed, "room was being made for it on its nominated node"),
+        (true, false) => (
+            Fate::Placed,
+            "no scheduler had tried it, and a node fits it, if not without preemption",
+        ),
         (true, true) => (
             Fate::Placed,
             "ephemeral claims and volumes of immediate classes are made at once here, and a node fits it then",

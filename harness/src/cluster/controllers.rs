@@ -152,6 +152,11 @@ impl Controllers {
         let (namespace, name) = place_of(claim);
         let address = at(CLAIMS, Some(namespace), name);
         let volume_name = volume["metadata"]["name"].as_str().unwrap_or_default();
+        if volume["spec"]["claimRef"]["uid"].is_null() {
+            let merge = json!({"spec": {"claimRef": {"uid": claim["metadata"]["uid"]}}});
+            let address = at(VOLUMES, None, volume_name);
+            return self.write(self.client.patch_merge(&address, merge)).await;
+        }
         if claim["spec"]["volumeName"] != volume["metadata"]["name"] {
             let merge = json!({
                 "metadata": {"annotations": {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}},

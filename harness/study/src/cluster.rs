@@ -80,6 +80,8 @@ pub(crate) fn claim(name: &str, class: &str, bytes: u64) -> Arc<Claim> {
         bind_completed: false,
         selected_node: None,
         annotated: false,
+        handed_over: false,
+        source: None,
         lost: false,
         deleting: false,
         controller: None,

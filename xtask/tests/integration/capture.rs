@@ -260,7 +260,7 @@ fn a_dump_that_lacks_objects_is_told_of() {
     for words in [
         "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?",
         "no PersistentVolumeClaim objects in namespace payments, although pods there use some",
-        "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces -A -o yaml",
+        "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml",
     ] {
         assert!(error.contains(words), "{words}: {error}");
     }

@@ -21,6 +21,7 @@ mod program;
 mod rbac;
 mod readme;
 mod report;
+mod reported;
 mod repro;
 mod requirements;
 mod simulation;

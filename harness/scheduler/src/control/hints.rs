@@ -14,7 +14,7 @@ use super::cache::{Change, Delta};
 use super::unschedulable::Helped;
 use crate::capacity_check;
 use crate::cycle::Blocker;
-use crate::filters::{NodeFilters, Unfit};
+use crate::filters::may_use_any;
 use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
@@ -56,8 +56,8 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether a node that can access the object is one that the pod may use. What other pods forbid is not
-    /// looked at: that may change without a call of this function.
+    /// Whether a node that can access the object is one that the pod may use by its labels and taints. What other pods forbid is not
+    /// looked at: that may change without a call of this function, and there may be thousands of waiting pods.
     fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;
@@ -66,12 +66,7 @@ impl<'a> Hint<'a> {
             let nodes = self.snapshot.nodes.iter();
             nodes.filter(|node| selector.matches(&node.labels)).collect()
         });
-        let filters = NodeFilters::of(self.snapshot, self.rules, pod);
-        let may_use = |node: &&Arc<Node>| {
-            let fits: Result<(), Unfit> = filters.check(node, || Ok(()));
-            fits.map_or_else(|unfit| unfit.depends_on_pods(), |()| true)
-        };
-        within.iter().any(may_use)
+        may_use_any(pod, within.iter().copied())
     }
 }
 

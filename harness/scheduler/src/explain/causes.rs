@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::objects::{Claim, Class, Node, Pod, PodVolume, driver_of};
+use crate::objects::{Claim, Class, Lease, Node, ObjectKey, Pod, PodVolume, driver_of};
+use crate::options::Options;
 use crate::snapshot::Snapshot;
 
 /// Provisioner of classes whose volumes only people make.
@@ -12,7 +13,12 @@ const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 /// Nodes that are named at most.
 const NAMED: usize = 3;
 
-/// The causes that the pod's claims show, in the order of the pod.
+/// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
+const SYSTEM: &str = "kube-system";
+/// A leader that lives renews its Lease several times in its duration: after so many durations without, it does not.
+const DURATIONS: i64 = 4;
+
+/// The causes that the pod's claims show, in the order of the pod, and those that no scheduler tries it.
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
     let volumes = pod.volumes.iter();
     let mut causes: Vec<String> = volumes
@@ -21,6 +27,7 @@ pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
             None => vec![missing(volume)],
         })
         .collect();
+    causes.extend(untried(snapshot, pod));
     let mut known = std::collections::BTreeSet::new();
     causes.retain(|cause| known.insert(cause.clone()));
     causes
@@ -80,11 +87,20 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     if provisioner != NO_PROVISIONER {
         causes.extend(of_driver(snapshot, class));
     }
-    if !class.delayed {
+    causes.extend(of_source(snapshot, pod, claim));
+    let is_due = !class.delayed || claim.selected_node.is_some();
+    if is_due && !claim.handed_over && provisioner != NO_PROVISIONER {
+        causes.push(format!(
+            "claim {key} has no annotation volume.kubernetes.io/storage-provisioner, by which the PersistentVolume controller hands it to \
+             {provisioner}: see whether kube-controller-manager runs{}",
+            expired(snapshot, "kube-controller-manager", |lease| lease.key.namespace == SYSTEM).unwrap_or_default()
+        ));
+    } else if !class.delayed {
         causes.push(format!(
             "claim {key} is not bound, and class {} is Immediate: {provisioner} makes its volume before any pod is scheduled; see the claim's \
-             events and the log of the driver's controller",
-            class.key.name
+             events and the log of the driver's controller{}",
+            class.key.name,
+            controller(snapshot, provisioner)
         ));
     } else if let (Some(node), None) = (&pod.node, &claim.selected_node) {
         causes.push(format!(
@@ -94,10 +110,123 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     } else if let Some(node) = &claim.selected_node {
         causes.push(format!(
             "node {node} is selected for claim {key}, and {provisioner} has not made its volume yet; see the claim's events and the log of the \
-             driver's controller"
+             driver's controller{}",
+            controller(snapshot, provisioner)
         ));
     }
     causes
+}
+
+/// What shows that the controller of a driver does not run, as the end of a sentence; nothing where nothing does.
+fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
+    // csi-lib-utils calls the Lease of external-provisioner after the driver.
+    let is_plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = provisioner.chars().map(is_plain).collect();
+    if let Some(expired) = expired(snapshot, &name, |_| true) {
+        return expired;
+    }
+    let provisioners: Vec<&Pod> = snapshot
+        .pods
+        .iter()
+        .map(|(_, pod)| &**pod)
+        .filter(|pod| pod.provisions)
+        .collect();
+    if provisioners.is_empty() || provisioners.iter().any(|pod| pod.is_ready()) {
+        return String::new();
+    }
+    let mut names: Vec<String> = provisioners.iter().map(|pod| pod.key.to_string()).collect();
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    format!(
+        "; no pod with an external-provisioner is ready, see {}",
+        named(&names)
+    )
+}
+
+/// That a Lease of that name is not renewed any more, as the end of a sentence. The newest Lease of all shows when the objects were read.
+fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -> Option<String> {
+    let now = snapshot.leases.iter().filter_map(|lease| lease.renewed).max()?;
+    let meant = snapshot
+        .leases
+        .iter()
+        .filter(|lease| lease.key.name == name && is_meant(lease));
+    let last = meant
+        .filter_map(|lease| Some((lease.renewed?, lease)))
+        .max_by_key(|(renewed, _)| *renewed);
+    let (renewed, lease) = last?;
+    (now - renewed > DURATIONS * lease.seconds.max(1)).then(|| {
+        format!(
+            "; its Lease {} was last renewed {} seconds before others were, so it has no leader",
+            lease.key,
+            now - renewed
+        )
+    })
+}
+
+/// That the pod's scheduler does not run, where other objects show it.
+fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
+    if pod.node.is_some() || pod.gated || pod.deleting || pod.scheduled_condition().is_some() {
+        return None;
+    }
+    let scheduler = &pod.scheduler_name;
+    if *scheduler == Options::default().scheduler_name {
+        let expired = expired(snapshot, "kube-scheduler", |lease| lease.key.namespace == SYSTEM)?;
+        return Some(format!(
+            "no scheduler has tried the pod: see whether kube-scheduler runs{expired}"
+        ));
+    }
+    let younger = |other: &&Arc<Pod>| pod.created.is_some() && other.created > pod.created;
+    let placed: Vec<&Arc<Pod>> = snapshot
+        .pods
+        .iter()
+        .map(|(_, other)| other)
+        .filter(younger)
+        .collect();
+    let other = placed
+        .first()
+        .filter(|_| placed.iter().all(|other| other.scheduler_name != *scheduler))?;
+    Some(format!(
+        "scheduler {scheduler} has tried neither the pod nor one that is younger, while {} of another scheduler, which is younger, has a node: \
+         start {scheduler}, or make the pod anew with a spec.schedulerName that runs",
+        other.key
+    ))
+}
+
+/// What keeps a volume from being made that begins as a copy: the scheduler does not look at its source.
+fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
+    let key = &claim.key;
+    let (kind, name) = claim.source.as_ref()?;
+    if kind != "PersistentVolumeClaim" {
+        return claim.selected_node.as_ref().map(|_| {
+            format!("the volume of claim {key} is made from {kind} {name}, once that exists and is ready; see `kubectl describe` of it")
+        });
+    }
+    let source = ObjectKey::namespaced(&key.namespace, name);
+    let Some(found) = snapshot.claims.get(&source) else {
+        return Some(format!(
+            "claim {key} is to be a copy of claim {source}, which does not exist; create that, or make the claim anew without dataSource"
+        ));
+    };
+    let Some(volume) = found.volume.as_ref().and_then(|name| snapshot.volume(name)) else {
+        return Some(format!(
+            "claim {key} is to be a copy of claim {source}, which is not bound yet: the copy waits for that"
+        ));
+    };
+    let is_far = |node: &&Arc<Node>| !volume.admits(&node.labels);
+    let far: Vec<&str> = snapshot
+        .nodes
+        .iter()
+        .filter(is_far)
+        .map(|node| node.name())
+        .collect();
+    (pod.node.is_none() && !far.is_empty()).then(|| {
+        format!(
+            "claim {key} is to be a copy of claim {source}, whose volume {} is out of reach from node {}; the scheduler does not look at that, \
+             and a driver that copies only where the volume is fails there: keep the pod to the nodes of that volume",
+            volume.key,
+            named(&far)
+        )
+    })
 }
 
 /// What a driver that is to make a volume lacks.

@@ -206,6 +206,7 @@ fn untried(pod: &Pod) -> Option<String> {
         Some(node) => Some(format!(
             "is on node {node} already, and stays there whatever changes"
         )),
+        None if pod.deleting => Some("is being deleted: no scheduler tries it".to_owned()),
         None if pod.gated => {
             Some("has scheduling gates: no scheduler tries it until spec.schedulingGates is empty".to_owned())
         }
@@ -314,7 +315,7 @@ fn explain(
         true => {
             let preemption = preempt(snapshot, rules, pod, &assessment.refused);
             let verdict = cycle::refusal(&assessment.refused, rules, &preemption);
-            (verdict, eviction(&preemption))
+            (verdict, eviction(snapshot, &preemption))
         }
         false => (fits(rules, &assessment), None),
     };
@@ -376,7 +377,7 @@ fn fits(rules: &Rules, assessment: &Assessment) -> String {
     text
 }
 
-fn eviction(preemption: &Preemption) -> Option<String> {
+fn eviction(snapshot: &Snapshot, preemption: &Preemption) -> Option<String> {
     let Preemption::Evicts(candidate) = preemption else {
         return None;
     };
@@ -385,8 +386,15 @@ fn eviction(preemption: &Preemption) -> Option<String> {
         .iter()
         .map(|victim| format!("{} (priority {})", victim.key, victim.priority))
         .collect();
+    let budgets = match candidate.violations {
+        0 if snapshot.budgets.is_empty() => "; no PodDisruptionBudget is known".to_owned(),
+        0 => String::new(),
+        count => {
+            format!("; {count} of them against their PodDisruptionBudgets, since no node has better victims")
+        }
+    };
     Some(format!(
-        "preemption makes room on node {}: it evicts {}; PodDisruptionBudgets are not looked at",
+        "preemption makes room on node {}: it evicts {}{budgets}",
         candidate.node.name(),
         victims.join(", ")
     ))

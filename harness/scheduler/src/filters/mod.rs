@@ -285,18 +285,8 @@ impl<'a> NodeFilters<'a> {
 
     fn before_volumes(&self, node: &Node, on: &OnNode, counts: &Counts<'_>) -> Option<Unfit> {
         let pod = self.pod;
-        let unnamed = |named: &BTreeSet<&str>| !named.contains(node.name());
-        if self.named.as_ref().is_some_and(unnamed) {
-            return Some(Unfit::NotNamed);
-        }
-        if node.unschedulable && !Taint::no_schedule(CORDON).is_tolerated(&pod.tolerations) {
-            return Some(Unfit::Cordoned);
-        }
-        if let Some(taint) = untolerated(pod, node) {
-            return Some(Unfit::Tainted(taint.clone()));
-        }
-        if !selects(pod, node) {
-            return Some(Unfit::LabelsDiffer);
+        if let Some(unfit) = whatever_else(pod, self.named.as_ref(), node) {
+            return Some(unfit);
         }
         if let Some(port) = taken_port(pod, on) {
             return Some(Unfit::PortTaken(port.clone()));
@@ -322,6 +312,28 @@ impl<'a> NodeFilters<'a> {
             .or_else(|| counts.spread.check(self.pod, node))
             .or_else(|| counts.affinity.check(self.snapshot, self.pod, node))
     }
+}
+
+/// Why a pod does not go to a node whatever other pods and volumes there are: its name, a cordon, a taint, its labels. `named`: the only
+/// nodes that the pod's affinity names, where it names any.
+fn whatever_else(pod: &Pod, named: Option<&BTreeSet<&str>>, node: &Node) -> Option<Unfit> {
+    if named.is_some_and(|named| !named.contains(node.name())) {
+        return Some(Unfit::NotNamed);
+    }
+    if node.unschedulable && !Taint::no_schedule(CORDON).is_tolerated(&pod.tolerations) {
+        return Some(Unfit::Cordoned);
+    }
+    if let Some(taint) = untolerated(pod, node) {
+        return Some(Unfit::Tainted(taint.clone()));
+    }
+    (!selects(pod, node)).then_some(Unfit::LabelsDiffer)
+}
+
+/// Whether a pod may go to one of these nodes, as far as their names, cordons, taints and labels decide.
+pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> bool {
+    let named = pod.affinity.as_ref().and_then(|affinity| affinity.named_nodes());
+    let mut nodes = nodes.into_iter();
+    nodes.any(|node| whatever_else(pod, named.as_ref(), node).is_none())
 }
 
 /// The first taint of the node that the pod does not tolerate.

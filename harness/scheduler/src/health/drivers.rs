@@ -1,6 +1,6 @@
 //! Whether drivers track capacity, and whether they and their publishers do their part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -120,11 +120,20 @@ impl<'a> View<'a> {
 
     /// The pods of driver and publisher. Those on nodes that come or go are left out.
     fn pods(&self) -> Indicator {
+        let nodes = self.observed.of_kind("Node");
+        let nodes: BTreeMap<&str, &Value> = nodes
+            .filter_map(|node| Some((node["metadata"]["name"].as_str()?, node)))
+            .collect();
         let settled = |pod: &&Value| {
             let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
-            pod["metadata"]["deletionTimestamp"].is_null() && self.is_settled(node)
+            pod["metadata"]["deletionTimestamp"].is_null()
+                && nodes.get(node).is_some_and(|node| is_settled(node))
         };
-        let pods = self.observed.of_kind("Pod").filter(|pod| self.is_own(pod));
+        let owners = self.owners();
+        let pods = self
+            .observed
+            .of_kind("Pod")
+            .filter(|pod| self.is_own(pod, &owners));
         let pods: Vec<&Value> = pods
             .filter(|pod| pod["status"]["phase"] != "Succeeded")
             .filter(settled)
@@ -155,9 +164,29 @@ impl<'a> View<'a> {
         self.indicator(Question::Health, state, told)
     }
 
-    /// Whether a pod belongs to driver or publisher: it, or what controls it, owns objects of the driver's classes; or it mounts the folder
-    /// that the kubelet has for the driver.
-    fn is_own(&self, pod: &Value) -> bool {
+    /// The owners of the objects of the driver's classes, by namespace and UID.
+    fn owners(&self) -> BTreeMap<(&str, &str), &Value> {
+        let is_class = |object: &&Value| {
+            let class = object["storageClassName"].as_str();
+            self.classes
+                .iter()
+                .any(|own| Some(own.key.name.as_str()) == class)
+        };
+        let objects = self.observed.of_kind("CSIStorageCapacity").filter(is_class);
+        let owners = objects.flat_map(|object| {
+            let metadata = &object["metadata"];
+            let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+            owners.map(|owner| {
+                let namespace = metadata["namespace"].as_str().unwrap_or_default();
+                ((namespace, owner["uid"].as_str().unwrap_or_default()), owner)
+            })
+        });
+        owners.collect()
+    }
+
+    /// Whether a pod belongs to driver or publisher: it, or what controls it, is one of the owners of the driver's objects; or it mounts the
+    /// folder that the kubelet has for the driver.
+    fn is_own(&self, pod: &Value, owners: &BTreeMap<(&str, &str), &Value>) -> bool {
         let metadata = &pod["metadata"];
         let controllers = metadata["ownerReferences"].as_array().into_iter().flatten();
         let controllers: Vec<&Value> = controllers.collect();
@@ -175,38 +204,14 @@ impl<'a> View<'a> {
             };
             is_it || controllers.iter().any(|it| controls(&it))
         };
-        let is_class = |object: &&Value| {
-            let class = object["storageClassName"].as_str();
-            self.classes
-                .iter()
-                .any(|own| Some(own.key.name.as_str()) == class)
-        };
-        let objects = self.observed.of_kind("CSIStorageCapacity").filter(is_class);
-        let mut own = objects.filter(|object| object["metadata"]["namespace"] == metadata["namespace"]);
+        let namespace = metadata["namespace"].as_str().unwrap_or_default();
+        let mut own = owners.iter().filter(|((of_owner, _), _)| *of_owner == namespace);
         let mut volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
         let mounts_folder = |volume: &Value| {
             let path = volume["hostPath"]["path"].as_str().unwrap_or_default();
             path.split('/').any(|part| part == self.driver.key.name)
         };
-        volumes.any(mounts_folder)
-            || own.any(|object| {
-                let mut owners = object["metadata"]["ownerReferences"]
-                    .as_array()
-                    .into_iter()
-                    .flatten();
-                owners.any(owns)
-            })
-    }
-
-    /// Whether a node neither comes nor goes: it is ready, and nobody removes it.
-    fn is_settled(&self, node: &str) -> bool {
-        let mut nodes = self.observed.of_kind("Node");
-        let Some(node) = nodes.find(|it| it["metadata"]["name"] == node) else {
-            return false;
-        };
-        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-        let mut ready = conditions.filter(|it| it["type"] == "Ready");
-        node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
+        volumes.any(mounts_folder) || own.any(|(_, owner)| owns(owner))
     }
 
     /// Whether the nodes that the driver is on and the class allows have objects. Where a driver leaves out what is zero, some have none.
@@ -245,6 +250,13 @@ impl<'a> View<'a> {
 
 /// The worst first.
 const SEVERITIES: [State; 3] = [State::Bad, State::Risk, State::Untidy];
+
+/// Whether a node neither comes nor goes: it is ready, and no controller removes it.
+fn is_settled(node: &Value) -> bool {
+    let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+    let mut ready = conditions.filter(|it| it["type"] == "Ready");
+    node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
+}
 
 /// How bad a finding of the lint is: objects that nobody uses keep no pod waiting.
 fn severity(code: &str) -> State {

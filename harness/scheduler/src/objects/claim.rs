@@ -11,6 +11,11 @@ use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quant
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// The annotation that says, with any value, that binding is complete.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// The annotations by which the PersistentVolume controller hands a claim to a provisioner.
+const STORAGE_PROVISIONER: [&str; 2] = [
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+];
 /// The volume mode where none is set.
 const FILESYSTEM: &str = "Filesystem";
 
@@ -33,6 +38,8 @@ pub struct Claim {
     pub bind_completed: bool,
     /// The selected-node annotation; an empty value is present all the same.
     pub selected_node: Option<String>,
+    /// Whether the PersistentVolume controller has handed it to a provisioner (annotation storage-provisioner).
+    pub handed_over: bool,
     /// Whether it carries any annotation at all (the wording of a failure depends on it).
     pub annotated: bool,
     /// `status.phase` is Lost: the volume is gone.
@@ -49,6 +56,8 @@ pub struct Claim {
     pub attributes_class: String,
     /// The labels that a volume must carry.
     pub selector: Result<LabelSelector, RequirementError>,
+    /// What its volume begins as (`dataSource`, else `dataSourceRef`): kind and name of an object in its namespace.
+    pub source: Option<(String, String)>,
 }
 
 impl Claim {
@@ -90,6 +99,9 @@ impl Object for Claim {
             volume: spec.volume_name.clone().filter(|name| !name.is_empty()),
             bind_completed: annotation(metadata, BIND_COMPLETED).is_some(),
             selected_node: annotation(metadata, SELECTED_NODE).map(str::to_owned),
+            handed_over: STORAGE_PROVISIONER
+                .iter()
+                .any(|key| annotation(metadata, key).is_some()),
             annotated: metadata.annotations.as_ref().is_some_and(|all| !all.is_empty()),
             lost: phase == Some("Lost"),
             deleting: metadata.deletion_timestamp.is_some(),
@@ -98,6 +110,7 @@ impl Object for Claim {
             volume_mode: volume_mode(spec.volume_mode.as_ref()),
             attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),
             selector: selector.unwrap_or_else(|| Ok(LabelSelector::default())),
+            source: source_of(spec),
             key,
         })
     }
@@ -109,6 +122,19 @@ impl Object for Claim {
     fn version(&self) -> &str {
         &self.version
     }
+}
+
+fn source_of(spec: &PersistentVolumeClaimSpec) -> Option<(String, String)> {
+    let local = spec
+        .data_source
+        .as_ref()
+        .map(|source| (&source.kind, &source.name));
+    let any = spec
+        .data_source_ref
+        .as_ref()
+        .map(|source| (&source.kind, &source.name));
+    let (kind, name) = local.or(any)?;
+    Some((kind.clone(), name.clone()))
 }
 
 /// An absent volume mode means Filesystem, for claims and volumes alike.

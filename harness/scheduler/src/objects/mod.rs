@@ -3,10 +3,12 @@
 //! Deliberately not here: relations between objects (the snapshot's) and what to do with them (the filter's).
 
 mod attachment;
+mod budget;
 mod capacity;
 mod claim;
 mod disk;
 mod host_port;
+mod lease;
 mod namespace;
 mod node;
 mod pod;
@@ -25,10 +27,12 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use self::attachment::VolumeAttachment;
+pub use self::budget::DisruptionBudget;
 pub use self::capacity::Capacity;
 pub use self::claim::{BIND_COMPLETED, Claim, SELECTED_NODE};
 pub use self::disk::Disk;
 pub use self::host_port::HostPort;
+pub use self::lease::Lease;
 pub use self::namespace::Namespace;
 pub use self::node::{CsiDriverOnNode, CsiNode, Node};
 pub use self::pod::{Pod, PodVolume};

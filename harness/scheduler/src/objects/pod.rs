@@ -30,6 +30,10 @@ pub struct Pod {
     pub node: Option<String>,
     /// `status.nominatedNodeName`: where it is expected to go.
     pub nominated_node: Option<String>,
+    /// `metadata.creationTimestamp` as it is written; times in one format compare as texts.
+    pub created: Option<String>,
+    /// A container of it, by its name or image, is an external-provisioner.
+    pub provisions: bool,
     /// The labels.
     pub labels: Labels,
     /// A deletion timestamp is set.
@@ -72,6 +76,9 @@ pub struct Pod {
     pub conditions: Vec<PodCondition>,
 }
 
+/// What images of external-provisioner, and the containers that drivers run it in, are called.
+const PROVISIONER: &str = "csi-provisioner";
+
 /// A pod volume that is backed by a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodVolume {
@@ -89,9 +96,17 @@ impl Pod {
 
     /// The condition `PodScheduled`.
     pub fn scheduled_condition(&self) -> Option<&PodCondition> {
-        self.conditions
-            .iter()
-            .find(|condition| condition.type_ == "PodScheduled")
+        self.condition("PodScheduled")
+    }
+
+    /// Whether the condition `Ready` is true.
+    pub fn is_ready(&self) -> bool {
+        self.condition("Ready")
+            .is_some_and(|condition| condition.status == "True")
+    }
+
+    fn condition(&self, name: &str) -> Option<&PodCondition> {
+        self.conditions.iter().find(|condition| condition.type_ == name)
     }
 }
 
@@ -140,6 +155,16 @@ impl Object for Pod {
             started: status
                 .and_then(|status| status.start_time.as_ref())
                 .map(|time| time.0.to_string()),
+            created: metadata
+                .creation_timestamp
+                .as_ref()
+                .map(|time| time.0.to_string()),
+            provisions: spec.containers.iter().any(|container| {
+                let image = container.image.as_deref().unwrap_or_default();
+                [image, &container.name]
+                    .iter()
+                    .any(|text| text.contains(PROVISIONER))
+            }),
             labels,
             deleting: metadata.deletion_timestamp.is_some(),
             terminated: matches!(phase, Some("Succeeded" | "Failed")),

@@ -79,17 +79,22 @@ fn each_cause_is_told() {
         (
             "WaitForFirstConsumer",
             "Immediate",
-            "class fast is Immediate: disk makes its volume",
+            "claim ns/data has no annotation volume.kubernetes.io/storage-provisioner, by which",
         ),
         (
             "name: data, namespace: ns}",
-            "name: data, namespace: ns, annotations: {volume.kubernetes.io/selected-node: n1}}",
+            "name: data, namespace: ns, annotations: {volume.kubernetes.io/selected-node: n1, volume.kubernetes.io/storage-provisioner: disk}}",
             "node n1 is selected for claim ns/data, and disk has not made its volume yet",
         ),
         (
             "spec: {storageClassName: fast, ",
             "spec: {volumeName: gone, storageClassName: fast, ",
             "claim ns/data is bound to PersistentVolume gone, which does not exist",
+        ),
+        (
+            "spec: {storageClassName: fast, ",
+            "spec: {dataSource: {kind: PersistentVolumeClaim, name: old}, storageClassName: fast, ",
+            "claim ns/data is to be a copy of claim ns/old, which does not exist",
         ),
         (
             "provisioner: disk,",
@@ -104,6 +109,119 @@ fn each_cause_is_told() {
             "{new}: {causes:?}"
         );
     }
+}
+
+#[test]
+fn a_copy_of_a_volume_elsewhere_is_named() {
+    let copy = "spec: {dataSource: {kind: PersistentVolumeClaim, name: old}, storageClassName: fast, ";
+    let text = HEALTHY.replacen("spec: {storageClassName: fast, ", copy, 1);
+    let more = "\
+- {kind: Node, metadata: {name: n2, labels: {disk/node: n2}}}
+- {kind: PersistentVolumeClaim, metadata: {name: old, namespace: ns}, spec: {volumeName: pv, storageClassName: fast}}
+- {kind: PersistentVolume, metadata: {name: pv}, spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: disk/node, operator: In, values: [n2]}]}]}}}}
+";
+    let causes = explained(&format!("{text}{more}")).causes;
+    let expected =
+        "claim ns/data is to be a copy of claim ns/old, whose volume pv is out of reach from node n1;";
+    assert!(
+        matches!(causes.as_slice(), [only] if only.starts_with(expected)),
+        "{causes:?}"
+    );
+}
+
+/// The pod of [`HEALTHY`] with a claim that waits for its driver, and what else the cluster has.
+fn causes_with(replaced: (&str, &str), more: &str) -> String {
+    let handed_over =
+        "name: data, namespace: ns, annotations: {volume.kubernetes.io/storage-provisioner: disk}}";
+    let text = HEALTHY.replacen("WaitForFirstConsumer", "Immediate", 1);
+    let text = text.replacen("name: data, namespace: ns}", handed_over, 1);
+    assert!(text.contains(replaced.0), "{}", replaced.0);
+    let found = explained(&format!("{}{more}", text.replacen(replaced.0, replaced.1, 1)));
+    found.causes.join("\n")
+}
+
+#[test]
+fn a_controller_that_does_not_run_is_named_where_its_lease_or_its_pods_show_it() {
+    let lease = |namespace: &str, name: &str, time: &str| {
+        format!(
+            "- {{kind: Lease, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{leaseDurationSeconds: 15, renewTime: '2026-01-01T{time}.000000Z'}}}}\n"
+        )
+    };
+    let of_node = lease("kube-node-lease", "n1", "00:10:00");
+    let provisioner = |ready: &str| {
+        format!(
+            "- {{kind: Pod, metadata: {{name: csi-0, namespace: sys}}, spec: {{nodeName: n1, containers: [{{name: csi-provisioner}}]}}, \
+             status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}}}\n"
+        )
+    };
+    let plain = "class fast is Immediate: disk makes its volume before any pod is scheduled; see the claim's events and the log of the \
+                 driver's controller";
+    let none = ("Immediate", "Immediate");
+    for (more, expected) in [
+        (of_node.clone(), plain.to_owned()),
+        (
+            format!("{of_node}{}", lease("sys", "disk", "00:09:55")),
+            plain.to_owned(),
+        ),
+        (provisioner("True"), plain.to_owned()),
+        (
+            format!("{of_node}{}", lease("sys", "disk", "00:00:00")),
+            format!(
+                "{plain}; its Lease sys/disk was last renewed 600 seconds before others were, so it has no leader"
+            ),
+        ),
+        (
+            provisioner("False"),
+            format!("{plain}; no pod with an external-provisioner is ready, see sys/csi-0"),
+        ),
+    ] {
+        let causes = causes_with(none, &more);
+        assert!(causes.ends_with(&expected), "{more}: {causes}");
+    }
+    let manager = format!(
+        "{of_node}{}",
+        lease("kube-system", "kube-controller-manager", "00:01:00")
+    );
+    let causes = causes_with(
+        (
+            "annotations: {volume.kubernetes.io/storage-provisioner: disk}",
+            "annotations: {}",
+        ),
+        &manager,
+    );
+    let expected = "see whether kube-controller-manager runs; its Lease kube-system/kube-controller-manager was last renewed 540 seconds";
+    assert!(causes.contains(expected), "{causes}");
+}
+
+#[test]
+fn a_scheduler_that_does_not_run_is_named_where_its_lease_or_younger_pods_show_it() {
+    let leases = "- {kind: Lease, metadata: {name: n1, namespace: kube-node-lease}, spec: {leaseDurationSeconds: 40, renewTime: '2026-01-01T00:10:00.000000Z'}}\n\
+                  - {kind: Lease, metadata: {name: kube-scheduler, namespace: kube-system}, spec: {leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z'}}\n";
+    let found = explained(&format!("{HEALTHY}{leases}")).causes;
+    assert!(
+        matches!(found.as_slice(), [only] if only.starts_with("no scheduler has tried the pod: see whether kube-scheduler runs; its Lease")),
+        "{found:?}"
+    );
+    let pod = |scheduler: &str| {
+        format!(
+            "- {{kind: Pod, metadata: {{name: late, namespace: ns, creationTimestamp: '2026-01-02T00:00:00Z'}}, \
+             spec: {{schedulerName: {scheduler}, nodeName: n1, containers: []}}}}\n"
+        )
+    };
+    let own = HEALTHY
+        .replacen(
+            "{name: app, namespace: ns}",
+            "{name: app, namespace: ns, creationTimestamp: '2026-01-01T00:00:00Z'}",
+            1,
+        )
+        .replacen("containers: [], ", "schedulerName: mine, containers: [], ", 1);
+    let found = explained(&format!("{own}{}", pod("default-scheduler"))).causes;
+    assert!(
+        matches!(found.as_slice(), [only] if only.starts_with("scheduler mine has tried neither") && only.contains("ns/late")),
+        "{found:?}"
+    );
+    assert!(explained(&format!("{own}{}", pod("mine"))).causes.is_empty());
+    assert!(explained(&own).causes.is_empty());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Nothing here runs a loop, and a server is only listed.
 
+mod budgets;
 mod capacity;
 mod causes;
 mod explanation;

@@ -1,0 +1,414 @@
+//! Kinds of clusters that people report: what `why` answers about the pod that waits, and whether `capture` reproduces it.
+
+use crate::program::{ended, xtask};
+
+/// Two nodes with storage of their own, and a pod that waits for 10Gi.
+const CLUSTER: &str = r#"
+kind: List
+apiVersion: v1
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: w1, labels: {kubernetes.io/hostname: w1, d.example.com/node: w1}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "20"}}}
+- {apiVersion: v1, kind: Node, metadata: {name: w2, labels: {kubernetes.io/hostname: w2, d.example.com/node: w2}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "20"}}}
+- {apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: w1}, spec: {drivers: [{name: d.example.com, nodeID: w1, topologyKeys: [d.example.com/node]}]}}
+- {apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: w2}, spec: {drivers: [{name: d.example.com, nodeID: w2, topologyKeys: [d.example.com/node]}]}}
+- {apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: d.example.com}, spec: {storageCapacity: true}}
+- {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: local}, provisioner: d.example.com, volumeBindingMode: WaitForFirstConsumer}
+- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: c1, namespace: csi}, storageClassName: local, nodeTopology: {matchLabels: {d.example.com/node: w1}}, capacity: 50Gi}
+- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: c2, namespace: csi}, storageClassName: local, nodeTopology: {matchLabels: {d.example.com/node: w2}}, capacity: 5Gi}
+- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: data}, spec: {storageClassName: local, accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}, status: {phase: Pending}}
+- {apiVersion: v1, kind: Pod, metadata: {name: app, namespace: shop, uid: app, labels: {app: app}}, spec: {containers: [{name: c, image: app, resources: {requests: {cpu: "1"}}}], volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}, status: {phase: Pending}}
+"#;
+
+/// A bound claim with its volume on w1, and a pod that uses it there.
+const NEIGHBOUR: &str = r#"
+- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: old, namespace: shop, uid: old, annotations: {pv.kubernetes.io/bind-completed: "yes"}}, spec: {storageClassName: local, volumeName: pv-old, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
+- {apiVersion: v1, kind: PersistentVolume, metadata: {name: pv-old}, spec: {storageClassName: local, accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, claimRef: {namespace: shop, name: old, uid: old}, csi: {driver: d.example.com, volumeHandle: h-old}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: d.example.com/node, operator: In, values: [w1]}]}]}}}, status: {phase: Bound}}
+- {apiVersion: v1, kind: Pod, metadata: {name: near, namespace: shop, uid: near, labels: {app: app}}, spec: {nodeName: w1, containers: [{name: c, image: app, resources: {requests: {cpu: 3500m}}}], volumes: [{name: v, persistentVolumeClaim: {claimName: old}}]}, status: {phase: Running}}
+"#;
+
+/// The cluster with each text replaced, and more objects.
+fn cluster(edits: &[(&str, &str)], more: &str) -> String {
+    let mut text = CLUSTER.to_owned();
+    for (old, new) in edits {
+        assert!(text.contains(old), "{old}");
+        text = text.replace(old, new);
+    }
+    text + more.trim_start()
+}
+
+struct Dump(tempfile::TempDir);
+
+impl Dump {
+    fn of(edits: &[(&str, &str)], more: &str) -> Self {
+        let dump = Self(tempfile::tempdir().unwrap());
+        std::fs::write(dump.path("dump.yaml"), cluster(edits, more)).unwrap();
+        dump
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn why(&self) -> String {
+        ended(
+            0,
+            &[
+                "why",
+                "pod",
+                "app",
+                "-n",
+                "shop",
+                "--file",
+                &self.path("dump.yaml"),
+            ],
+        )
+        .0
+    }
+
+    /// The captured file, and what is said of it.
+    fn capture(&self, more: &[&str]) -> (String, String) {
+        let (dump, file) = (self.path("dump.yaml"), self.path("captured.yaml"));
+        let args = [
+            "capture", "--file", &dump, "--pod", "shop/app", "--force", "-o", &file,
+        ];
+        let (_, error) = ended(0, &[&args[..], more].concat());
+        (std::fs::read_to_string(file).unwrap(), error)
+    }
+
+    /// Captured, the cluster comes to what it showed; the file.
+    fn reproduces(&self, more: &[&str]) -> String {
+        let (text, error) = self.capture(more);
+        assert!(
+            error.contains("comes true") && !error.contains("warning"),
+            "{error}\n{text}"
+        );
+        text
+    }
+}
+
+#[test]
+fn each_kind_is_explained_and_reproduced() {
+    let keys = "topologyKeys: [d.example.com/node]}";
+    let bound_elsewhere = ("{claimName: data}", "{claimName: old}");
+    for (edits, more, expected) in [
+        (
+            vec![
+                (
+                    "drivers: [{name: d.example.com, nodeID: w1, topologyKeys: [d.example.com/node]}]",
+                    "drivers: null",
+                ),
+                (
+                    "drivers: [{name: d.example.com, nodeID: w2, topologyKeys: [d.example.com/node]}]",
+                    "drivers: null",
+                ),
+            ],
+            "",
+            vec!["no CSINode lists driver d.example.com"],
+        ),
+        (
+            vec![(", d.example.com/node: w1}", "}")],
+            "",
+            vec![
+                "node w1 has no label d.example.com/node, although its CSINode lists",
+                "0/2 nodes are available",
+            ],
+        ),
+        (
+            vec![(
+                "provisioner: d.example.com,",
+                "provisioner: d.example.com, allowedTopologies: [{matchLabelExpressions: [{key: d.example.com/node, values: [node=w1]}]}],",
+            )],
+            "",
+            vec!["allowedTopologies of the class does not allow this node"],
+        ),
+        (
+            vec![("spec: {containers", "spec: {nodeName: w1, containers")],
+            "",
+            vec!["waits for its first consumer for ever"],
+        ),
+        // The processor is on w2, the storage on w1.
+        (
+            vec![],
+            NEIGHBOUR,
+            vec!["1 Insufficient cpu, 1 node(s) did not have enough free storage"],
+        ),
+        (
+            vec![
+                (
+                    keys,
+                    "topologyKeys: [d.example.com/node], allocatable: {count: 1}}",
+                ),
+                ("cpu: \"1\"", "cpu: 1m"),
+            ],
+            NEIGHBOUR,
+            vec![
+                "1 node(s) exceed max volume count",
+                "1 of 1 are attached, as CSINode w1 says",
+            ],
+        ),
+        (
+            vec![
+                (
+                    "spec: {containers",
+                    "spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: app}}}]}}, containers",
+                ),
+                ("cpu: \"1\"", "cpu: 1m"),
+            ],
+            NEIGHBOUR,
+            vec!["pod shop/near, which the pod's anti-affinity selects, is where kubernetes.io/hostname=w1"],
+        ),
+        (
+            vec![(
+                "kubernetes.io/hostname: w1",
+                "kubernetes.io/hostname: w1.internal",
+            )],
+            "",
+            vec!["fits 1 of 2 nodes: w1"],
+        ),
+        // A persistent claim on w1 and an ephemeral one for which only another pod's claim exists, or none yet.
+        (
+            vec![(
+                "{name: v, persistentVolumeClaim: {claimName: data}}",
+                "{name: v, persistentVolumeClaim: {claimName: old}}, {name: share, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: local, accessModes: [ReadWriteOnce], resources: {requests: {storage: 60Gi}}}}}}",
+            )],
+            NEIGHBOUR,
+            vec!["claim shop/app-share does not exist yet"],
+        ),
+        (
+            vec![
+                (
+                    "{name: data, namespace: shop, uid: data}",
+                    "{name: app-v, namespace: shop, uid: data}",
+                ),
+                (
+                    "persistentVolumeClaim: {claimName: data}",
+                    "ephemeral: {volumeClaimTemplate: {spec: {storageClassName: local, accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}}}",
+                ),
+            ],
+            "",
+            vec!["claim shop/app-v has the name of the pod's ephemeral claim and belongs to another owner"],
+        ),
+        (
+            vec![
+                bound_elsewhere,
+                (
+                    "metadata: {name: data, ",
+                    "metadata: {name: old, deletionTimestamp: \"2026-01-01T00:00:00Z\", finalizers: [kubernetes.io/pvc-protection], ",
+                ),
+            ],
+            "",
+            vec!["claim shop/old is being deleted"],
+        ),
+        (
+            vec![(
+                "{name: app, namespace: shop, uid: app,",
+                "{name: app, namespace: shop, uid: app, deletionTimestamp: \"2026-01-01T00:00:00Z\",",
+            )],
+            "",
+            vec!["is being deleted: no scheduler tries it"],
+        ),
+        (
+            vec![("{claimName: data}", "{claimName: nowhere}")],
+            "",
+            vec!["claim shop/nowhere does not exist; create it"],
+        ),
+    ] {
+        let dump = Dump::of(&edits, more);
+        let told = dump.why();
+        for expected in &expected {
+            assert!(told.contains(expected), "no “{expected}” in {told}");
+        }
+        dump.reproduces(&[]);
+        dump.reproduces(&["--scrub"]);
+    }
+}
+
+#[test]
+fn copies_are_captured_with_their_sources() {
+    let clone = Dump::of(
+        &[
+            (
+                "spec: {storageClassName: local, accessModes",
+                "spec: {dataSource: {kind: PersistentVolumeClaim, name: old}, storageClassName: local, accessModes",
+            ),
+            ("cpu: \"1\"", "cpu: 1m"),
+        ],
+        NEIGHBOUR,
+    );
+    assert!(clone.why().contains(
+        "claim shop/data is to be a copy of claim shop/old, whose volume pv-old is out of reach from node w2"
+    ));
+    let text = clone.reproduces(&[]);
+    assert!(
+        text.contains("dataSource: {kind: PersistentVolumeClaim, name: old}"),
+        "{text}"
+    );
+    let text = clone.reproduces(&["--publisher"]);
+    assert!(text.contains("cloneVolume: true"), "{text}");
+    let snapshot = Dump::of(
+        &[
+            (
+                "spec: {storageClassName: local, accessModes",
+                "spec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: snap}, storageClassName: local, accessModes",
+            ),
+            (
+                "uid: data}",
+                "uid: data, annotations: {volume.kubernetes.io/selected-node: w1, volume.kubernetes.io/storage-provisioner: d.example.com}}",
+            ),
+        ],
+        "",
+    );
+    assert!(snapshot.why().contains(
+        "the volume of claim shop/data is made from VolumeSnapshot snap, once that exists and is ready"
+    ));
+    let text = snapshot.reproduces(&[]);
+    assert!(
+        text.contains("dataSource: {kind: VolumeSnapshot, name: snap, apiGroup: snapshot.storage.k8s.io}"),
+        "{text}"
+    );
+    // The reference publisher has no snapshots, and says so.
+    let (_, error) = snapshot.capture(&["--publisher"]);
+    assert!(
+        error.contains("does not come to what the cluster showed") && error.contains("VolumeSnapshot"),
+        "{error}"
+    );
+}
+
+/// The driver's segments are made of several keys, and one object is left of a zone that is gone.
+#[test]
+fn a_publisher_publishes_what_was_captured_of_several_topology_keys() {
+    let zone =
+        |node: &str, zone: &str| format!("{{kubernetes.io/hostname: {node}, region: east, zone: {zone}}}");
+    let segment = |zone: &str| format!("{{matchLabels: {{region: east, zone: {zone}}}}}");
+    let labels = |node: &str| format!("{{kubernetes.io/hostname: {node}, d.example.com/node: {node}}}");
+    let topology = |node: &str| format!("{{matchLabels: {{d.example.com/node: {node}}}}}");
+    let gone = "- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: c3, namespace: csi}, storageClassName: local, \
+                nodeTopology: {matchLabels: {region: east, zone: z9}}, capacity: 70Gi}\n";
+    let dump = |second: &str, more: &str| {
+        Dump::of(
+            &[
+                (&labels("w1"), &zone("w1", "z1")),
+                (&labels("w2"), &zone("w2", second)),
+                (&topology("w1"), &segment("z1")),
+                (&topology("w2"), &segment(second)),
+                ("[d.example.com/node]", "[region, zone]"),
+            ],
+            more,
+        )
+    };
+    let text = dump("z2", "").reproduces(&["--publisher"]);
+    for part in [
+        "\"region=east,zone=z1\": \"53687091200\"",
+        "\"region=east,zone=z2\": \"5368709120\"",
+        "2 capacity objects",
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let scrubbed = dump("z2", "").reproduces(&["--publisher", "--scrub"]);
+    assert!(
+        !scrubbed.contains("east") && !scrubbed.contains("d.example.com"),
+        "{scrubbed}"
+    );
+    let (text, error) = dump("z2", gone).capture(&["--publisher"]);
+    let left_out =
+        "CSIStorageCapacity c3: its nodeTopology is the segment of no node where the driver is registered";
+    assert!(
+        error.contains(left_out) && text.contains(left_out),
+        "{error}\n{text}"
+    );
+    // The name of a node may be the value of another node's label.
+    dump("w1", "").reproduces(&["--publisher"]);
+}
+
+#[test]
+fn an_object_for_the_name_of_a_node_with_another_label_is_reproduced() {
+    let dump = Dump::of(
+        &[(
+            "d.example.com/node: w2}}, status",
+            "d.example.com/node: rack-2}}, status",
+        )],
+        "",
+    );
+    for more in [&[][..], &["--scrub"]] {
+        dump.reproduces(more);
+    }
+    let (_, error) = dump.capture(&["--publisher"]);
+    assert!(
+        error.contains("comes true") && error.contains("CSIStorageCapacity c2"),
+        "{error}"
+    );
+}
+
+/// A pod of higher priority, two nodes whose pods could go, and a budget for those of one of them.
+#[test]
+fn preemption_heeds_budgets_and_is_reproduced() {
+    let victim = |name: &str, node: &str| {
+        format!(
+            "- {{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: shop, uid: {name}, labels: {{of: {name}}}}}, \
+             spec: {{nodeName: {node}, priority: 0, containers: [{{name: c, image: app, resources: {{requests: {{cpu: \"4\"}}}}}}]}}, status: {{phase: Running}}}}\n"
+        )
+    };
+    let budget = "- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop}, spec: {selector: {matchLabels: {of: a}}}, \
+                  status: {disruptionsAllowed: 0}}\n";
+    let edits = [
+        ("spec: {containers", "spec: {priority: 9, containers"),
+        ("capacity: 5Gi", "capacity: 50Gi"),
+    ];
+    let both = victim("a", "w1") + &victim("b", "w2");
+    let dump = Dump::of(&edits, &both);
+    assert!(dump.why().contains(
+        "preemption makes room on node w1: it evicts shop/a (priority 0); no PodDisruptionBudget is known"
+    ));
+    dump.reproduces(&[]);
+    let dump = Dump::of(&edits, &(both + budget));
+    assert!(
+        dump.why()
+            .contains("preemption makes room on node w2: it evicts shop/b (priority 0)\n"),
+        "{}",
+        dump.why()
+    );
+    dump.reproduces(&[]);
+}
+
+/// The node that was chosen goes away while its volume is being made.
+#[test]
+fn a_report_says_that_a_volume_was_made_where_no_node_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gone.yaml");
+    let text = "\
+id: mine/node-gone
+title: a node that goes away before its volume was made
+cluster: {publisher: {strictTopology: true}, nodes: [n1, n2], classes: [fast], backend: {n1: 50Gi, n2: 20Gi}}
+steps:
+  - id: chosen
+    do:
+      - csi: {id: broken, method: CreateVolume, code: UNAVAILABLE}
+      - pod: {name: app, claims: [{class: fast, size: 10Gi}], nodeSelector: {disk: big}}
+      - node: {relabel: {name: n1, labels: {disk: big}}}
+    expect:
+      - count: {of: {call: CreateVolume, segment: n1, code: UNAVAILABLE}, min: 1}
+        why: the driver fails in a way that may be over soon
+  - id: gone
+    do:
+      - node: {relabel: {name: n2, labels: {disk: big}}}
+      - node: {leave: n1}
+      - uncsi: broken
+    expect:
+      - placement: {app: n2}
+        within: 20s
+        why: only n2 is left
+";
+    std::fs::write(&file, text).unwrap();
+    let output = xtask(&[
+        "repro",
+        "--simulate=1",
+        file.to_str().unwrap(),
+        "--output",
+        folder.path().join("out").to_str().unwrap(),
+    ]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        told.contains("n1 was chosen, and its volumes were made; the pod is refused: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity"),
+        "{told}"
+    );
+}
