@@ -72,19 +72,18 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
             continue;
         };
         match on_trial(snapshot, rules, &claims, &filters, pod, node) {
-            Ok((victims, _)) if victims.is_empty() => {}
-            Ok((victims, violations)) => candidates.push(Candidate {
-                node: Arc::clone(node),
-                victims,
-                violations,
-            }),
+            Ok(candidate) if candidate.victims.is_empty() => {}
+            Ok(candidate) => candidates.push(candidate),
             Err(of_node) => reasons.extend(of_node),
         }
         if candidates.len() >= enough && candidates.iter().any(|candidate| candidate.violations == 0) {
             break;
         }
     }
-    match candidates.into_iter().min_by_key(rank) {
+    match candidates
+        .into_iter()
+        .min_by_key(|candidate| (candidate.violations, rank(candidate)))
+    {
         Some(best) => Preemption::Evicts(best),
         None => Preemption::HelpsNowhere(reasons),
     }
@@ -105,8 +104,7 @@ fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
         && on.is_some_and(|on| on.pods.iter().find(is_leaving).is_some())
 }
 
-/// The pods without which the node takes the pod, as few and unimportant as possible, and how many of them exceed their budgets; or why it
-/// does not even without all of them.
+/// The node with the pods without which it takes the pod, as few and unimportant as possible; or why it does not even without all of them.
 fn on_trial<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules,
@@ -114,7 +112,7 @@ fn on_trial<'a>(
     filters: &NodeFilters<'a>,
     pod: &Pod,
     node: &'a Arc<Node>,
-) -> Result<(Vec<Arc<Pod>>, usize), Vec<Cow<'static, str>>> {
+) -> Result<Candidate, Vec<Cow<'static, str>>> {
     let fits = |on: &OnNode, counts: &Counts<'a>| {
         filters
             .check_with(node, on, counts, || volumes(snapshot, rules, claims, node))
@@ -152,7 +150,11 @@ fn on_trial<'a>(
         }
     }
     victims.sort_by_key(|other| importance(other));
-    Ok((victims, violations))
+    Ok(Candidate {
+        node: Arc::clone(node),
+        victims,
+        violations,
+    })
 }
 
 /// Of pods in order, those whose eviction, after that of the ones before them, exceeds a PodDisruptionBudget, and the others
@@ -183,9 +185,9 @@ fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     )
 }
 
-/// The node with the least comes first: the victims that exceed their budgets, the priority of its most important victim, the sum of
-/// priorities, the number of victims; then the one whose most important victims have started last.
-fn rank(candidate: &Candidate) -> (usize, i32, i64, usize, Reverse<(bool, Option<String>)>) {
+/// Of nodes with as many violations the one with the least comes first: the priority of its most important victim, the sum of priorities, the
+/// number of victims; then the one whose most important victims have started last.
+fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
     let priorities = candidate.victims.iter().map(|victim| victim.priority);
     let highest = priorities.clone().max().unwrap_or_default();
     // Victims of negative priority must not make a node the cheaper the more there are.
@@ -198,7 +200,6 @@ fn rank(candidate: &Candidate) -> (usize, i32, i64, usize, Reverse<(bool, Option
         .filter(|victim| victim.priority == highest);
     let started = first.map(|victim| (victim.started.is_none(), victim.started.clone()));
     (
-        candidate.violations,
         highest,
         sum,
         candidate.victims.len(),

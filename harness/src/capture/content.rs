@@ -200,9 +200,18 @@ impl Found {
             false => Default::default(),
         };
         let mut driver = self.driver(situation);
-        if options.publisher && situation.claims.iter().any(|claim| source_claim(claim).is_some()) {
+        let copies = situation
+            .claims
+            .iter()
+            .filter(|claim| source_claim(claim).is_some());
+        let copies: Vec<&&Value> = copies.filter(|_| options.publisher).collect();
+        if !copies.is_empty() {
             driver["cloneVolume"] = true.into();
         }
+        left_out.extend(copies.into_iter().map(|claim| {
+            let name = self.names.in_namespace(Kind::Claim, namespace_of(claim), name_of(claim));
+            format!("claim {name}: the driver does not have the volume that its own is a copy of, unless the case creates that too")
+        }));
         Content {
             driver,
             nodes,

@@ -174,7 +174,7 @@ fn claims() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
                 true => json!({"name": volume, "ephemeral": {"volumeClaimTemplate": {"spec": claim["spec"]}}}),
                 false => json!({"name": volume, "persistentVolumeClaim": {"claimName": name}}),
             });
-            // Claims that nobody has created yet.
+            // Claims that do not exist yet.
             if !matches!(special, 5 | 6) {
                 objects.push(claim);
             }
@@ -289,7 +289,10 @@ fn near() -> impl Strategy<Value = Value> {
 
 fn cluster() -> impl Strategy<Value = Vec<Value>> {
     let others = (0..6usize).prop_flat_map(|count| (0..count).map(other).collect::<Vec<_>>());
-    (with_storage(), others, near()).prop_map(|(mut objects, others, near)| {
+    (with_storage(), others, near(), any::<bool>()).prop_map(|(mut objects, others, near, two_keys)| {
+        if two_keys {
+            add_key(&mut objects);
+        }
         let nodes: Vec<Value> = objects
             .iter()
             .filter(|it| it["kind"] == "Node")
@@ -312,6 +315,18 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
         objects.extend(on_nodes.flatten());
         objects
     })
+}
+
+/// A second topology key for the driver, with the values of the first node in capacity objects.
+fn add_key(objects: &mut [Value]) {
+    let rank = objects[0]["metadata"]["labels"]["rank"].clone();
+    for object in objects {
+        let drivers = object["spec"]["drivers"].as_array_mut().into_iter().flatten();
+        drivers.for_each(|driver| driver["topologyKeys"] = json!([RACK, "rank"]));
+        if let Some(labels) = object["nodeTopology"]["matchLabels"].as_object_mut() {
+            labels.insert("rank".to_owned(), rank.clone());
+        }
+    }
 }
 
 fn with_storage() -> impl Strategy<Value = Vec<Value>> {
@@ -398,10 +413,11 @@ fn plan(text: &str) -> Plan {
     resolve(&cases[0]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn captured(objects: &[Value], scrub: bool) -> String {
+fn captured(objects: &[Value], scrub: bool, publisher: bool) -> String {
     let options = CaptureOptions {
         pod: Some(("team".to_owned(), "app".to_owned())),
         scrub,
+        publisher,
         ..CaptureOptions::default()
     };
     capture(objects, &|_, _| true, &options).unwrap().text
@@ -414,7 +430,7 @@ proptest! {
     fn the_rules_say_the_same_of_what_was_captured(objects in cluster()) {
         let before = told(&objects, "team", "app");
         for (scrub, pod) in [(false, "app"), (true, "pod-1")] {
-            let text = captured(&objects, scrub);
+            let text = captured(&objects, scrub, false);
             let after = told(&admitted(plan(&text).objects), "default", pod);
             prop_assert_eq!(&after, &before, "{}", text);
             for part in ["unrelated", "secret-handle", "corp/app"] {
@@ -429,8 +445,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_captured_starts(objects in cluster(), scrub: bool) {
-        let text = captured(&objects, scrub);
+    fn what_was_captured_starts(objects in cluster(), scrub: bool, publisher: bool) {
+        let text = captured(&objects, scrub, publisher);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let started = runtime.block_on(async {
             let systems = xtask::built_in(None);

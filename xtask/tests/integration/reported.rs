@@ -214,9 +214,9 @@ fn each_kind_is_explained_and_reproduced() {
         ),
     ] {
         let dump = Dump::of(&edits, more);
-        let told = dump.why();
+        let output = dump.why();
         for expected in &expected {
-            assert!(told.contains(expected), "no “{expected}” in {told}");
+            assert!(output.contains(expected), "no “{expected}” in {output}");
         }
         dump.reproduces(&[]);
         dump.reproduces(&["--scrub"]);
@@ -243,8 +243,12 @@ fn copies_are_captured_with_their_sources() {
         text.contains("dataSource: {kind: PersistentVolumeClaim, name: old}"),
         "{text}"
     );
-    let text = clone.reproduces(&["--publisher"]);
-    assert!(text.contains("cloneVolume: true"), "{text}");
+    let (text, error) = clone.capture(&["--publisher"]);
+    let left_out = "claim data: the driver does not have the volume that its own is a copy of";
+    assert!(
+        text.contains("cloneVolume: true") && error.contains(left_out),
+        "{error}\n{text}"
+    );
     let snapshot = Dump::of(
         &[
             (
@@ -375,7 +379,7 @@ fn preemption_heeds_budgets_and_is_reproduced() {
 fn a_report_says_that_a_volume_was_made_where_no_node_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gone.yaml");
-    let text = "\
+    let case = "\
 id: mine/node-gone
 title: a node that goes away before its volume was made
 cluster: {publisher: {strictTopology: true}, nodes: [n1, n2], classes: [fast], backend: {n1: 50Gi, n2: 20Gi}}
@@ -398,7 +402,7 @@ steps:
         within: 20s
         why: only n2 is left
 ";
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, case).unwrap();
     let output = xtask(&[
         "repro",
         "--simulate=1",
@@ -406,9 +410,9 @@ steps:
         "--output",
         folder.path().join("out").to_str().unwrap(),
     ]);
-    let told = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("n1 was chosen, and its volumes were made; the pod is refused: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity"),
-        "{told}"
+        text.contains("n1 was chosen, and its volumes were made; the pod is refused: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity"),
+        "{text}"
     );
 }
