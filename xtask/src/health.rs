@@ -85,9 +85,10 @@ impl Known {
     }
 
     fn indicators(&self) -> Result<Vec<Indicator>, BoxError> {
-        let objects = self.cluster.objects();
+        let (objects, pods) = self.cluster.parts();
         let observed = Observed {
-            objects: &objects,
+            objects,
+            pods,
             inventory: &self.cluster.inventory,
             told: &self.told,
         };

@@ -74,6 +74,11 @@ impl Snapshot {
         })
     }
 
+    /// Every object besides pods, and the pods as JSON.
+    pub(crate) fn parts(&self) -> (&[Value], &[Box<str>]) {
+        (&self.others, &self.pods)
+    }
+
     /// Every object, as it is but for what decides nothing.
     pub(crate) fn objects(&self) -> Vec<Value> {
         // It was written from a value.
@@ -237,6 +242,8 @@ const POD_STATUS: [&str; 6] = [
     "containerStatuses",
     "initContainerStatuses",
 ];
+/// The conditions of pods that tell what became of their scheduling, and whether they run.
+const POD_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "DisruptionTarget"];
 /// What decides of a container.
 const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
 /// What decides of the status of a container.
@@ -261,6 +268,7 @@ fn shorten(object: &mut Value) {
     }
     match object["kind"].as_str() {
         Some("Node") => {
+            retain_conditions(object, &["Ready"]);
             if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
                 ["images", "capacity", "nodeInfo", "addresses"]
                     .iter()
@@ -271,6 +279,7 @@ fn shorten(object: &mut Value) {
             retain(object.get_mut("metadata"), &POD_METADATA);
             retain(object.get_mut("spec"), &POD_SPEC);
             retain(object.get_mut("status"), &POD_STATUS);
+            retain_conditions(object, &POD_CONDITIONS);
             if let Some(volumes) = object.pointer_mut("/spec/volumes").and_then(Value::as_array_mut) {
                 volumes.retain(|volume| VOLUMES.iter().any(|kind| !volume[*kind].is_null()));
             }
@@ -289,6 +298,16 @@ fn shorten(object: &mut Value) {
 fn retain(object: Option<&mut Value>, fields: &[&str]) {
     if let Some(object) = object.and_then(Value::as_object_mut) {
         object.retain(|field, _| fields.contains(&field.as_str()));
+    }
+}
+
+/// Drops all other conditions.
+fn retain_conditions(object: &mut Value, types: &[&str]) {
+    if let Some(conditions) = object
+        .pointer_mut("/status/conditions")
+        .and_then(Value::as_array_mut)
+    {
+        conditions.retain(|condition| types.iter().any(|name| condition["type"] == *name));
     }
 }
 

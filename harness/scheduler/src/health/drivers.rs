@@ -124,17 +124,14 @@ impl<'a> View<'a> {
         let nodes: BTreeMap<&str, &Value> = nodes
             .filter_map(|node| Some((node["metadata"]["name"].as_str()?, node)))
             .collect();
-        let settled = |pod: &&Value| {
+        let settled = |pod: &Value| {
             let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
             pod["metadata"]["deletionTimestamp"].is_null()
                 && nodes.get(node).is_some_and(|node| is_settled(node))
         };
         let owners = self.owners();
-        let pods = self
-            .observed
-            .of_kind("Pod")
-            .filter(|pod| self.is_own(pod, &owners));
-        let pods: Vec<&Value> = pods
+        let pods = self.observed.pods().filter(|pod| self.is_own(pod, &owners));
+        let pods: Vec<Value> = pods
             .filter(|pod| pod["status"]["phase"] != "Succeeded")
             .filter(settled)
             .collect();

@@ -22,6 +22,8 @@ use crate::rules::Rules;
 pub struct Observed<'a> {
     /// Every object, as it is.
     pub objects: &'a [Value],
+    /// Pods that are not among the objects, as JSON: trees of them would take ten times the memory.
+    pub pods: &'a [Box<str>],
     /// The same as the scheduler's rules take it.
     pub inventory: &'a Inventory,
     /// What programs tell.
@@ -131,6 +133,16 @@ impl<'a> Observed<'a> {
         all.extend(load::indicators(self));
         all.sort_by_key(|indicator| indicator.question);
         all
+    }
+
+    /// Every pod, one after the other.
+    fn pods(&self) -> impl Iterator<Item = Value> {
+        let texts = self
+            .pods
+            .iter()
+            .filter_map(|text| serde_json::from_str(text).ok());
+        let values = self.objects.iter().filter(|object| object["kind"] == "Pod");
+        values.cloned().chain(texts)
     }
 
     fn of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Value> {

@@ -62,6 +62,7 @@ fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
         .unwrap();
     let observed = Observed {
         objects,
+        pods: &[],
         inventory: &inventory,
         told,
     };
