@@ -411,7 +411,7 @@ steps:
     ]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("n1 was chosen, and its volumes were made; the pod is refused: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity"),
+        text.contains("n1 was chosen, and the pod is refused: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity"),
         "{text}"
     );
 }
