@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capacity_types::Segment;
+use capacity_types::{Segment, ephemeral_claim_name};
 use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
@@ -81,10 +81,12 @@ impl Scope<'_> {
             ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
             ActionSpec::Merge(spec) => merge(spec),
             ActionSpec::Replace(spec) => {
+                self.class_object(&spec.object);
                 self.trial.kind(&spec.object)?;
                 Ok(vec![replace(spec)])
             }
             ActionSpec::Apply(spec) => {
+                self.class_object(&spec.object);
                 self.trial.kind(&spec.object)?;
                 Ok(vec![apply(spec)])
             }
@@ -99,7 +101,10 @@ impl Scope<'_> {
                 let actions = match &**inner {
                     ActionSpec::Replace(spec) => vec![replace(spec)],
                     ActionSpec::Apply(spec) => vec![apply(spec)],
-                    ActionSpec::Object(object) => vec![create_object(object)],
+                    ActionSpec::Object(object) => {
+                        self.class_object(object);
+                        vec![create_object(object)]
+                    }
                     other => self.action(other)?,
                 };
                 Ok(actions.into_iter().map(attempted).collect())
@@ -458,6 +463,7 @@ fn pod(spec: &PodSpec) -> Result<Vec<(Action, String)>, String> {
     let mut list = Vec::new();
     let mut mounted = Vec::new();
     for (index, claim) in spec.claims.iter().enumerate() {
+        only_mounted(claim)?;
         let name = claim
             .name
             .clone()
@@ -469,11 +475,43 @@ fn pod(spec: &PodSpec) -> Result<Vec<(Action, String)>, String> {
         }
         mounted.push(name);
     }
-    for claim in &spec.ephemeral {
+    for (index, claim) in spec.ephemeral.iter().enumerate() {
         complete(claim)?;
+        if let Some(name) = &claim.name {
+            let made = ephemeral_claim_name(&spec.name, &objects::ephemeral_volume(index));
+            return Err(format!(
+                "`name: {name}` of an ephemeral volume has no effect: its claim is called after pod and volume, `{made}`; remove it"
+            ));
+        }
     }
     list.push(create(objects::pod(spec, &mounted), "pod", &spec.name));
     Ok(list)
+}
+
+/// Whether a claim that a pod only mounts, as it has neither class nor size, sets nothing that it has already.
+fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
+    let ClaimSpec {
+        name: Some(name),
+        class: None,
+        size: None,
+        mode,
+        copy_of,
+        attributes,
+    } = claim
+    else {
+        return Ok(());
+    };
+    let keys = [
+        ("mode", mode.is_some()),
+        ("copyOf", copy_of.is_some()),
+        ("attributes", attributes.is_some()),
+    ];
+    match keys.iter().find(|(_, given)| *given) {
+        Some((key, _)) => Err(format!(
+            "`{key}` has no effect: the pod mounts the claim `{name}`, which exists; remove it, or create the claim with `class` and `size`"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// A claim that a pod brings along.

@@ -35,7 +35,7 @@ impl Known {
         cluster
             .objects
             .iter()
-            .for_each(|object| known.class_object(object));
+            .for_each(|object| known.class_object(&object.value));
         let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
         actions.for_each(|action| known.class_action(&action.value));
         known

@@ -6,6 +6,7 @@
 mod actions;
 mod api;
 mod backend;
+mod callers;
 mod csi_call;
 mod dependence;
 mod edit;
@@ -21,6 +22,7 @@ pub(crate) mod objects;
 mod pattern;
 mod pattern_keys;
 mod places;
+mod pod_fields;
 mod reserve;
 mod resolve;
 mod scope;

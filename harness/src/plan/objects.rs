@@ -211,6 +211,11 @@ pub(crate) fn claim(name: &str, spec: &ClaimSpec) -> Value {
     })
 }
 
+/// The name of an ephemeral volume in its pod, by its number.
+pub(crate) fn ephemeral_volume(index: usize) -> String {
+    format!("scratch-{index}")
+}
+
 /// A pod that mounts these claims, besides its ephemeral and inline volumes.
 pub(crate) fn pod(spec: &PodSpec, claims: &[String]) -> Value {
     let mut volumes: Vec<Value> = Vec::new();
@@ -220,7 +225,7 @@ pub(crate) fn pod(spec: &PodSpec, claims: &[String]) -> Value {
     }
     for (index, claim) in spec.ephemeral.iter().enumerate() {
         let template = json!({"volumeClaimTemplate": {"spec": claim_spec(claim)}});
-        volumes.push(json!({"name": format!("scratch-{index}"), "ephemeral": template}));
+        volumes.push(json!({"name": ephemeral_volume(index), "ephemeral": template}));
     }
     if let Some(driver) = &spec.inline {
         volumes.push(json!({"name": "inline", "csi": {"driver": driver}}));

@@ -40,7 +40,10 @@ impl Places {
             .chain(stored)
             .filter_map(|text| segments.parse(text).ok())
             .for_each(|segment| places.labels(segment));
-        cluster.objects.iter().for_each(|object| places.object(object));
+        cluster
+            .objects
+            .iter()
+            .for_each(|object| places.object(&object.value));
         for step in &scenario.file.steps {
             step.value
                 .actions

@@ -12,6 +12,7 @@ use capacity_types::segment::contains;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
+use super::callers::Callers;
 use super::known::Known;
 use super::places::Places;
 use super::scope::Scope;
@@ -67,6 +68,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut scope = Scope {
         cluster,
         roles: roles.clone(),
+        callers: Callers::of(scenario, &roles),
         places: Places::of(scenario, &segments),
         segments,
         classes: BTreeMap::new(),
@@ -90,6 +92,11 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     scope.known.parameters(scope.needed_parameters.clone());
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let mut objects = scope.initial_objects().map_err(whole)?;
+    for object in &cluster.objects {
+        let taken = scope.would_take(&object.value);
+        taken.map_err(|message| scenario.error(object.defined, message))?;
+        objects.push(object.value.clone());
+    }
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
     let pools = scope.pools(scenario)?;
@@ -260,10 +267,6 @@ impl Scope<'_> {
             list.push(self.capacity(spec)?);
         }
         list.extend(self.cluster.volumes.iter().map(objects::volume));
-        for object in &self.cluster.objects {
-            self.would_take(object)?;
-            list.push(object.clone());
-        }
         Ok(list)
     }
 
@@ -522,6 +525,95 @@ mod tests {
             let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
             assert!(error.contains(words), "{action}: {error}");
         }
+    }
+
+    #[test]
+    fn keys_without_effect_are_errors_with_their_place() {
+        let claim = |fields: &Value| json!({"pod": {"name": "p", "claims": [fields]}});
+        let pod = |spec: &Value| json!({"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}});
+        let preferred =
+            json!({"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}});
+        let anyway = json!([{"whenUnsatisfiable": "ScheduleAnyway"}]);
+        for (action, words) in [
+            (
+                json!({"pod": {"name": "p", "ephemeral": [{"name": "own", "class": "fast", "size": "1Gi"}]}}),
+                "`name: own` of an ephemeral volume has no effect: its claim is called after pod and volume, `p-scratch-0`",
+            ),
+            (
+                claim(&json!({"name": "data", "mode": "Block"})),
+                "`mode` has no effect: the pod mounts the claim `data`",
+            ),
+            (
+                json!({"csi": {"method": "ControllerModifyVolume", "code": "INTERNAL"}}),
+                "no role calls ControllerModifyVolume",
+            ),
+            (
+                json!({"csi": {"method": "NodePublishVolume", "code": "INTERNAL"}}),
+                "add `mount: POD` to the actions",
+            ),
+            (
+                pod(&json!({"resourceClaims": [{"name": "gpu"}]})),
+                "`spec.resourceClaims` of pod `p` has no effect: the scheduler of a case has no plugin DynamicResources",
+            ),
+            (
+                pod(&json!({"affinity": preferred})),
+                "`spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution` of pod `p` has no effect",
+            ),
+            (
+                pod(&json!({"topologySpreadConstraints": anyway})),
+                "with ScheduleAnyway it only scores nodes",
+            ),
+            (
+                json!({"node": {"register": {"name": "n9"}}}),
+                "node `n9` is not defined",
+            ),
+        ] {
+            let steps = json!([{"id": "a", "do": [action], "expect": [{"capacities": {}, "why": "w"}]}]);
+            let error = resolved("a/b/c", &cluster(), &steps).expect_err("it has no effect");
+            assert!(error.contains(words), "{action}: {error}");
+            assert!(error.starts_with("case.yaml:1:"), "{error}");
+        }
+        let mut cluster = cluster();
+        cluster["objects"] = json!([pod(&json!({"resourceClaims": [{"name": "gpu"}]}))["object"]]);
+        let error = resolved(
+            "a/b/c",
+            &cluster,
+            &expects(&json!({"capacities": {}, "why": "w"})),
+        );
+        let error = error.expect_err("it has no effect");
+        assert!(
+            error.starts_with("case.yaml:1:") && error.contains("resourceClaims"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn calls_of_a_role_that_does_not_run_are_errors() {
+        let expect = |method: &str| expects(&json!({"never": {"call": method}, "why": "w"}));
+        let resolved = |id: &str, method: &str| resolved(id, &cluster(), &expect(method));
+        let error = resolved("scheduler/a/b", "CreateVolume").expect_err("no publisher runs");
+        assert!(error.contains("as no publisher runs in the case"), "{error}");
+        let error = resolved("story/a/b", "ListVolumes").expect_err("no role calls it");
+        assert!(error.contains("no role calls ListVolumes"), "{error}");
+        resolved("story/a/b", "CreateVolume").expect("the publisher calls it");
+    }
+
+    #[test]
+    fn a_class_that_is_an_object_is_known_like_any_other() {
+        let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "own"},
+            "provisioner": "disk.example.com", "parameters": {"tier": "gold"}, "volumeBindingMode": "WaitForFirstConsumer"});
+        let later = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "later"},
+            "provisioner": "disk.example.com"});
+        let mut cluster = cluster();
+        cluster["objects"] = json!([class]);
+        let rows = json!({"own": {"n1": "5Gi"}, "later": {"n1": "5Gi"}, "fast": {"n1": "5Gi"}});
+        let script = json!({"csi": {"method": "GetCapacity", "class": "own", "code": "INTERNAL"}});
+        let steps = json!([{"id": "a", "do": [{"object": later}, script], "expect": [{"capacities": rows, "why": "w"}]}]);
+        let plan = resolved("publisher/a/b", &cluster, &steps).expect("the classes are defined");
+        assert_eq!(
+            plan.driver_parameters("own"),
+            [("tier".to_owned(), "gold".to_owned())].into()
+        );
     }
 
     #[test]

@@ -6,9 +6,11 @@ use fake_apiserver::Release;
 use serde_json::Value;
 
 use super::api::{GATE, api};
+use super::callers::Callers;
 use super::known::Known;
 use super::objects;
 use super::places::Places;
+use super::pod_fields;
 use super::trial::Trial;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, Role};
 use crate::segment::Segments;
@@ -40,6 +42,8 @@ pub(super) struct Scope<'s> {
     pub(super) answers: BTreeSet<String>,
     /// Pods, claims and classes by then.
     pub(super) known: Known,
+    /// The CSI methods that are called in whatever step.
+    pub(super) callers: Callers,
     /// What there is in whatever step.
     pub(super) places: Places,
     /// Whether the driver was unregistered from a node by then.
@@ -64,7 +68,19 @@ impl Scope<'_> {
 
     /// Whether the API server, as it is by then, would take an object.
     pub(super) fn would_take(&mut self, object: &Value) -> Result<(), String> {
+        self.class_object(object);
+        pod_fields::check(object, &self.roles)?;
         self.trial.create(object, self.release, &self.gates)
+    }
+
+    /// Registers a StorageClass that a case writes as an object of the API.
+    pub(super) fn class_object(&mut self, object: &Value) {
+        let name = object["metadata"]["name"].as_str();
+        if let Some(name) = name.filter(|_| object["kind"] == "StorageClass") {
+            let parameters = object["parameters"].as_object().into_iter().flatten();
+            let texts = parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+            self.classes.insert(name.to_owned(), texts.collect());
+        }
     }
 
     /// Whether CSIStorageCapacity objects can be expected by then.

@@ -26,6 +26,7 @@ impl Scope<'_> {
             .map(|text| self.segments.parse(text))
             .transpose()?;
         vocabulary::method(&spec.method)?;
+        self.callers.check(&spec.method)?;
         let effect = effect(spec)?;
         if let Some(id) = &spec.id
             && !self.scripts.insert(id.clone())

@@ -3,7 +3,9 @@
 use super::pattern::OfDriver;
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, Expect, GroupResource, Objects, Place, Predicate, Row, Step, csi_call, expect};
+use super::{
+    Action, Expect, GroupResource, Objects, PatternKind, Place, Predicate, Row, Step, csi_call, expect,
+};
 use crate::scenario::{ActionSpec, ExpectSpecs, Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
@@ -69,6 +71,11 @@ impl Scope<'_> {
     fn check(&self, expect: Expect, actions: &[(Action, String)]) -> Result<Expect, String> {
         self.known.check(&expect.predicate)?;
         let patterns = expect.predicate.patterns();
+        for pattern in &patterns {
+            if let PatternKind::Call(call) = &pattern.kind {
+                self.callers.check(&call.method)?;
+            }
+        }
         let mut by = patterns.iter().filter_map(|pattern| pattern.by);
         by.try_for_each(|role| self.runs(role))?;
         self.places

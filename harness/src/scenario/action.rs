@@ -89,7 +89,7 @@ pub enum NodeAction {
         /// The labels.
         labels: BTreeMap<String, Option<String>>,
     },
-    /// The driver registers in the node's CSINode.
+    /// The driver registers in the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
     Register(Short<RegisterSpec>),
     /// The driver's entry in the CSINode goes away: `node: {unregister: n1}`.
     Unregister(String),
@@ -101,7 +101,8 @@ pub enum NodeAction {
 pub struct RegisterSpec {
     /// The node.
     pub name: String,
-    /// When the node gets the labels of the segment that the driver tells; unset: never.
+    /// When the node gets the labels of the segment that NodeGetInfo returns, as the kubelet sets them: `first`, before the CSINode names the
+    /// driver, or `last`, after that; unset: never.
     pub labels: Option<LabelOrder>,
 }
 

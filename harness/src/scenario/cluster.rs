@@ -72,7 +72,7 @@ pub struct ClusterSpec {
     pub volumes: Vec<VolumeSpec>,
     /// Any other objects, as the API takes them.
     #[serde(default)]
-    pub objects: Vec<Value>,
+    pub objects: Vec<Spanned<Value>>,
 }
 
 /// The CSI driver, its CSIDriver object and how classes use up its storage.

@@ -59,7 +59,8 @@ impl<'a> Case<'a> {
 
     /// The classes that are there from the beginning.
     fn classes(&self) -> Vec<ClassSpec> {
-        let objects = self.cluster.objects.iter().filter_map(as_class);
+        let objects = self.cluster.objects.iter();
+        let objects = objects.filter_map(|object| as_class(&object.value));
         let classes = self.cluster.classes.iter().map(|class| class.0.clone());
         classes.chain(objects).collect()
     }

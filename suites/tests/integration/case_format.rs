@@ -11,7 +11,7 @@ use harness::standalone::Release;
 use crate::page::{hold, with};
 
 /// What is listed, in the order of the page: heading, file, type.
-const TYPES: [(&str, &str, &str); 37] = [
+const TYPES: [(&str, &str, &str); 38] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
     ("A node", "cluster", "NodeSpec"),
@@ -31,6 +31,7 @@ const TYPES: [(&str, &str, &str); 37] = [
     ("`pod`", "action", "PodSpec"),
     ("A claim", "action", "ClaimSpec"),
     ("`node`", "action", "NodeAction"),
+    ("`register`", "action", "RegisterSpec"),
     ("`class`", "action", "ClassAction"),
     ("`csiDriver`", "action", "CsiDriverAction"),
     ("`capacity`, as an action", "action", "CapacityAction"),

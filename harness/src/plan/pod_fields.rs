@@ -1,0 +1,56 @@
+//! Fields of a pod that decide about its node in kube-scheduler, and that the built-in scheduler does not read: in a case they have no effect.
+
+use serde_json::Value;
+
+use crate::scenario::Role;
+
+/// Where preferences of an affinity are.
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
+/// Fields of `spec` of plugins that the built-in scheduler lacks.
+const OTHER_PLUGINS: [(&str, &str); 3] = [
+    ("resourceClaims", "DynamicResources"),
+    ("schedulingGroup", "GangScheduling"),
+    ("workloadRef", "GangScheduling"),
+];
+
+/// Whether the scheduler reads all fields of a pod by which it would choose a node. A pod that has its node already is not scheduled.
+pub(super) fn check(object: &Value, roles: &[Role]) -> Result<(), String> {
+    let spec = &object["spec"];
+    let has_node = spec["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    if object["kind"] != "Pod" || !roles.contains(&Role::Scheduler) || has_node {
+        return Ok(());
+    }
+    let no_effect = |field: &str, why: &str| {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        Err(format!(
+            "`spec.{field}` of pod `{name}` has no effect: {why}; remove it"
+        ))
+    };
+    if let Some((field, plugin)) = OTHER_PLUGINS.iter().find(|(field, _)| is_set(&spec[*field])) {
+        return no_effect(field, &format!("the scheduler of a case has no plugin {plugin}"));
+    }
+    const ONLY_SCORES: &str = "it only scores nodes, and the scheduler of a case scores nothing but storage";
+    for kind in ["nodeAffinity", "podAffinity", "podAntiAffinity"] {
+        if is_set(&spec["affinity"][kind][PREFERRED]) {
+            return no_effect(&format!("affinity.{kind}.{PREFERRED}"), ONLY_SCORES);
+        }
+    }
+    let constraints = spec["topologySpreadConstraints"].as_array();
+    let mut constraints = constraints.into_iter().flatten();
+    match constraints.any(|constraint| constraint["whenUnsatisfiable"] == "ScheduleAnyway") {
+        true => no_effect(
+            "topologySpreadConstraints",
+            &format!("with ScheduleAnyway {ONLY_SCORES}"),
+        ),
+        false => Ok(()),
+    }
+}
+
+fn is_set(field: &Value) -> bool {
+    match field {
+        Value::Null => false,
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    }
+}
