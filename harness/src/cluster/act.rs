@@ -11,7 +11,7 @@ use super::Cluster;
 use super::address::at;
 use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
-use crate::plan::{Action, Effect, Plan, Script, Target, interval, objects};
+use crate::plan::{Action, Effect, NAMESPACE, Plan, Script, Target, interval, objects};
 use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
@@ -52,6 +52,7 @@ impl Cluster {
                     Problem::Other(error) => error,
                 })?;
         }
+        self.collect_pods().await;
         Ok(())
     }
 
@@ -78,7 +79,9 @@ impl Cluster {
             text: text.to_owned(),
         }));
         self.catch_up();
-        self.perform(plan, action).await.map_err(|problem| match problem {
+        let done = self.perform(plan, action).await;
+        self.collect_pods().await;
+        done.map_err(|problem| match problem {
             Problem::Refused(message) => message,
             Problem::Other(error) => error.to_string(),
         })
@@ -113,6 +116,8 @@ impl Cluster {
             Action::Delete(target) => self.delete(plan, target).await?,
             Action::DriverUp(node, segment) if plan.is_distributed() => {
                 self.prepare_node(plan, node).await?;
+                self.collect_pods().await;
+                self.create_owners(plan, vec![node.clone()]).await?;
                 self.listen(Some((node, segment))).await?;
                 if self.active.contains(&Role::Publisher) {
                     self.start_publisher(Some(node))?;
@@ -121,6 +126,7 @@ impl Cluster {
             Action::DriverDown(node) if plan.is_distributed() => {
                 self.fleet.stop_client(&Role::Publisher.client(Some(node))).await;
                 self.endpoints.remove(&Some(node.clone()));
+                self.deleted_nodes.push(node.clone());
                 self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
             }
             // The central driver serves all nodes from one endpoint.
@@ -158,7 +164,8 @@ impl Cluster {
             }
             Action::Start(role) => {
                 if *role == Role::Publisher {
-                    self.create_owners().await?;
+                    let nodes = self.endpoints.keys().flatten().cloned().collect();
+                    self.create_owners(plan, nodes).await?;
                 }
                 let from = self.journal.len();
                 self.start_role(*role)?;
@@ -168,7 +175,8 @@ impl Cluster {
                 self.fleet.stop(Role::Publisher).await;
                 self.settings.publisher = *settings;
                 self.settings.refresh = interval(*settings, self.refresh);
-                self.create_owners().await?;
+                let nodes = self.endpoints.keys().flatten().cloned().collect();
+                self.create_owners(plan, nodes).await?;
                 let from = self.journal.len();
                 self.start_role(Role::Publisher)?;
                 self.up(from).await;
@@ -232,7 +240,11 @@ impl Cluster {
         Ok(())
     }
 
-    async fn delete(&self, plan: &Plan, target: &Target) -> Result<(), Problem> {
+    async fn delete(&mut self, plan: &Plan, target: &Target) -> Result<(), Problem> {
+        self.has_deleted_owner |= matches!(
+            target,
+            Target::Named { namespace, name, .. } if name == NAMESPACE || namespace.as_deref() == Some(NAMESPACE)
+        );
         for place in self.targets(plan, target)? {
             self.local.delete(&place).await?;
         }

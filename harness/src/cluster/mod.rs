@@ -103,8 +103,12 @@ pub(crate) struct Cluster {
     _extenders: extender::Extenders,
     /// The poll interval of publishers that poll.
     refresh: Duration,
-    /// Pod of the publisher, where the case wants an owner.
-    pod: Option<String>,
+    /// Pods of the publisher by node (none: the central one), where the case wants an owner.
+    pods: BTreeMap<Option<String>, String>,
+    /// Nodes that were deleted, whose pod of a distributed publisher is not deleted yet.
+    deleted_nodes: Vec<String>,
+    /// The case has deleted the publisher's namespace, or an object in it, since its pods were last created.
+    has_deleted_owner: bool,
     /// Faults in force, by the case's names.
     faults: BTreeMap<String, RuleId>,
     /// Scripts of the driver in force, by the case's names.
@@ -188,7 +192,9 @@ impl Cluster {
             metrics: Metrics::of(plan),
             _extenders: extenders,
             refresh,
-            pod: None,
+            pods: BTreeMap::new(),
+            deleted_nodes: Vec::new(),
+            has_deleted_owner: false,
             faults: BTreeMap::new(),
             scripts: BTreeMap::new(),
         };
@@ -216,14 +222,18 @@ impl Cluster {
                 return Err(refused(name, status.to_string()));
             }
         }
-        let owners = self.create_owners().await;
+        let nodes = plan.driver_nodes.iter().map(|(node, _)| node.clone());
+        let owners = self.create_owners(plan, nodes.collect()).await;
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
     }
 
-    /// The publisher's namespace, and its pod with its owners where it is set to have any: those of them that do not exist.
-    async fn create_owners(&mut self) -> Result<(), Refused> {
-        // Garbage collection may have more to delete of what was deleted before.
-        self.api.quiet().await;
+    /// The publisher's namespace, and its pods with their owners where it is set to have any, those of them that do not exist: one pod, or
+    /// one on each of these nodes.
+    async fn create_owners(&mut self, plan: &Plan, nodes: Vec<String>) -> Result<(), Refused> {
+        if std::mem::take(&mut self.has_deleted_owner) {
+            // Garbage collection may have more to delete.
+            self.api.quiet().await;
+        }
         self.catch_up();
         if self.state.object("namespaces", None, NAMESPACE).is_none() {
             let created = self.local.create(objects::namespace(NAMESPACE)).await;
@@ -233,10 +243,33 @@ impl Cluster {
                 _ => Err(refused),
             })?;
         }
-        if self.settings.publisher.owner_level.is_some() {
-            self.pod = Some(owner::create_chain(&self.local, &self.state).await?);
+        if self.settings.publisher.owner_level.is_none() {
+            return Ok(());
+        }
+        let nodes = match plan.is_distributed() {
+            true => nodes.into_iter().map(Some).collect(),
+            false => vec![None],
+        };
+        for node in nodes {
+            let pod = match &node {
+                Some(node) => owner::create_on_node(&self.local, node).await?,
+                None => owner::create_chain(&self.local).await?,
+            };
+            self.pods.insert(node, pod);
         }
         Ok(())
+    }
+
+    /// Deletes the publisher's pods on nodes that were deleted, as the pod garbage collector of kube-controller-manager does. It is slower
+    /// than the actions of a step, and so comes after them.
+    async fn collect_pods(&mut self) {
+        for node in std::mem::take(&mut self.deleted_nodes) {
+            if let Some(pod) = self.pods.remove(&Some(node)) {
+                let pod = at("pods", Some(NAMESPACE), &pod);
+                // The case may have deleted it before.
+                self.api.client(controllers::CLIENT).delete(&pod).await.ok();
+            }
+        }
     }
 
     /// Creates an object, in the version that is served where it is one of several. One with a deletionTimestamp is deleted too: a
@@ -331,6 +364,7 @@ impl Cluster {
         let token = self.api.add_client(client);
         let child = self.child_access(client, &token)?;
         let starts = self.fleet.starts;
+        let pod_of = node.clone();
         Ok(Access {
             network: self.network.clone(),
             api_url: self.api.url(),
@@ -341,7 +375,7 @@ impl Cluster {
                 true => String::new(),
                 false => NAMESPACE.to_owned(),
             },
-            pod: self.pod.clone(),
+            pod: self.pods.get(&pod_of).cloned(),
             metrics_address,
             settings: self.settings.clone(),
             clock: clock::time_of_day,

@@ -1,43 +1,70 @@
-//! The objects that own a publisher: Deployment → ReplicaSet → Pod, as a cluster would have made them.
+//! The objects that own a publisher, as a cluster would have made them: Deployment → ReplicaSet → Pod of a central publisher, and of a
+//! distributed one DaemonSet → a Pod on each node.
+//!
+//! Knows no case, and not which of them owns the published objects.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::address::at;
 use super::api::Client;
 use crate::apiserver::Refused;
-use crate::cluster_state::ClusterState;
 use crate::plan::NAMESPACE;
 
-/// Name of the publisher's pod.
-const POD: &str = "publisher-5d4-x7x";
+/// Name of the Deployment, and of the DaemonSet.
+const PUBLISHER: &str = "publisher";
+/// Characters of a name at most (apimachinery, DNS1123SubdomainMaxLength).
+const NAME_MAX: usize = 253;
 
-/// Creates the objects of the chain that do not exist in `state`, as installing the publisher again does, and returns the pod's name.
-pub(super) async fn create_chain(client: &Client, state: &ClusterState) -> Result<String, Refused> {
-    let mut owner: Option<Value> = None;
-    for (api_version, kind, resource, name) in [
-        ("apps/v1", "Deployment", "deployments", "publisher"),
-        ("apps/v1", "ReplicaSet", "replicasets", "publisher-5d4"),
-        ("v1", "Pod", "pods", POD),
-    ] {
-        let existing = state.object(resource, Some(NAMESPACE), name);
-        owner = Some(match existing {
-            Some(existing) => (**existing).clone(),
-            None => create(client, api_version, kind, name, owner.as_ref()).await?,
-        });
-    }
-    Ok(POD.to_owned())
+/// Creates the pod of a central publisher and its owners, those of them that do not exist; returns the pod's name.
+pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
+    let deployment = ensure(client, "Deployment", PUBLISHER, None, None).await?;
+    let owner = Some(&*deployment);
+    let replica_set = ensure(client, "ReplicaSet", "publisher-5d4", owner, None).await?;
+    let pod = "publisher-5d4-x7x";
+    ensure(client, "Pod", pod, Some(&replica_set), None).await?;
+    Ok(pod.to_owned())
 }
 
-async fn create(
+/// The same for the pod of a distributed publisher on a node.
+pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String, Refused> {
+    let daemon_set = ensure(client, "DaemonSet", PUBLISHER, None, None).await?;
+    let mut pod = format!("{PUBLISHER}-{node}");
+    pod.truncate(NAME_MAX);
+    let pod = pod.trim_end_matches(['.', '-']);
+    ensure(client, "Pod", pod, Some(&daemon_set), Some(node)).await?;
+    Ok(pod.to_owned())
+}
+
+/// The object of that name, which is created where there is none.
+async fn ensure(
     client: &Client,
-    api_version: &str,
     kind: &str,
     name: &str,
     owner: Option<&Value>,
-) -> Result<Value, Refused> {
+    node: Option<&str>,
+) -> Result<Arc<Value>, Refused> {
+    let resource = format!("{}s", kind.to_lowercase());
+    match client.get(&at(&resource, Some(NAMESPACE), name)).await {
+        Ok(existing) => Ok(existing),
+        Err(_) => create(client, kind, name, owner, node).await,
+    }
+}
+
+/// Creates an object. `node`: where a pod runs; none: on a node of the control plane.
+async fn create(
+    client: &Client,
+    kind: &str,
+    name: &str,
+    owner: Option<&Value>,
+    node: Option<&str>,
+) -> Result<Arc<Value>, Refused> {
+    let api_version = if kind == "Pod" { "v1" } else { "apps/v1" };
     let mut object = json!({
         "apiVersion": api_version, "kind": kind,
         "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": spec(kind),
+        "spec": spec(kind, node),
     });
     if let Some(owner) = owner {
         object["metadata"]["ownerReferences"] = json!([{
@@ -46,19 +73,22 @@ async fn create(
             "controller": true, "blockOwnerDeletion": true,
         }]);
     }
-    client.create(object).await.map(|created| (*created).clone())
+    client.create(object).await
 }
 
 /// As much of a spec as validation wants. The pod is on a node, so that no scheduler touches it.
-fn spec(kind: &str) -> Value {
-    let containers = json!([{"name": "publisher", "image": "example.com/publisher"}]);
+fn spec(kind: &str, node: Option<&str>) -> Value {
+    let containers = json!([{"name": PUBLISHER, "image": "example.com/publisher"}]);
     if kind == "Pod" {
-        return json!({"nodeName": "control-plane", "containers": containers});
+        return json!({"nodeName": node.unwrap_or("control-plane"), "containers": containers});
     }
-    let labels = json!({"app": "publisher"});
-    json!({
-        "replicas": 1,
+    let labels = json!({"app": PUBLISHER});
+    let mut spec = json!({
         "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
-    })
+    });
+    if kind != "DaemonSet" {
+        spec["replicas"] = 1.into();
+    }
+    spec
 }

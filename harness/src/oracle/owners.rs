@@ -11,14 +11,26 @@ use crate::plan::NAMESPACE;
 /// Objects of the publisher's namespace that own others, or are pods.
 #[derive(Default)]
 pub(super) struct Owners {
-    /// By uid: the object as an owner, and the uid of its own.
-    known: BTreeMap<String, (Owner, Option<String>)>,
+    /// By uid.
+    known: BTreeMap<String, Known>,
+}
+
+/// One of them.
+struct Known {
+    owner: Owner,
+    /// The uid of its own owner.
+    above: Option<String>,
+    /// `spec.nodeName`, of a pod.
+    node: Option<String>,
 }
 
 impl Owners {
     /// An object changes.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
-        let is_meant = matches!(&*commit.resource, "pods" | "replicasets" | "deployments");
+        let is_meant = matches!(
+            &*commit.resource,
+            "pods" | "replicasets" | "daemonsets" | "deployments"
+        );
         if !is_meant || commit.namespace.as_deref() != Some(NAMESPACE) || commit.change == Change::Modified {
             return;
         }
@@ -35,16 +47,18 @@ impl Owners {
             controller: true,
         };
         let above = metadata["ownerReferences"][0]["uid"].as_str().map(str::to_owned);
-        self.known.insert(owner.uid.clone(), (owner, above));
+        let node = commit.object["spec"]["nodeName"].as_str().map(str::to_owned);
+        self.known.insert(owner.uid.clone(), Known { owner, above, node });
     }
 
-    /// The owner so many hops above the pod of the publisher.
-    pub(super) fn of_pod(&self, hops: u8) -> Option<Owner> {
+    /// The owner so many hops above the pod of the publisher on a node; none: of the central one.
+    pub(super) fn of_pod(&self, node: Option<&str>, hops: u8) -> Option<Owner> {
+        let is_there = |pod: &Known| node.is_none() || pod.node.as_deref() == node;
         let mut all = self.known.values();
-        let mut found = all.find(|(owner, _)| owner.kind == "Pod")?;
+        let mut found = all.find(|it| it.owner.kind == "Pod" && is_there(it))?;
         for _ in 0..hops {
-            found = self.known.get(found.1.as_ref()?)?;
+            found = self.known.get(found.above.as_ref()?)?;
         }
-        Some(found.0.clone())
+        Some(found.owner.clone())
     }
 }

@@ -173,7 +173,7 @@ impl<'p> Programs<'p> {
             strict_topology: spec.strict_topology,
             withdraws: spec.withdraw,
             zero: spec.zero,
-            owner: self.owner(),
+            owner: self.owner(instance),
             owner_level: spec.owner_level,
             asks_per_second: spec.asks_per_second,
             is_elected: spec.replicas.is_some(),
@@ -182,8 +182,9 @@ impl<'p> Programs<'p> {
         }
     }
 
-    fn owner(&self) -> Option<Owner> {
-        self.owners.of_pod(self.plan.publisher.owner_level?)
+    fn owner(&self, instance: &Instance) -> Option<Owner> {
+        let hops = self.plan.publisher.owner_level?;
+        self.owners.of_pod(instance.node.as_deref(), hops)
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::scope::Scope;
 use super::vocabulary::names;
-use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects, script};
+use super::{Action, Labelled, Target, WORKLOADS, backend, fault, objects, script, settings};
 use crate::scenario::{
     ActionSpec, ApplySpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, FaultSpec,
     LabelOrder, MergeSpec, NodeAction, NodeSpec, PodSpec, PoolSpec, PublisherSpec, RegisterSpec, ReleaseSpec,
@@ -68,10 +68,11 @@ impl Scope<'_> {
                 Action::Start(*role),
                 format!("start the {}", role.as_str()),
             )]),
-            ActionSpec::Publisher(spec) => Ok(vec![(
-                Action::Republish(*spec),
-                format!("start the publisher anew{}", of_publisher(*spec)),
-            )]),
+            ActionSpec::Publisher(spec) => {
+                settings::owner_level(*spec, self.cluster.mode)?;
+                let note = format!("start the publisher anew{}", of_publisher(*spec));
+                Ok(vec![(Action::Republish(*spec), note)])
+            }
             ActionSpec::Scheduler(spec) => Ok(vec![(
                 Action::Reschedule(spec.clone()),
                 format!("start the scheduler anew{}", of_scheduler(spec)),

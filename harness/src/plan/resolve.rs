@@ -18,7 +18,8 @@ use super::places::Places;
 use super::scope::Scope;
 use super::trial::Trial;
 use super::{
-    DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, whole_maximum,
+    DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, settings,
+    whole_maximum,
 };
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
@@ -102,6 +103,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let pools = scope.pools(scenario)?;
     let driver_nodes = scope.driver_nodes();
     extenders(cluster).map_err(whole)?;
+    settings::owner_level(cluster.publisher, cluster.mode).map_err(whole)?;
     grants::check(&cluster.grants).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
@@ -585,6 +587,25 @@ mod tests {
             error.starts_with("case.yaml:1:") && error.contains("resourceClaims"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_owner_above_the_topmost_one_is_an_error() {
+        let steps = expects(&json!({"capacities": {}, "why": "w"}));
+        for (mode, level, is_there) in [
+            ("central", 2, true),
+            ("central", 3, false),
+            ("distributed", 1, true),
+            ("distributed", 2, false),
+        ] {
+            let mut cluster = cluster();
+            cluster["mode"] = mode.into();
+            cluster["publisher"] = json!({"ownerLevel": level});
+            let result = resolved("publisher/a/b", &cluster, &steps);
+            assert_eq!(result.is_ok(), is_there, "{mode} {level}");
+            let message = result.err().unwrap_or_default();
+            assert!(is_there || message.contains("highest level"), "{message}");
+        }
     }
 
     #[test]

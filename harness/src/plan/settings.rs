@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Plan;
-use crate::scenario::{PublisherSpec, SchedulerSpec};
+use crate::scenario::{Mode, PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
 /// The poll interval of a publisher that is not to poll.
@@ -12,6 +12,21 @@ const UNPOLLED: Duration = Duration::from_secs(3600);
 /// The poll interval of a publisher, where others have that one.
 pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
     if publisher.polls { refresh } else { UNPOLLED }
+}
+
+/// Whether the pods of the publisher have an owner at the level that it is set to.
+pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), String> {
+    let (highest, topmost) = match mode {
+        Mode::Central => (2, "Deployment"),
+        Mode::Distributed => (1, "DaemonSet"),
+    };
+    match publisher.owner_level.filter(|level| *level > highest) {
+        Some(level) => Err(format!(
+            "`ownerLevel: {level}`: the {topmost} of the publisher has no owner, so that {highest} is the highest level in {} mode; lower it",
+            mode.as_str()
+        )),
+        None => Ok(()),
+    }
 }
 
 impl Plan {

@@ -40,7 +40,8 @@ pub struct PublisherSpec {
     pub metadata: bool,
     /// GetCapacity calls per second, at most, as many at once; unset: as many as are wanted.
     pub asks_per_second: Option<u32>,
-    /// Hops from the pod to the owner of the objects; unset: no owner.
+    /// Hops from the pod to the owner of the objects; unset: no owner. In central mode the pod `publisher-5d4-x7x` (0) has a ReplicaSet (1)
+    /// and a Deployment (2) above it; in distributed mode each node has a pod `publisher-NODE` (0) of one DaemonSet (1). The pod of a node that leaves is deleted after the actions of the step.
     pub owner_level: Option<u8>,
     /// Publish for classes with immediate binding too.
     pub immediate: bool,

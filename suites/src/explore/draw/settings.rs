@@ -47,7 +47,10 @@ pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>
 pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
     let publish = !dice.one_in(20);
     let polls = !dice.one_in(6);
-    let owner_level = dice.one_in(4).then(|| *dice.pick(&[0, 1, 2]));
+    let owner_level: Option<u8> = dice.one_in(4).then(|| *dice.pick(&[0, 1, 2]));
+    // Nothing owns the DaemonSet of a distributed publisher.
+    let highest = if mode == Mode::Distributed { 1 } else { 2 };
+    let owner_level = owner_level.map(|level| level.min(highest));
     Publisher {
         publish,
         namespace: !(publish && dice.one_in(60)),
