@@ -6,21 +6,10 @@ use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 
 /// Reads the storage of a segment.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
-    let largest = spec.largest.as_ref().map(Bytes::count);
-    if let (Some(capacity), Some(largest)) = (&spec.capacity, &spec.largest)
-        && largest.count() > capacity.count()
-    {
-        return Err(format!(
-            "`largest` {largest} is more than `capacity` {capacity}, and no volume is larger than its store; lower it, or let a script \
-             say so: `csi: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`"
-        ));
-    }
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
-        (Some(capacity), None, None) => Ok(Storage::Linear {
-            capacity: capacity.count(),
-            largest,
-        }),
-        _ if largest.is_some() => Err("`largest` belongs to `capacity`; remove it".to_owned()),
+        (Some(capacity), None, None) => linear(spec, capacity),
+        _ if spec.largest.is_some() => Err("`largest` belongs to `capacity`; remove it".to_owned()),
+        _ if spec.overcommit.is_some() => Err("`overcommit` belongs to `capacity`; remove it".to_owned()),
         (None, Some(filesystem), None) => Ok(Storage::Filesystem {
             size: filesystem.size.count(),
             used: filesystem.used.count(),
@@ -31,6 +20,29 @@ pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
         }
         _ => Err("storage has exactly one of `capacity`, `filesystem`, `devices`".to_owned()),
     }
+}
+
+fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
+    let total = match spec.overcommit {
+        None => capacity.count(),
+        // Bytes below 2^53 are exact, and the driver has whole ones.
+        Some(factor) if (1.0..=1000.0).contains(&factor) => (capacity.count() as f64 * factor) as u64,
+        Some(factor) => {
+            return Err(format!(
+                "`overcommit` is a number from 1 to 1000, not {factor}; to let volumes have less, lower `capacity`"
+            ));
+        }
+    };
+    if let Some(largest) = spec.largest.as_ref().filter(|largest| largest.count() > total) {
+        return Err(format!(
+            "`largest` {largest} is more than `capacity` {capacity}, and no volume is larger than its store; lower it, or let a script \
+             say so: `csi: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`"
+        ));
+    }
+    Ok(Storage::Linear {
+        capacity: total,
+        largest: spec.largest.as_ref().map(Bytes::count),
+    })
 }
 
 fn device(spec: &DeviceSpec) -> Device {
@@ -49,10 +61,17 @@ fn device(spec: &DeviceSpec) -> Device {
 /// The storage in a few words, for the timeline.
 pub(super) fn note(spec: &PoolSpec) -> String {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
-        (Some(capacity), ..) => match &spec.largest {
-            Some(largest) => format!("{capacity} (largest volume {largest})"),
-            None => capacity.to_string(),
-        },
+        (Some(capacity), ..) => {
+            let largest = spec.largest.as_ref();
+            let details = [
+                largest.map(|largest| format!("largest volume {largest}")),
+                spec.overcommit.map(|factor| format!("overcommit {factor}")),
+            ];
+            match details.into_iter().flatten().collect::<Vec<_>>() {
+                list if list.is_empty() => capacity.to_string(),
+                list => format!("{capacity} ({})", list.join(", ")),
+            }
+        }
         (_, Some(filesystem), _) => format!("{} with {} in use by others", filesystem.size, filesystem.used),
         (.., Some(devices)) => {
             let list: Vec<String> = devices

@@ -108,6 +108,13 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
     let polls = roles.contains(&Role::Publisher) && cluster.publisher.polls;
+    if let Some(cost) = cluster.driver.costs.iter().find(|cost| cost.factor == 0) {
+        return Err(whole(format!(
+            "`costs`: the factor of {}={} is 0, so that its volumes would take no storage; write 1 or more, or let a pool promise more than \
+             it has with `backend: {{SEGMENT: {{capacity: 10Gi, overcommit: 2}}}}`",
+            cost.parameter, cost.value
+        )));
+    }
     for spec in &scenario.file.steps {
         if !step_ids.insert(spec.value.id.clone()) {
             let message = format!("step `{}` appears twice; step ids must be unique", spec.value.id);
@@ -587,6 +594,37 @@ mod tests {
             error.starts_with("case.yaml:1:") && error.contains("resourceClaims"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_pool_may_promise_more_than_it_has_and_volumes_are_never_free() {
+        let resolved = |pool: Value, factor: u64| {
+            let mut cluster = cluster();
+            cluster["backend"]["n1"] = pool;
+            cluster["driver"] =
+                json!({"costs": [{"parameter": "raid", "value": "mirrored", "factor": factor}]});
+            let steps = expects(&json!({"capacities": {}, "why": "w"}));
+            resolved("publisher/a/b", &cluster, &steps).map(|plan| plan.driver.pools[0].1.clone())
+        };
+        let thin = resolved(json!({"capacity": "10Gi", "overcommit": 1.5}), 2);
+        let (capacity, largest) = (15 << 30, None);
+        assert_eq!(thin, Ok(Storage::Linear { capacity, largest }));
+        for (pool, factor, words) in [
+            (
+                json!({"capacity": "1Gi", "overcommit": 0.5}),
+                2,
+                "`overcommit` is a number from 1 to 1000, not 0.5",
+            ),
+            (
+                json!({"devices": {"sda": "1Gi"}, "overcommit": 2}),
+                2,
+                "`overcommit` belongs to `capacity`",
+            ),
+            (json!("1Gi"), 0, "or let a pool promise more than it has"),
+        ] {
+            let error = resolved(pool, factor).expect_err("it makes no sense");
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

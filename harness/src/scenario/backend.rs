@@ -14,6 +14,9 @@ pub struct PoolSpec {
     pub capacity: Option<Bytes>,
     /// With `capacity`: bytes of the largest single volume, reported as maximum_volume_size; unset: not reported.
     pub largest: Option<Bytes>,
+    /// With `capacity`: how many times these bytes volumes may have in all, as with thin provisioning (`overprovision-ratio` of TopoLVM),
+    /// such as `2` or `1.5`; GetCapacity returns what is left of that. Unset: 1.
+    pub overcommit: Option<f64>,
     /// A filesystem that holds other files too; what remains is reported, also as maximum_volume_size.
     pub filesystem: Option<FilesystemSpec>,
     /// Disks and volume groups by name; sum, largest and smallest of the free ones are reported.
@@ -63,8 +66,7 @@ pub enum AccessSpec {
 }
 
 impl FromShort for PoolSpec {
-    const EXPECTING: &'static str =
-        "a size such as 100Gi, or a map with `capacity` and `largest`, `filesystem`, or `devices`";
+    const EXPECTING: &'static str = "a size such as 100Gi, or a map with `capacity`, `largest` and `overcommit`, with `filesystem`, or with `devices`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(PoolSpec {
             capacity: Some(text.parse()?),

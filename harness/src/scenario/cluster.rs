@@ -110,7 +110,8 @@ pub struct DriverSpec {
     /// Whether GetCapacity still counts what an extender reserved.
     #[serde(default = "DriverSpec::default_true")]
     pub tells_reserved: bool,
-    /// Raw bytes per volume byte, by class parameter.
+    /// Raw bytes per volume byte, by class parameter, such as 2 for mirrored volumes. A pool of which volumes may have more than it has
+    /// bytes is one with `overcommit`.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
 }
@@ -160,7 +161,7 @@ pub struct CostSpec {
     pub parameter: String,
     /// Its value.
     pub value: String,
-    /// Raw bytes per volume byte.
+    /// Raw bytes per volume byte: a whole number of at least 1.
     pub factor: u64,
 }
 
