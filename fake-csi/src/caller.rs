@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use csi_proto::v1::{
-    CapacityRange, ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest,
-    GetCapacityRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,
-    NodePublishVolumeRequest, ProbeRequest, Topology, TopologyRequirement, VolumeCapability,
+    CapacityRange, ControllerExpandVolumeRequest, ControllerGetCapabilitiesRequest, CreateVolumeRequest,
+    DeleteVolumeRequest, GetCapacityRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest,
+    NodeGetInfoRequest, NodePublishVolumeRequest, ProbeRequest, Topology, TopologyRequirement,
+    VolumeCapability,
     controller_client::ControllerClient,
     controller_service_capability,
     controller_service_capability::rpc,
@@ -66,6 +67,13 @@ pub enum Question {
     Delete {
         /// The volume's id.
         id: String,
+    },
+    /// ControllerExpandVolume: answers `bytes` and whether `nodeExpansion` is required.
+    Expand {
+        /// The volume's id.
+        id: String,
+        /// required_bytes.
+        bytes: i64,
     },
     /// NodePublishVolume for a mounted filesystem of one writer: answers nothing but its code.
     Publish {
@@ -149,6 +157,7 @@ impl Caller {
                 ControllerClient::new(channel).delete_volume(request).await?;
                 Ok(Figures::new())
             }
+            Question::Expand { id, bytes } => expand(ControllerClient::new(channel), id, bytes).await,
             Question::Publish {
                 id,
                 target,
@@ -174,6 +183,7 @@ impl Question {
             Question::Capacity { .. } => Method::GetCapacity,
             Question::Create { .. } => Method::CreateVolume,
             Question::Delete { .. } => Method::DeleteVolume,
+            Question::Expand { .. } => Method::ControllerExpandVolume,
             Question::Publish { .. } => Method::NodePublishVolume,
         }
     }
@@ -335,6 +345,24 @@ async fn create(
     Ok([
         ("bytes", Figure::Number(bytes)),
         ("id", Figure::Text(volume.volume_id)),
+    ]
+    .into())
+}
+
+async fn expand(mut client: ControllerClient<Channel>, id: String, bytes: i64) -> Result<Figures, Status> {
+    let request = ControllerExpandVolumeRequest {
+        volume_id: id,
+        capacity_range: Some(CapacityRange {
+            required_bytes: bytes,
+            limit_bytes: 0,
+        }),
+        volume_capability: Some(one_writer()),
+        ..ControllerExpandVolumeRequest::default()
+    };
+    let answer = client.controller_expand_volume(request).await?.into_inner();
+    Ok([
+        ("bytes", Figure::Number(answer.capacity_bytes)),
+        ("nodeExpansion", yes(answer.node_expansion_required)),
     ]
     .into())
 }

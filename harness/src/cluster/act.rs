@@ -126,6 +126,7 @@ impl Cluster {
             Action::DriverDown(node) if plan.is_distributed() => {
                 self.fleet.stop_client(&Role::Publisher.client(Some(node))).await;
                 self.endpoints.remove(&Some(node.clone()));
+                self.sockets_of_driver.remove(node);
                 self.deleted_nodes.push(node.clone());
                 self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
             }

@@ -42,6 +42,9 @@ impl Cluster {
             running: None,
         };
         let name = node.map(|(node, _)| node.clone());
+        let segment = endpoint.segment.clone().unwrap_or_default();
+        self.sockets_of_driver
+            .insert(name.clone(), segment, endpoint.socket.clone());
         self.endpoints.insert(name.clone(), endpoint);
         self.open(name).await
     }

@@ -20,6 +20,7 @@ mod observe;
 mod owner;
 mod quiet;
 mod ready;
+mod resizer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,8 @@ use std::time::Duration;
 use capacity_types::Segment;
 use fake_apiserver::{ApiServer, ResourceRef, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
+use futures::FutureExt;
+use futures::future::{OptionFuture, join};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -76,6 +79,8 @@ pub(crate) struct Cluster {
     patience: f64,
     /// Sockets that were ever made: a path is not used twice.
     sockets: usize,
+    /// The sockets as the resizer sees them.
+    sockets_of_driver: resizer::Sockets,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     network: Network,
@@ -161,9 +166,17 @@ impl Cluster {
             .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
         let has_publisher = plan.roles.contains(&Role::Publisher);
+        let sockets = resizer::Sockets::default();
         let run = controllers::run(commits, api.client(controllers::CLIENT), !has_publisher);
+        // Where nothing makes volumes in the driver, there are none that could grow.
+        let resize = has_publisher.then(|| {
+            let client = api.client(resizer::CLIENT);
+            resizer::run(sink.commits(), client, network.clone(), sockets.clone())
+        });
+        let run = join(run, OptionFuture::from(resize));
         let mut cluster = Cluster {
-            controllers: tokio::spawn(run),
+            controllers: tokio::spawn(run.map(drop)),
+            sockets_of_driver: sockets,
             api,
             local,
             driver,

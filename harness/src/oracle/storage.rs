@@ -130,7 +130,7 @@ impl<'p> Storage<'p> {
         self.plan.scripts().any(|script| script.method != GET_CAPACITY)
     }
 
-    /// A volume is made or deleted.
+    /// A volume is made, deleted, or grows.
     pub(super) fn called(&mut self, call: &CallFact) {
         self.has_moved = true;
         let Some(id) = call.volume_id.as_ref().filter(|_| call.code == "OK") else {
@@ -139,6 +139,15 @@ impl<'p> Storage<'p> {
         if call.method == "DeleteVolume" {
             self.has_lost = true;
             self.taken.remove(id);
+        }
+        let cost = self.cost(&call.parameters);
+        if let Some(placed) = &call.placed
+            && call.method == "ControllerExpandVolume"
+            && let Some(taken) = self.taken.get_mut(id)
+        {
+            taken.raw = u128::try_from(placed.bytes)
+                .unwrap_or_default()
+                .saturating_mul(cost);
         }
         if let Some(placed) = &call.placed
             && !self.taken.contains_key(id)
@@ -149,7 +158,7 @@ impl<'p> Storage<'p> {
             let device = extent.and_then(|extent| extent.device.map(str::to_owned));
             let taken = Taken {
                 device,
-                raw: bytes.saturating_mul(self.cost(&call.parameters)),
+                raw: bytes.saturating_mul(cost),
                 segment,
             };
             self.taken.insert(id.clone(), taken);

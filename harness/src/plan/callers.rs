@@ -16,6 +16,9 @@ const PUBLISHER: [Method; 8] = [
     Method::DeleteVolume,
 ];
 
+/// What the harness calls as external-resizer, where a publisher makes volumes.
+const RESIZER: Method = Method::ControllerExpandVolume;
+
 /// The methods that are called in a case.
 pub(super) struct Callers {
     /// The publisher runs.
@@ -40,7 +43,8 @@ impl Callers {
 
     /// Whether a method, or `*` for any, is called at all.
     pub(super) fn check(&self, method: &str) -> Result<(), String> {
-        let of_publisher = PUBLISHER.iter().any(|known| known.as_str() == method);
+        let mut with_publisher = PUBLISHER.iter().chain([&RESIZER]);
+        let of_publisher = with_publisher.any(|known| known.as_str() == method);
         let is_any = method == "*" && !self.by_actions.is_empty();
         if self.has_publisher && (of_publisher || method == "*")
             || is_any
@@ -58,7 +62,7 @@ impl Callers {
             _ => {
                 let methods = PUBLISHER.map(Method::as_str).join(", ");
                 format!(
-                    "no role calls {method}; correct the method, or remove it; the publisher calls {methods}"
+                    "no role calls {method}; correct the method, or remove it; the publisher calls {methods}, and the harness {RESIZER}"
                 )
             }
         })

@@ -11,7 +11,7 @@ use crate::plan::Row;
 use crate::scenario::Role;
 
 /// The calls after which a driver has another amount left.
-const CHANGES: [&str; 2] = ["CreateVolume", "DeleteVolume"];
+const CHANGES: [&str; 3] = ["CreateVolume", "DeleteVolume", "ControllerExpandVolume"];
 
 impl<'a> Window<'a> {
     /// Why a row is not as wanted.

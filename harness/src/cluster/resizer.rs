@@ -1,0 +1,224 @@
+//! The part of external-resizer: a claim that requests more than it has grows by ControllerExpandVolume.
+//!
+//! Level-triggered on the changes of objects, without a timer: a claim whose volume could not grow is tried again when its request changes,
+//! or when a CSIStorageCapacity object does. The kubelet's part is not played: NodeExpandVolume is never called, and a claim of a driver that
+//! requires it stays at the condition FileSystemResizePending.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use capacity_types::quantity::format_bytes;
+use capacity_types::{Arithmetic, Quantity, Segment};
+use fake_csi::{Caller, Figure, Question, Reply};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::address::at;
+use super::api::Client;
+use super::driver::ANSWER;
+use crate::apiserver::Refused;
+use crate::cluster_state::ClusterState;
+use crate::fact_sink::Commits;
+use crate::journal::{Change, CommitFact};
+use crate::network::Network;
+
+/// Client name of the resizer.
+pub(super) const CLIENT: &str = "resizer";
+
+const CLAIMS: &str = "persistentvolumeclaims";
+const VOLUMES: &str = "persistentvolumes";
+/// Conditions of a claim (PersistentVolumeClaimConditionType).
+const RESIZING: &str = "Resizing";
+const NODE_PENDING: &str = "FileSystemResizePending";
+
+/// The driver's sockets, each with the segment of its node; without a node, the central one.
+#[derive(Clone, Default)]
+pub(super) struct Sockets(Arc<Mutex<BTreeMap<Option<String>, (Segment, PathBuf)>>>);
+
+impl Sockets {
+    pub(super) fn insert(&self, node: Option<String>, segment: Segment, socket: PathBuf) {
+        self.0.lock().insert(node, (segment, socket));
+    }
+
+    pub(super) fn remove(&self, node: &str) {
+        self.0.lock().remove(&Some(node.to_owned()));
+    }
+
+    /// A socket of the driver at which a volume is reached.
+    fn reaching(&self, volume: &Value) -> Option<PathBuf> {
+        let term = &volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0];
+        let expressions = term["matchExpressions"].as_array();
+        let is_met = |segment: &Segment, expression: &Value| {
+            let own = expression["key"].as_str().and_then(|key| segment.get(key));
+            let mut values = expression["values"].as_array().into_iter().flatten();
+            own.is_some_and(|own| values.any(|value| value == own.as_str()))
+        };
+        let sockets = self.0.lock();
+        let mut sockets = sockets.iter();
+        let (_, (_, socket)) = sockets.find(|(node, (segment, _))| {
+            let mut expressions = expressions.into_iter().flatten();
+            node.is_none() || expressions.all(|expression| is_met(segment, expression))
+        })?;
+        Some(socket.clone())
+    }
+}
+
+/// Runs until the changes end.
+pub(super) async fn run(mut commits: Commits, client: Client, network: Network, sockets: Sockets) {
+    let mut resizer = Resizer {
+        cluster: ClusterState::default(),
+        client,
+        network,
+        sockets,
+        tried: BTreeMap::new(),
+    };
+    while let Some(commit) = commits.recv().await {
+        resizer.cluster.commit(0, &commit);
+        if let Err(status) = resizer.react(&commit).await {
+            tracing::debug!(message = %status, "write of the resizer refused");
+        }
+    }
+}
+
+struct Resizer {
+    cluster: ClusterState,
+    client: Client,
+    network: Network,
+    sockets: Sockets,
+    /// The last attempt for a claim, by its uid.
+    tried: BTreeMap<String, Attempt>,
+}
+
+struct Attempt {
+    /// Bytes that were requested.
+    bytes: i128,
+    has_failed: bool,
+}
+
+impl Resizer {
+    async fn react(&mut self, commit: &CommitFact) -> Result<(), Refused> {
+        match (&*commit.resource, commit.change) {
+            (CLAIMS, Change::Added | Change::Modified) => self.resize(&commit.object).await,
+            ("csistoragecapacities", Change::Added | Change::Modified) => {
+                self.tried.retain(|_, attempt| !attempt.has_failed);
+                let claims = self.cluster.objects(CLAIMS);
+                let claims: Vec<Arc<Value>> = claims.map(|(_, claim)| claim.clone()).collect();
+                for claim in claims {
+                    self.resize(&claim).await?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the volume of a claim grow, where the claim requests more than it has and that was not tried.
+    async fn resize(&mut self, claim: &Value) -> Result<(), Refused> {
+        let requested = bytes(&claim["spec"]["resources"]["requests"]["storage"]);
+        let has = bytes(&claim["status"]["capacity"]["storage"]);
+        let (Some(requested), Some(has)) = (requested, has) else {
+            return Ok(());
+        };
+        let uid = text(&claim["metadata"]["uid"]);
+        let is_tried = |attempt: &Attempt| attempt.bytes == requested;
+        if claim["status"]["phase"] != "Bound"
+            || requested <= has
+            || self.tried.get(uid).is_some_and(is_tried)
+        {
+            return Ok(());
+        }
+        let name = text(&claim["spec"]["volumeName"]);
+        let Some(volume) = self.cluster.object(VOLUMES, None, name).cloned() else {
+            return Ok(());
+        };
+        let attempt = Attempt {
+            bytes: requested,
+            has_failed: false,
+        };
+        self.tried.insert(uid.to_owned(), attempt);
+        self.set_status(claim, json!({}), Some(RESIZING)).await?;
+        let reply = self.expand(&volume, requested).await;
+        let Some(Figure::Number(grown)) = reply.told.get("bytes") else {
+            if let Some(attempt) = self.tried.get_mut(uid) {
+                attempt.has_failed = true;
+            }
+            return self.report_failure(claim, &volume, &reply).await;
+        };
+        let capacity = json!({"storage": format_bytes((*grown).into())});
+        let merge = json!({"spec": {"capacity": capacity}});
+        self.client.patch_merge(&at(VOLUMES, None, name), merge).await?;
+        match reply.told.get("nodeExpansion") == Some(&Figure::Number(1)) {
+            true => self.set_status(claim, json!({}), Some(NODE_PENDING)).await,
+            false => self.set_status(claim, json!({"capacity": capacity}), None).await,
+        }
+    }
+
+    async fn expand(&self, volume: &Value, bytes: i128) -> Reply {
+        let failed = |message: &str| Reply {
+            code: "UNAVAILABLE",
+            message: Some(message.to_owned()),
+            told: BTreeMap::new(),
+        };
+        let socket = self.sockets.reaching(volume);
+        let channel = socket.and_then(|socket| self.network.channel(&socket).ok());
+        let Some(channel) = channel else {
+            return failed("the driver does not run where the volume is");
+        };
+        let Ok(bytes) = i64::try_from(bytes) else {
+            return failed("the requested size does not fit into an int64");
+        };
+        let id = text(&volume["spec"]["csi"]["volumeHandle"]).to_owned();
+        Caller::new(channel, ANSWER)
+            .ask(Question::Expand { id, bytes })
+            .await
+    }
+
+    /// Sets fields of a claim's status, and the one condition about its growth that it has from now on.
+    async fn set_status(&self, claim: &Value, fields: Value, condition: Option<&str>) -> Result<(), Refused> {
+        let current = claim["status"]["conditions"].as_array().into_iter().flatten();
+        let others = current.filter(|it| it["type"] != RESIZING && it["type"] != NODE_PENDING);
+        let own = condition.map(|kind| json!({"type": kind, "status": "True"}));
+        let mut status = fields;
+        status["conditions"] = others.cloned().chain(own).collect();
+        let metadata = &claim["metadata"];
+        let place = at(CLAIMS, metadata["namespace"].as_str(), text(&metadata["name"]));
+        let patch = json!({"status": status});
+        self.client
+            .patch_subresource(&place, "status", patch)
+            .await
+            .map(drop)
+    }
+
+    /// Writes the event by which external-resizer reports that a volume did not grow.
+    async fn report_failure(&self, claim: &Value, volume: &Value, reply: &Reply) -> Result<(), Refused> {
+        let metadata = &claim["metadata"];
+        let message = format!(
+            "resize volume {} by resizer \"{}\" failed: rpc error: code = {} desc = {}",
+            volume["metadata"]["name"],
+            text(&volume["spec"]["csi"]["driver"]),
+            reply.code,
+            reply.message.as_deref().unwrap_or_default()
+        );
+        let event = json!({
+            "apiVersion": "v1", "kind": "Event",
+            "metadata": {"generateName": "resize-", "namespace": metadata["namespace"]},
+            "involvedObject": {
+                "kind": "PersistentVolumeClaim", "namespace": metadata["namespace"],
+                "name": metadata["name"], "uid": metadata["uid"],
+            },
+            "type": "Warning", "reason": "VolumeResizeFailed", "message": message, "count": 1,
+            "source": {"component": format!("external-{CLIENT}")},
+        });
+        self.client.create(event).await.map(drop)
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn bytes(quantity: &Value) -> Option<i128> {
+    let quantity: Quantity = quantity.as_str()?.parse().ok()?;
+    Some(quantity.bytes(Arithmetic::Exact))
+}
