@@ -30,6 +30,8 @@ pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<
     let name = required("name", request.name)?;
     let usages = usages(&request.volume_capabilities)?;
     let source = request.volume_content_source.map(|source| original(spec, source));
+    let source = source.transpose()?;
+    let snapshot = source.as_ref().and_then(|id| spec.snapshots.get(id)).cloned();
     let mutable_parameters = mutable_parameters(spec, request.mutable_parameters)?;
     let size = size(request.capacity_range)?;
     let parameters = bounded("parameters", request.parameters)?;
@@ -42,16 +44,24 @@ pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<
         usages,
         requisite,
         preferred,
-        source: source.transpose()?,
+        source,
+        snapshot,
         mutable_parameters,
     })
 }
 
-/// The volume of which a copy is wanted.
+/// The volume, or the snapshot, of which a copy is wanted.
 fn original(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
     match source.r#type {
         Some(volume_content_source::Type::Volume(volume)) if spec.has_clones() => {
             required("volume_content_source.volume_id", volume.volume_id)
+        }
+        Some(volume_content_source::Type::Snapshot(snapshot)) if !spec.snapshots.is_empty() => {
+            let id = required("volume_content_source.snapshot_id", snapshot.snapshot_id)?;
+            match spec.snapshots.contains_key(&id) {
+                true => Ok(id),
+                false => Err(Status::not_found(format!("there is no snapshot {id:?}"))),
+            }
         }
         Some(volume_content_source::Type::Snapshot(_)) => Err(Status::invalid_argument(
             "this driver has no snapshots; leave volume_content_source out",

@@ -120,8 +120,11 @@ impl Controller for Endpoint {
     ) -> Result<Response<ListVolumesResponse>, Status> {
         let call = self.call(Method::ListVolumes, &request);
         let request = request.into_inner();
-        self.serve(call, |state, _, _| Ok((list(state, &request)?, Answer::Done)))
-            .await
+        let spec = &self.shared.spec;
+        self.serve(call, |state, _, _| {
+            Ok((list(spec, state, &request)?, Answer::Done))
+        })
+        .await
     }
 
     async fn get_capacity(
@@ -160,6 +163,7 @@ impl Controller for Endpoint {
             (rpc::Type::ListVolumes, true),
             (rpc::Type::GetCapacity, spec.advertise_get_capacity),
             (rpc::Type::ExpandVolume, spec.has_expansion()),
+            (rpc::Type::CreateDeleteSnapshot, !spec.snapshots.is_empty()),
             (rpc::Type::CloneVolume, spec.has_clones()),
             (rpc::Type::ModifyVolume, spec.has_mutable_parameters()),
         ];
@@ -210,11 +214,11 @@ pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest)
     call.source = request.volume_content_source.as_ref().and_then(original);
 }
 
-/// The volume of which a copy is wanted.
+/// The volume, or the snapshot, of which a copy is wanted.
 fn original(source: &VolumeContentSource) -> Option<String> {
-    match &source.r#type {
-        Some(volume_content_source::Type::Volume(volume)) => Some(volume.volume_id.clone()),
-        _ => None,
+    match source.r#type.as_ref()? {
+        volume_content_source::Type::Volume(volume) => Some(volume.volume_id.clone()),
+        volume_content_source::Type::Snapshot(snapshot) => Some(snapshot.snapshot_id.clone()),
     }
 }
 
@@ -233,10 +237,11 @@ fn create(
         )));
     }
     let created = state.volumes.create(&mut state.backend, wanted);
-    let mut volume = message(created.map_err(|status| match status.code() {
+    let created = created.map_err(|status| match status.code() {
         Code::ResourceExhausted => Status::new(spec.exhausted, status.message()),
         _ => status,
-    })?);
+    })?;
+    let mut volume = message(spec, created);
     if !spec.tells_volume_size {
         volume.capacity_bytes = 0;
     }
@@ -355,7 +360,11 @@ fn validate(
     })
 }
 
-fn list(state: &DriverState, request: &ListVolumesRequest) -> Result<ListVolumesResponse, Status> {
+fn list(
+    spec: &DriverSpec,
+    state: &DriverState,
+    request: &ListVolumesRequest,
+) -> Result<ListVolumesResponse, Status> {
     let longest = usize::try_from(request.max_entries)
         .map_err(|_| Status::invalid_argument("max_entries is negative; give at least 0"))?;
     let mut volumes = state
@@ -364,7 +373,7 @@ fn list(state: &DriverState, request: &ListVolumesRequest) -> Result<ListVolumes
         .ok_or_else(|| Status::aborted("starting_token is unknown; start again without one"))?;
     let page = if longest == 0 { usize::MAX } else { longest };
     let entry = |volume: &VolumeInfo| list_volumes_response::Entry {
-        volume: Some(message(volume)),
+        volume: Some(message(spec, volume)),
         status: None,
     };
     let entries = volumes.by_ref().take(page).map(entry).collect();
@@ -374,15 +383,20 @@ fn list(state: &DriverState, request: &ListVolumesRequest) -> Result<ListVolumes
     })
 }
 
-fn message(volume: &VolumeInfo) -> Volume {
+fn message(spec: &DriverSpec, volume: &VolumeInfo) -> Volume {
     let everywhere = volume.segment.is_empty();
-    let source = volume.source.as_ref().map(|id| VolumeContentSource {
-        r#type: Some(volume_content_source::Type::Volume(
-            volume_content_source::VolumeSource {
-                volume_id: id.clone(),
-            },
-        )),
-    });
+    let source = volume
+        .source
+        .clone()
+        .map(|id| match spec.snapshots.contains_key(&id) {
+            true => volume_content_source::Type::Snapshot(volume_content_source::SnapshotSource {
+                snapshot_id: id,
+            }),
+            false => {
+                volume_content_source::Type::Volume(volume_content_source::VolumeSource { volume_id: id })
+            }
+        });
+    let source = source.map(|source| VolumeContentSource { r#type: Some(source) });
     Volume {
         capacity_bytes: signed(volume.bytes),
         volume_id: volume.id.clone(),

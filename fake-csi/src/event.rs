@@ -67,7 +67,7 @@ pub struct Event {
     pub secrets: Vec<String>,
     /// `mutable_parameters` of CreateVolume and ControllerModifyVolume.
     pub mutable_parameters: BTreeMap<String, String>,
-    /// The volume of which CreateVolume wanted a copy.
+    /// The volume, or the snapshot, of which CreateVolume wanted a copy.
     pub source: Option<String>,
     /// The volume capabilities of GetCapacity and CreateVolume, such as `mount SINGLE_NODE_WRITER`; a dash stands for what one does not say.
     pub capabilities: Vec<String>,

@@ -63,7 +63,7 @@ pub use event::{Answer, Event, Failure, Observer, Peer, Refusal};
 pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
-pub use spec::{DriverSpec, NodeIdentity};
+pub use spec::{DriverSpec, NodeIdentity, Snapshot};
 pub use spoil::{Spoil, Spoiler};
 pub use tonic::{Code, transport::Channel};
 pub use version::{SpecVersion, UnknownVersion};

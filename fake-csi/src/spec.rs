@@ -1,10 +1,19 @@
 //! What a driver and its nodes say about themselves. Knows no state: nothing here changes while the driver runs.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tonic::Code;
 
 use crate::{Segment, SpecVersion};
+
+/// A snapshot from which volumes can be made, where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Segment of the pool that holds it.
+    pub segment: Segment,
+    /// Least size of a volume from it, in bytes (`Snapshot.size_bytes`).
+    pub bytes: u64,
+}
 
 /// What the driver says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +28,9 @@ pub struct DriverSpec {
     pub advertise_expand_volume: bool,
     /// Whether the controller advertises `CLONE_VOLUME`; if not, or before CSI 1.1, a request for a copy answers `INVALID_ARGUMENT`.
     pub advertise_clone_volume: bool,
+    /// Snapshots that exist from the start, by `snapshot_id`. With some, and from CSI 1.0 on, the controller advertises
+    /// `CREATE_DELETE_SNAPSHOT`; without, a request for a volume from a snapshot answers `INVALID_ARGUMENT`.
+    pub snapshots: BTreeMap<String, Snapshot>,
     /// Names of the mutable parameters that it knows; any other, and before CSI 1.9 each, answers `INVALID_ARGUMENT`. With some, the
     /// controller advertises `MODIFY_VOLUME`.
     pub mutable_parameters: Vec<String>,
@@ -53,6 +65,7 @@ impl DriverSpec {
             advertise_get_capacity: true,
             advertise_expand_volume: true,
             advertise_clone_volume: false,
+            snapshots: BTreeMap::new(),
             mutable_parameters: Vec::new(),
             tells_reserved: true,
             exhausted: Code::ResourceExhausted,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tonic::Status;
 
 use crate::{
-    Segment, VolumeInfo,
+    Segment, Snapshot, VolumeInfo,
     backend::{Ask, Backend, Place, Shortage, SizeRange, Taken},
 };
 
@@ -25,8 +25,10 @@ pub(crate) struct Wanted {
     pub(crate) usages: Vec<Usage>,
     pub(crate) requisite: Vec<Segment>,
     pub(crate) preferred: Vec<Segment>,
-    /// The volume of which it is to be a copy.
+    /// The volume, or the snapshot, of which it is to be a copy.
     pub(crate) source: Option<String>,
+    /// That snapshot.
+    pub(crate) snapshot: Option<Snapshot>,
     pub(crate) mutable_parameters: BTreeMap<String, String>,
 }
 
@@ -90,14 +92,16 @@ impl Volumes {
             return self.existing(id, &wanted);
         }
         if let Some(id) = &wanted.source {
-            let original = self.get(id).ok_or_else(|| unknown(id))?;
-            if wanted.size.limit.is_some_and(|limit| limit < original.bytes) {
+            let least = match &wanted.snapshot {
+                Some(snapshot) => snapshot.bytes,
+                None => self.get(id).ok_or_else(|| unknown(id))?.bytes,
+            };
+            if wanted.size.limit.is_some_and(|limit| limit < least) {
                 return Err(Status::out_of_range(format!(
-                    "a copy of volume {id:?} has {} bytes at least, which is above limit_bytes; raise it",
-                    original.bytes
+                    "a copy of {id:?} has {least} bytes at least, which is above limit_bytes; raise it"
                 )));
             }
-            wanted.size.required = wanted.size.required.max(Some(original.bytes));
+            wanted.size.required = wanted.size.required.max(Some(least));
         }
         if self.by_id.len() >= VOLUMES_MAX {
             return Err(Status::resource_exhausted(format!(
@@ -202,15 +206,18 @@ impl Volumes {
 
 impl Wanted {
     /// The pool and raw bytes for it: preferred segments in their order, then the requisite ones in theirs, then, only if none is
-    /// requisite, any.
+    /// requisite, any. A copy of a snapshot is made where that is, if one of them has it.
     fn place(&self, backend: &mut Backend) -> Result<Taken, Status> {
         let blocks: Vec<bool> = self.usages.iter().map(|usage| usage.block).collect();
         let ask = Ask {
             parameters: &self.parameters,
             blocks: &blocks,
         };
-        let terms = self.preferred.iter().chain(&self.requisite).map(Some);
-        let anywhere = self.requisite.is_empty().then_some(None);
+        let source = self.snapshot.as_ref().map(|snapshot| &snapshot.segment);
+        let terms = self.preferred.iter().chain(&self.requisite);
+        let terms = terms.filter(|term| source.is_none_or(|source| crate::contains(term, source)));
+        let terms = terms.map(|term| source.or(Some(term)));
+        let anywhere = self.requisite.is_empty().then_some(source);
         let mut worst = Shortage::NoRoom;
         for term in terms.chain(anywhere) {
             match backend.take(term, ask, self.size, DEFAULT_BYTES) {

@@ -37,7 +37,7 @@ pub struct VolumeInfo {
     pub parameters: BTreeMap<String, String>,
     /// Its mutable parameters, as they are now.
     pub mutable_parameters: BTreeMap<String, String>,
-    /// The volume that it is a copy of.
+    /// The volume, or the snapshot, that it is a copy of.
     pub source: Option<String>,
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Capabilities {
     pub(crate) capacity: bool,
     /// `CLONE_VOLUME`.
     pub(crate) clone: bool,
+    /// `CREATE_DELETE_SNAPSHOT`.
+    pub(crate) snapshots: bool,
     /// `MODIFY_VOLUME`.
     pub(crate) modify: bool,
     /// `SINGLE_NODE_MULTI_WRITER`.
@@ -290,6 +292,7 @@ impl Capabilities {
         self.volumes = calls.contains(&rpc::Type::CreateDeleteVolume);
         self.capacity = calls.contains(&rpc::Type::GetCapacity);
         self.clone = calls.contains(&rpc::Type::CloneVolume);
+        self.snapshots = calls.contains(&rpc::Type::CreateDeleteSnapshot);
         self.modify = calls.contains(&rpc::Type::ModifyVolume);
         self.single_node_multi_writer = calls.contains(&rpc::Type::SingleNodeMultiWriter);
     }

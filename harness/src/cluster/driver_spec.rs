@@ -12,6 +12,7 @@ pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec 
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
         advertise_clone_volume: plan.driver.clone_volume,
+        snapshots: plan.driver.snapshots.clone(),
         mutable_parameters: plan.driver.mutable_parameters.clone(),
         tells_reserved: plan.driver.tells_reserved,
         exhausted: plan.driver.exhausted.into(),

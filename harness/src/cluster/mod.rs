@@ -21,6 +21,7 @@ mod owner;
 mod quiet;
 mod ready;
 mod resizer;
+mod snapshots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -235,9 +236,25 @@ impl Cluster {
                 return Err(refused(name, status.to_string()));
             }
         }
+        let made = self.create_snapshots(plan).await;
+        made.map_err(|status| refused("create the snapshots".to_owned(), status.to_string()))?;
         let nodes = plan.driver_nodes.iter().map(|(node, _)| node.clone());
         let owners = self.create_owners(plan, nodes.collect()).await;
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
+    }
+
+    /// The objects of the snapshots that the driver has.
+    async fn create_snapshots(&self, plan: &Plan) -> Result<(), Refused> {
+        let snapshots = &plan.driver.snapshots;
+        if !snapshots.is_empty() {
+            snapshots::define(&self.local).await?;
+            // The kinds are served a moment later.
+            self.api.quiet().await;
+        }
+        for (handle, snapshot) in snapshots {
+            snapshots::create(&self.local, &plan.driver.name, handle, snapshot).await?;
+        }
+        Ok(())
     }
 
     /// The publisher's namespace, and its pods with their owners where it is set to have any, those of them that do not exist: one pod, or

@@ -497,6 +497,7 @@ fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
         size: None,
         mode,
         copy_of,
+        snapshot,
         attributes,
     } = claim
     else {
@@ -505,6 +506,7 @@ fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
     let keys = [
         ("mode", mode.is_some()),
         ("copyOf", copy_of.is_some()),
+        ("snapshot", snapshot.is_some()),
         ("attributes", attributes.is_some()),
     ];
     match keys.iter().find(|(_, given)| *given) {

@@ -242,6 +242,7 @@ impl Plan {
             && driver.tells_reserved
             && driver.costs.is_empty()
             && !driver.clone_volume
+            && driver.snapshots.is_empty()
             && driver.mutable_parameters.is_empty()
             && driver.version == fake_csi::SpecVersion::NEWEST;
         let abilities = (!is_usual).then_some("what the driver is able to (`driver`)");

@@ -19,6 +19,8 @@ pub(super) struct Known {
     claims: BTreeSet<String>,
     /// Of every step: a claim may wait for its class.
     classes: BTreeSet<String>,
+    /// Snapshots that the driver has.
+    snapshots: BTreeSet<String>,
     /// Values of the parameters of classes, by key, of every step.
     parameters: BTreeMap<String, BTreeSet<String>>,
     /// What the faults do that there were by then, as the journal says it.
@@ -32,6 +34,7 @@ impl Known {
         let mut known = Known::default();
         cluster.classes.iter().for_each(|class| known.class(class));
         known.classes.extend(cluster.missing_classes.iter().cloned());
+        known.snapshots.extend(cluster.driver.snapshots.keys().cloned());
         cluster
             .objects
             .iter()
@@ -115,6 +118,13 @@ impl Known {
                 "classes",
                 "put it into `missingClasses` if that is meant",
             )?;
+        }
+        if let Some(snapshot) = &claim.snapshot {
+            if claim.copy_of.is_some() {
+                return Err("a claim has either `copyOf` or `snapshot`; remove one".to_owned());
+            }
+            let remedy = "add it to `driver.snapshots`";
+            defined("snapshot", snapshot, &self.snapshots, "snapshots", remedy)?;
         }
         match &claim.size {
             Some(size) if size.bytes() < 1 => Err(format!(

@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::{Labels, SIDECAR_PREFIX, Segment};
 use fake_apiserver::{Release, ResourceRef};
-use fake_csi::{Reservation, SpecVersion, Storage};
+use fake_csi::{Reservation, Snapshot, SpecVersion, Storage};
 use serde_json::Value;
 
 pub use crate::scenario::{Bound, duration};
@@ -212,6 +212,8 @@ pub struct DriverPlan {
     pub get_capacity: bool,
     /// Whether CLONE_VOLUME is advertised.
     pub clone_volume: bool,
+    /// Snapshots that it has from the start, by handle.
+    pub snapshots: BTreeMap<String, Snapshot>,
     /// Names of the mutable parameters that it knows; with some, MODIFY_VOLUME is advertised.
     pub mutable_parameters: Vec<String>,
     /// Whether it refuses what the specification does not allow; otherwise that is a finding.

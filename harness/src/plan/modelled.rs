@@ -148,6 +148,9 @@ fn of_object(object: &Value) -> Option<String> {
             let (name, _) = parameters.find(|(name, _)| name.ends_with(SECRET))?;
             Some(format!("secrets of a class (`{name}`)"))
         }
+        Some("PersistentVolumeClaim") if object["spec"]["dataSource"]["kind"] == "VolumeSnapshot" => {
+            Some("a volume from a snapshot".to_owned())
+        }
         Some("Node") if object["status"]["allocatable"]["pods"] != "110" => {
             Some("how many pods a node takes (`allocatable`)".to_owned())
         }

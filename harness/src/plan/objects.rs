@@ -196,6 +196,10 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
     if let Some(original) = &spec.copy_of {
         claim["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": original});
     }
+    if let Some(snapshot) = &spec.snapshot {
+        claim["dataSource"] =
+            json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": snapshot});
+    }
     if let Some(class) = &spec.attributes {
         claim["volumeAttributesClassName"] = class.as_str().into();
     }

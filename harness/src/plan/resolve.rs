@@ -9,7 +9,7 @@ use std::time::Duration;
 use capacity_spec::RULES;
 use capacity_types::Segment;
 use capacity_types::segment::contains;
-use fake_csi::{SpecVersion, Storage};
+use fake_csi::{Snapshot, SpecVersion, Storage};
 use serde_json::Value;
 
 use super::callers::Callers;
@@ -21,7 +21,9 @@ use super::{
     DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, settings,
     whole_maximum,
 };
-use crate::scenario::{ClusterSpec, Mode, NodeSpec, Role, Scenario, ScenarioError, Short, Spanned};
+use crate::scenario::{
+    ClusterSpec, Mode, NodeSpec, Role, Scenario, ScenarioError, Short, SnapshotSpec, Spanned,
+};
 use crate::segment::Segments;
 
 /// The gRPC code that CSI has for a volume for which there is no room.
@@ -101,6 +103,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
     let pools = scope.pools(scenario)?;
+    let snapshots = scope.snapshots().map_err(whole)?;
     let driver_nodes = scope.driver_nodes();
     extenders(cluster).map_err(whole)?;
     settings::owner_level(cluster.publisher, cluster.mode).map_err(whole)?;
@@ -158,6 +161,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
             clone_volume: cluster.driver.clone_volume,
+            snapshots,
             mutable_parameters: cluster.driver.mutable_parameters.clone(),
             strict: cluster.driver.strict,
             tells_reserved: cluster.driver.tells_reserved,
@@ -323,6 +327,16 @@ impl Scope<'_> {
                 self.segments.format(pool)
             ),
         ))
+    }
+
+    fn snapshots(&self) -> Result<BTreeMap<String, Snapshot>, String> {
+        let snapshot = |(handle, spec): (&String, &SnapshotSpec)| {
+            let segment = self.segments.parse(&spec.segment)?;
+            self.places.segment(&segment, &self.segments)?;
+            let bytes = spec.size.count();
+            Ok((handle.clone(), Snapshot { segment, bytes }))
+        };
+        self.cluster.driver.snapshots.iter().map(snapshot).collect()
     }
 
     fn driver_nodes(&self) -> Vec<(String, Segment)> {

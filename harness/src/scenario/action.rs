@@ -181,6 +181,8 @@ pub struct ClaimSpec {
     pub mode: Option<VolumeMode>,
     /// spec.dataSource: the claim of whose volume a copy is wanted.
     pub copy_of: Option<String>,
+    /// spec.dataSource: the VolumeSnapshot, one of `driver.snapshots`, from which the volume is made.
+    pub snapshot: Option<String>,
     /// spec.volumeAttributesClassName.
     pub attributes: Option<String>,
 }

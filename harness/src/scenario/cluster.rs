@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::from_text::{parsed, time};
 use super::gates::gates;
 use super::{
-    ExtenderSpec, FromShort, GrantSpec, Mode, PoolSpec, PublisherSpec, Role, SchedulerSpec, Short, Size,
-    Spanned,
+    Bytes, ExtenderSpec, FromShort, GrantSpec, Mode, PoolSpec, PublisherSpec, Role, SchedulerSpec, Short,
+    Size, Spanned,
 };
 
 /// What exists before the systems under test start.
@@ -100,6 +100,10 @@ pub struct DriverSpec {
     /// Whether the driver advertises CLONE_VOLUME.
     #[serde(default)]
     pub clone_volume: bool,
+    /// Snapshots that the driver has from the start, by handle; with some, it advertises CREATE_DELETE_SNAPSHOT. Each has a VolumeSnapshot of
+    /// that name, and a volume from it is made in its segment alone.
+    #[serde(default)]
+    pub snapshots: BTreeMap<String, SnapshotSpec>,
     /// Names of the mutable parameters that the driver knows; with some, it advertises MODIFY_VOLUME.
     #[serde(default)]
     pub mutable_parameters: Vec<String>,
@@ -145,12 +149,23 @@ impl Default for DriverSpec {
             get_capacity: true,
             csi_version: None,
             clone_volume: false,
+            snapshots: BTreeMap::new(),
             mutable_parameters: Vec::new(),
             strict: false,
             tells_reserved: true,
             costs: Vec::new(),
         }
     }
+}
+
+/// A snapshot that the driver has.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SnapshotSpec {
+    /// Where it is.
+    pub segment: String,
+    /// Least size of a volume from it.
+    pub size: Bytes,
 }
 
 /// Volumes of classes with this parameter take `factor` raw bytes per byte.

@@ -49,7 +49,7 @@ pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use bound::{Bound, duration};
 pub use case_files::CaseFiles;
 pub use cluster::{
-    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, VolumeSpec,
+    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, SnapshotSpec, VolumeSpec,
 };
 pub use cover::{Strength, pairs};
 pub use coverage::PairCoverage;

@@ -11,12 +11,13 @@ use harness::standalone::Release;
 use crate::page::{hold, with};
 
 /// What is listed, in the order of the page: heading, file, type.
-const TYPES: [(&str, &str, &str); 38] = [
+const TYPES: [(&str, &str, &str); 39] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
     ("A node", "cluster", "NodeSpec"),
     ("A class", "cluster", "ClassSpec"),
     ("`driver`", "cluster", "DriverSpec"),
+    ("A snapshot", "cluster", "SnapshotSpec"),
     ("`publisher`", "systems", "PublisherSpec"),
     ("`scheduler`", "systems", "SchedulerSpec"),
     ("A rule of `grants`", "grant", "GrantSpec"),

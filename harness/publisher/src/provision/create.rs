@@ -69,6 +69,8 @@ pub(super) enum ProvisionError {
     Unable(&'static str),
     #[error("the data source, claim {0}, is not {1}; a copy of it cannot be made")]
     Source(String, &'static str),
+    #[error("the data source, snapshot {0}, is not {1}; a volume cannot be made from it")]
+    Snapshot(String, &'static str),
     #[error("created volume has {made} bytes, less than the {wanted} requested; fix the driver")]
     TooSmall { made: i64, wanted: i64 },
     #[error(

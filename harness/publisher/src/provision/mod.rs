@@ -5,7 +5,7 @@
 //! claim        which claims are ours to provision
 //! requirement  accessibility requirements    request   the CreateVolume request
 //! volume       PersistentVolume objects      create, delete: the two jobs
-//! secret       which secrets a class names      source       what comes from other objects: secrets, attributes, clones
+//! secret       which secrets a class names      source       what comes from other objects: secrets, attributes, copies
 //! original     claims that are copied            ownership    which instance makes the volume of a claim with immediate binding
 //! ```
 

@@ -5,7 +5,10 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::{Api, ResourceExt, api::PostParams};
 
-use super::{Provisioner, source::source_name};
+use super::{
+    Provisioner,
+    source::{Source, source},
+};
 use crate::{
     cluster::uid,
     status::{brief, is_not_found},
@@ -34,8 +37,10 @@ impl Provisioner {
         if is_held(claim) {
             self.originals.add(uid(&**claim));
         }
-        let source = claim.spec.as_ref().map(|spec| source_name(claim, spec));
-        let Some(Ok(Some(name))) = source else { return };
+        let source = claim.spec.as_ref().map(|spec| source(claim, spec));
+        let Some(Ok(Some(Source::Claim(name)))) = source else {
+            return;
+        };
         let cluster = self.cluster.lock();
         let held = cluster.claims.values().find(|other| {
             is_held(other) && other.metadata.namespace == claim.metadata.namespace && other.name_any() == name
@@ -88,8 +93,8 @@ impl Provisioner {
             let spec = claim.spec.as_ref()?;
             let open = spec.volume_name.as_ref().is_none_or(String::is_empty);
             let same = claim.metadata.namespace == original.metadata.namespace;
-            let source = source_name(claim, spec).ok().flatten()?;
-            (open && same && source == name).then_some(())
+            let source = source(claim, spec).ok().flatten()?;
+            (open && same && source == Source::Claim(&name)).then_some(())
         };
         self.cluster
             .lock()

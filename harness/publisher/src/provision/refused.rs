@@ -8,7 +8,9 @@ pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 pub(super) enum Refused {
     #[error("claim Selector is not supported")]
     Selector,
-    #[error("a volume cannot be made from {0} by this provisioner; name a claim as dataSource, or none")]
+    #[error(
+        "a volume cannot be made from {0} by this provisioner; name a claim or a VolumeSnapshot as dataSource, or none"
+    )]
     DataSource(String),
     #[error("a volume cannot be made from a claim in another namespace; name one of the same")]
     ForeignSource,

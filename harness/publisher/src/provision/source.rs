@@ -1,4 +1,5 @@
-//! What the request for a volume takes from other objects than claim and class: secrets, a volume attributes class, a volume to clone.
+//! What the request for a volume takes from other objects than claim and class: secrets, a volume attributes class, a volume or a snapshot
+//! to copy.
 //! Changes nothing but that the original of a copy is kept.
 
 use std::collections::BTreeMap;
@@ -8,7 +9,11 @@ use k8s_openapi::api::{
     core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, Secret, SecretReference},
     storage::v1::VolumeAttributesClass,
 };
-use kube::{Api, ResourceExt};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::{
+    Api, ResourceExt,
+    api::{ApiResource, DynamicObject, GroupVersionKind},
+};
 
 use super::{
     Provisioner, claim,
@@ -21,6 +26,18 @@ use crate::quantity;
 
 /// The kind of a data source that is a claim, which has no API group.
 const CLAIM: &str = "PersistentVolumeClaim";
+/// The group and kind of a data source that is a snapshot (external-snapshotter).
+const SNAPSHOTS: &str = "snapshot.storage.k8s.io";
+const SNAPSHOT: &str = "VolumeSnapshot";
+
+/// What a claim wants a copy of, by its name in the namespace of the claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source<'a> {
+    /// The volume of a claim.
+    Claim(&'a str),
+    /// A VolumeSnapshot.
+    Snapshot(&'a str),
+}
 
 impl Provisioner {
     /// The secrets that the driver wants to see to make a volume.
@@ -74,15 +91,26 @@ impl Provisioner {
         Ok(class.parameters.unwrap_or_default())
     }
 
-    /// The volume that a claim wants a copy of, if it wants one.
+    /// What a claim wants a copy of, if it wants one.
     pub(super) async fn content_source(
         &self,
         claim: &PersistentVolumeClaim,
     ) -> Result<Option<VolumeContentSource>, ProvisionError> {
         let Some(spec) = &claim.spec else { return Ok(None) };
-        let Some(name) = source_name(claim, spec)? else {
-            return Ok(None);
+        let source = match source(claim, spec)? {
+            Some(Source::Claim(name)) => self.volume_source(claim, spec, name).await?,
+            Some(Source::Snapshot(name)) => self.snapshot_source(claim, spec, name).await?,
+            None => return Ok(None),
         };
+        Ok(Some(VolumeContentSource { r#type: Some(source) }))
+    }
+
+    async fn volume_source(
+        &self,
+        claim: &PersistentVolumeClaim,
+        spec: &PersistentVolumeClaimSpec,
+        name: &str,
+    ) -> Result<volume_content_source::Type, ProvisionError> {
         if !self.driver.capabilities.clone {
             return Err(ProvisionError::Unable("controller CLONE_VOLUME"));
         }
@@ -104,9 +132,67 @@ impl Provisioner {
                 source,
             })?;
         let volume = volume_content_source::VolumeSource { volume_id: handle };
-        Ok(Some(VolumeContentSource {
-            r#type: Some(volume_content_source::Type::Volume(volume)),
-        }))
+        Ok(volume_content_source::Type::Volume(volume))
+    }
+
+    /// The driver's snapshot behind a VolumeSnapshot that is ready and bound to its content.
+    async fn snapshot_source(
+        &self,
+        claim: &PersistentVolumeClaim,
+        spec: &PersistentVolumeClaimSpec,
+        name: &str,
+    ) -> Result<volume_content_source::Type, ProvisionError> {
+        if !self.driver.capabilities.snapshots {
+            return Err(ProvisionError::Unable("controller CREATE_DELETE_SNAPSHOT"));
+        }
+        let unfit = |text: &'static str| ProvisionError::Snapshot(name.to_owned(), text);
+        let namespace = claim.namespace();
+        let snapshot = self.snapshot_object(SNAPSHOT, namespace.as_deref(), name).await?;
+        let status = &snapshot.data["status"];
+        let content = status["boundVolumeSnapshotContentName"].as_str();
+        let content = content.ok_or_else(|| unfit("bound"))?;
+        if status["readyToUse"] != true || snapshot.metadata.deletion_timestamp.is_some() {
+            return Err(unfit("ready to use"));
+        }
+        let content = self
+            .snapshot_object("VolumeSnapshotContent", None, content)
+            .await?
+            .data;
+        if content["spec"]["driver"] != *self.driver.name {
+            return Err(unfit("of this driver"));
+        }
+        let bound = content["spec"]["volumeSnapshotRef"]["uid"].as_str();
+        if bound != snapshot.metadata.uid.as_deref() {
+            return Err(unfit("bound to its content"));
+        }
+        let handle = content["status"]["snapshotHandle"].as_str();
+        let handle = handle.ok_or_else(|| unfit("made by its driver"))?;
+        let size = status["restoreSize"].as_str().unwrap_or_default().to_owned();
+        if request::requested_bytes(spec)? < quantity::to_bytes(&Quantity(size)).unwrap_or(0) {
+            return Err(unfit("as small as the claim, or smaller"));
+        }
+        let snapshot_id = handle.to_owned();
+        Ok(volume_content_source::Type::Snapshot(
+            volume_content_source::SnapshotSource { snapshot_id },
+        ))
+    }
+
+    /// An object of external-snapshotter; without a namespace, one of the whole cluster.
+    async fn snapshot_object(
+        &self,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<DynamicObject, ProvisionError> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(SNAPSHOTS, "v1", kind));
+        let api: Api<DynamicObject> = match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        };
+        api.get(name).await.map_err(|source| ProvisionError::Api {
+            verb: "read the snapshot",
+            source,
+        })
     }
 
     /// The handle of a volume of which a copy can be made for a claim.
@@ -140,11 +226,11 @@ impl Provisioner {
     }
 }
 
-/// The name of the claim whose volume is wanted as a copy.
-pub(super) fn source_name<'a>(
+/// What is wanted as a copy.
+pub(super) fn source<'a>(
     claim: &PersistentVolumeClaim,
     spec: &'a PersistentVolumeClaimSpec,
-) -> Result<Option<&'a str>, Refused> {
+) -> Result<Option<Source<'a>>, Refused> {
     let (group, kind, name) = match (&spec.data_source, &spec.data_source_ref) {
         (_, Some(source))
             if source
@@ -159,7 +245,8 @@ pub(super) fn source_name<'a>(
         (None, None) => return Ok(None),
     };
     match (group.as_deref().unwrap_or_default(), kind.as_str()) {
-        ("", CLAIM) => Ok(Some(name)),
+        ("", CLAIM) => Ok(Some(Source::Claim(name))),
+        (SNAPSHOTS, SNAPSHOT) => Ok(Some(Source::Snapshot(name))),
         (group, kind) => Err(Refused::DataSource(
             format!("{kind} {group}").trim_end().to_owned(),
         )),
@@ -196,18 +283,19 @@ mod tests {
     }
 
     #[test]
-    fn only_claims_of_the_same_namespace_can_be_copied() {
+    fn only_claims_and_snapshots_of_the_same_namespace_can_be_copied() {
         let mut claim = PersistentVolumeClaim::default();
         claim.metadata.namespace = Some("apps".to_owned());
-        let name =
-            |spec: &PersistentVolumeClaimSpec| source_name(&claim, spec).map(|name| name.map(str::to_owned));
-        assert_eq!(name(&PersistentVolumeClaimSpec::default()), Ok(None));
+        assert_eq!(source(&claim, &PersistentVolumeClaimSpec::default()), Ok(None));
         for group in [None, Some("")] {
-            assert_eq!(name(&local(group, CLAIM)), Ok(Some("original".to_owned())));
+            let spec = local(group, CLAIM);
+            assert_eq!(source(&claim, &spec), Ok(Some(Source::Claim("original"))));
         }
-        let snapshot = local(Some("snapshot.storage.k8s.io"), "VolumeSnapshot");
-        let refused = Refused::DataSource("VolumeSnapshot snapshot.storage.k8s.io".to_owned());
-        assert_eq!(name(&snapshot), Err(refused));
+        let snapshot = local(Some(SNAPSHOTS), SNAPSHOT);
+        assert_eq!(source(&claim, &snapshot), Ok(Some(Source::Snapshot("original"))));
+        let other = local(Some("example.com"), "Backup");
+        let refused = Refused::DataSource("Backup example.com".to_owned());
+        assert_eq!(source(&claim, &other), Err(refused));
         let elsewhere = |namespace: &str| PersistentVolumeClaimSpec {
             data_source_ref: Some(TypedObjectReference {
                 api_group: None,
@@ -217,8 +305,9 @@ mod tests {
             }),
             ..Default::default()
         };
-        assert_eq!(name(&elsewhere("apps")), Ok(Some("original".to_owned())));
-        assert_eq!(name(&elsewhere("other")), Err(Refused::ForeignSource));
+        let near = elsewhere("apps");
+        assert_eq!(source(&claim, &near), Ok(Some(Source::Claim("original"))));
+        assert_eq!(source(&claim, &elsewhere("other")), Err(Refused::ForeignSource));
     }
 
     #[test]

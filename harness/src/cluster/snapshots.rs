@@ -1,0 +1,73 @@
+//! The objects of external-snapshotter for the snapshots that a driver has: a VolumeSnapshot that is ready to use, and its
+//! VolumeSnapshotContent. Knows no driver, and makes no snapshots.
+
+use capacity_types::quantity::format_bytes;
+use fake_csi::Snapshot;
+use serde_json::{Value, json};
+
+use super::api::Client;
+use crate::apiserver::Refused;
+use crate::plan::WORKLOADS;
+
+const GROUP: &str = "snapshot.storage.k8s.io";
+
+/// Defines the two kinds. The status of their objects is no subresource, so that it can be created.
+pub(super) async fn define(client: &Client) -> Result<(), Refused> {
+    for (kind, scope) in [
+        ("VolumeSnapshot", "Namespaced"),
+        ("VolumeSnapshotContent", "Cluster"),
+    ] {
+        let plural = format!("{}s", kind.to_lowercase());
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let version =
+            json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+        let created = client.create(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {
+                "name": format!("{plural}.{GROUP}"),
+                "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+            },
+            "spec": {"group": GROUP, "scope": scope, "names": {"kind": kind, "plural": plural}, "versions": [version]},
+        }));
+        match created.await {
+            // A real API server may have them.
+            Err(refused) if refused.code != 409 => return Err(refused),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Creates the objects of a snapshot, by its handle, which is the name of the VolumeSnapshot as well.
+pub(super) async fn create(
+    client: &Client,
+    driver: &str,
+    handle: &str,
+    snapshot: &Snapshot,
+) -> Result<(), Refused> {
+    let content = format!("snapcontent-{handle}");
+    let object = |kind: &str, metadata: Value, spec: Value, status: Value| {
+        let version = format!("{GROUP}/v1");
+        json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
+    };
+    let source = json!({"volumeSnapshotContentName": content});
+    let size = format_bytes(snapshot.bytes.into());
+    let made = object(
+        "VolumeSnapshot",
+        json!({"name": handle, "namespace": WORKLOADS}),
+        json!({"source": source}),
+        json!({"boundVolumeSnapshotContentName": content, "readyToUse": true, "restoreSize": size}),
+    );
+    let made = client.create(made).await?;
+    let reference = json!({"name": handle, "namespace": WORKLOADS, "uid": made["metadata"]["uid"]});
+    let bound = object(
+        "VolumeSnapshotContent",
+        json!({"name": content}),
+        json!({
+            "driver": driver, "deletionPolicy": "Retain", "source": {"snapshotHandle": handle},
+            "volumeSnapshotRef": reference,
+        }),
+        json!({"snapshotHandle": handle, "readyToUse": true, "restoreSize": snapshot.bytes}),
+    );
+    client.create(bound).await.map(drop)
+}
