@@ -32,9 +32,12 @@ const VOLUMES: &str = "persistentvolumes";
 const RESIZING: &str = "Resizing";
 const NODE_PENDING: &str = "FileSystemResizePending";
 
-/// The driver's sockets, each with the segment of its node; without a node, the central one.
+/// Segment and socket by node; without a node, of the central driver.
+type ByNode = BTreeMap<Option<String>, (Segment, PathBuf)>;
+
+/// The driver's sockets.
 #[derive(Clone, Default)]
-pub(super) struct Sockets(Arc<Mutex<BTreeMap<Option<String>, (Segment, PathBuf)>>>);
+pub(super) struct Sockets(Arc<Mutex<ByNode>>);
 
 impl Sockets {
     pub(super) fn insert(&self, node: Option<String>, segment: Segment, socket: PathBuf) {

@@ -5,10 +5,10 @@ use csi_proto::v1::{
     controller_service_capability::rpc,
     volume_content_source::{SnapshotSource, Type, VolumeSource},
 };
-use fake_csi::{DriverSpec, Method};
+use fake_csi::{DriverSpec, Method, Snapshot};
 use tonic::Code;
 
-use super::{World, identity::calls, pairs, pool, spec, volume};
+use super::{World, identity::calls, pairs, pool, spec, volume, within, zone};
 
 async fn able() -> World {
     let world = World::of(DriverSpec {
@@ -94,16 +94,50 @@ async fn a_copy_names_its_original_and_is_as_large_at_least() {
         Some(Code::ResourceExhausted)
     );
     assert_eq!(code(&world, copy("e", 10, "nothing")).await, Some(Code::NotFound));
-    let snapshot = Type::Snapshot(SnapshotSource {
-        snapshot_id: "s".to_owned(),
-    });
-    let request = CreateVolumeRequest {
-        volume_content_source: Some(VolumeContentSource {
-            r#type: Some(snapshot),
-        }),
-        ..volume("f", 1)
-    };
+    let request = restored("f", 1, "s");
     assert_eq!(code(&world, request).await, Some(Code::InvalidArgument));
+}
+
+fn restored(name: &str, bytes: u64, from: &str) -> CreateVolumeRequest {
+    let source = Type::Snapshot(SnapshotSource {
+        snapshot_id: from.to_owned(),
+    });
+    CreateVolumeRequest {
+        volume_content_source: Some(VolumeContentSource { r#type: Some(source) }),
+        ..volume(name, bytes)
+    }
+}
+
+#[tokio::test]
+async fn a_volume_from_a_snapshot_is_made_where_the_snapshot_is() {
+    let snapshot = Snapshot {
+        segment: zone("a"),
+        bytes: 40,
+    };
+    let world = World::of(DriverSpec {
+        snapshots: [("s".to_owned(), snapshot)].into(),
+        ..spec()
+    })
+    .await;
+    assert!(calls(&world).await.contains(&rpc::Type::CreateDeleteSnapshot));
+    world.driver.set_pool(pool("a", 100, None));
+    world.driver.set_pool(pool("b", 1000, None));
+    let request = within(restored("v", 10, "s"), &["b", "a"], &["b"]);
+    let made = world.create(request).await.unwrap();
+    assert_eq!(made.capacity_bytes, 40, "no less than the snapshot");
+    assert_eq!(made.accessible_topology[0].segments, zone("a"));
+    let source = made.content_source.and_then(|source| source.r#type);
+    assert!(matches!(source, Some(Type::Snapshot(it)) if it.snapshot_id == "s"));
+    let elsewhere = within(restored("w", 40, "s"), &["b"], &["b"]);
+    assert_eq!(code(&world, elsewhere).await, Some(Code::ResourceExhausted));
+    assert_eq!(
+        code(&world, restored("x", 61, "s")).await,
+        Some(Code::ResourceExhausted)
+    );
+    assert_eq!(
+        code(&world, restored("y", 40, "gone")).await,
+        Some(Code::NotFound)
+    );
 }
 
 async fn modify(world: &World, id: &str, iops: &str) -> Result<(), Code> {
