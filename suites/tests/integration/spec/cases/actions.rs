@@ -23,6 +23,9 @@ impl Walk<'_> {
             Action::Create(object) => self.create(object),
             Action::Merge(target, patch) => {
                 for (resource, namespace, name) in self.cluster.targets(self.plan, target) {
+                    if resource == CLAIMS && !patch["spec"]["resources"].is_null() {
+                        self.lose(LeftOut::Grows);
+                    }
                     self.cluster.merge(&resource, &namespace, &name, patch);
                 }
             }
@@ -32,7 +35,12 @@ impl Walk<'_> {
                 }
             }
             Action::DriverUp(node, segment) => drop(self.endpoints.insert(node.clone(), segment.clone())),
-            Action::DriverDown(node) => drop(self.endpoints.remove(node)),
+            Action::DriverDown(node) => {
+                if self.plan.is_distributed() && self.plan.publisher.owner_level == Some(0) {
+                    self.lose(LeftOut::OwnerGoes);
+                }
+                self.endpoints.remove(node);
+            }
             Action::Registration(node, keys) => {
                 let driver = &self.plan.driver.name;
                 let drivers = keys.as_ref().map_or_else(

@@ -25,6 +25,8 @@ pub(crate) enum LeftOut {
     Retries,
     /// The case makes and deletes volumes itself, or a copy is wanted.
     ByHand,
+    /// A volume grows.
+    Grows,
     /// The owner of objects goes.
     OwnerGoes,
     /// A program that is needed does not run.
@@ -48,6 +50,7 @@ impl fmt::Display for LeftOut {
             LeftOut::WhichNode => "it depends on the node that was chosen",
             LeftOut::Retries => "a volume cannot be made at once",
             LeftOut::ByHand => "the case makes volumes itself",
+            LeftOut::Grows => "a volume grows",
             LeftOut::OwnerGoes => "the owner of objects goes",
             LeftOut::Stopped => "a program does not run",
             LeftOut::Settings => "the publisher gets other settings",

@@ -24,7 +24,7 @@ use walk::walk;
 const AGREE_MIN: usize = 780;
 
 /// So many are left out, at the most.
-const LEFT_OUT_MAX: usize = 235;
+const LEFT_OUT_MAX: usize = 242;
 
 #[tokio::test]
 async fn expectations_of_cases_are_what_the_documents_allow() {
