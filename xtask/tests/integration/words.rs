@@ -184,7 +184,7 @@ fn what_is_no_case_is_told_in_words_of_cases() {
         ),
         (
             cluster("objects: [{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}]"),
-            ".yaml: the API server refuses the ConfigMap: ConfigMap \"\" is invalid: metadata.name: Required value: ",
+            ".yaml:5:21: the API server refuses the ConfigMap: ConfigMap \"\" is invalid: metadata.name: Required value: ",
         ),
         (step("{}"), ":13:10: a map with one key has to stand here"),
         (step("~"), ":13:9: nothing stands here; expected one of backend, "),
