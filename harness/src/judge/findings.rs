@@ -221,7 +221,7 @@ impl Found {
 struct Watches<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
 
 /// So many events of one resource that a client receives twice may be due to a watch that has not ended yet when the next begins.
-const EVENTS_TWICE: u64 = 2;
+const EVENTS_TWICE: u64 = 1;
 
 impl<'f> Watches<'f> {
     /// Adds a fact; the client's role and the finding where it receives the events of a resource twice.
