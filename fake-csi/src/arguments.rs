@@ -50,7 +50,7 @@ pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<
     })
 }
 
-/// The volume, or the snapshot, of which a copy is wanted.
+/// The id of the source volume or snapshot.
 fn original(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
     match source.r#type {
         Some(volume_content_source::Type::Volume(volume)) if spec.has_clones() => {

@@ -214,7 +214,7 @@ pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest)
     call.source = request.volume_content_source.as_ref().and_then(original);
 }
 
-/// The volume, or the snapshot, of which a copy is wanted.
+/// The id of the source volume or snapshot.
 fn original(source: &VolumeContentSource) -> Option<String> {
     match source.r#type.as_ref()? {
         volume_content_source::Type::Volume(volume) => Some(volume.volume_id.clone()),

@@ -6,12 +6,12 @@ use tonic::Code;
 
 use crate::{Segment, SpecVersion};
 
-/// A snapshot from which volumes can be made, where it is.
+/// A snapshot from which volumes can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Segment of the pool that holds it.
     pub segment: Segment,
-    /// Least size of a volume from it, in bytes (`Snapshot.size_bytes`).
+    /// Minimum size of a volume created from it, in bytes (`Snapshot.size_bytes`).
     pub bytes: u64,
 }
 

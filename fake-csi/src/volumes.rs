@@ -27,7 +27,7 @@ pub(crate) struct Wanted {
     pub(crate) preferred: Vec<Segment>,
     /// The volume, or the snapshot, of which it is to be a copy.
     pub(crate) source: Option<String>,
-    /// That snapshot.
+    /// The snapshot that `source` names; none: the source is a volume.
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) mutable_parameters: BTreeMap<String, String>,
 }
@@ -206,7 +206,7 @@ impl Volumes {
 
 impl Wanted {
     /// The pool and raw bytes for it: preferred segments in their order, then the requisite ones in theirs, then, only if none is
-    /// requisite, any. A copy of a snapshot is made where that is, if one of them has it.
+    /// requisite, any. A volume from a snapshot is created in the snapshot's segment, if one of the terms contains it.
     fn place(&self, backend: &mut Backend) -> Result<Taken, Status> {
         let blocks: Vec<bool> = self.usages.iter().map(|usage| usage.block).collect();
         let ask = Ask {

@@ -129,11 +129,11 @@ struct Conductor<'p> {
     /// First fact that the judge has not seen.
     next: u64,
     patience: f64,
-    /// The API server in memory panicked.
+    /// Set when a handler of the in-memory API server has panicked.
     panicked: Option<StartError>,
 }
 
-/// That a handler of the API server in memory panicked, if the fact shows it.
+/// The error for a request whose handler in the in-memory API server panicked.
 fn panic_of(fact: &Fact) -> Option<StartError> {
     let What::Request(request) = &fact.what else {
         return None;

@@ -37,7 +37,7 @@ pub enum StartError {
     /// The driver can't be set up as the case wants it.
     #[error("the case's driver: {0}")]
     Driver(String),
-    /// A handler of the API server in memory panicked, so that nothing that follows says anything about a system.
+    /// A handler of the in-memory API server panicked; what follows proves nothing about a system under test.
     #[error(
         "internal error: the API server panicked at {request}; its log says where. Report it with the case"
     )]

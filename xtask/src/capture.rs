@@ -214,13 +214,13 @@ impl SituationArgs {
         Snapshot::of_cluster(&self.reach.client().await?).await
     }
 
-    /// Where the scheduler's filters decide otherwise about a pod of the file than about that of the cluster: the first node for each pod.
-    /// With a publisher its objects are still to come.
+    /// Differences between the scheduler's verdicts in the file and in the cluster: for each pod the first node whose verdict differs. None
+    /// with `--publisher`, whose objects are not published yet.
     fn differences(&self, snapshot: &Snapshot, captured: &Captured) -> Vec<String> {
         if self.publisher {
             return Vec::new();
         }
-        // That it cannot be run is reported by the run.
+        // `prove` reports a file that cannot be run.
         let Ok(plan) = plan_of(&captured.text) else {
             return Vec::new();
         };
@@ -269,7 +269,7 @@ impl SituationArgs {
     }
 }
 
-/// The verdict about each node, by the names of the nodes; none where no node is looked at.
+/// The verdict about each node, sorted by node name; none: the pod cannot be explained.
 fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     let rules = Options::default().rules().ok()?;
     let detail = Detail {
@@ -280,7 +280,7 @@ fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     Some(explained.ok()?.nodes)
 }
 
-/// The objects with what admission adds to pods: the priority of their class.
+/// The objects, with the priority and preemption policy that the admission plugin Priority sets in pods.
 fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     let is_class = |object: &&Value| object["kind"] == "PriorityClass";
     let classes: Vec<Value> = objects.iter().filter(is_class).cloned().collect();
@@ -313,7 +313,7 @@ fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     volumes.filter_map(claim).collect()
 }
 
-/// Whether there is a node for a pod, if not without preemption, once its ephemeral claims are made, and volumes that wait for no consumer.
+/// Whether a node fits a pod, with preemption if needed, once its ephemeral claims and its volumes of immediate classes exist.
 fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;

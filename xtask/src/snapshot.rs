@@ -25,7 +25,7 @@ pub(crate) const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,sto
 pub(crate) struct Snapshot {
     /// Every object besides pods, as it is.
     others: Vec<Value>,
-    /// The pods, as JSON: trees of them would take ten times the memory.
+    /// The pods, as JSON text: parsed `Value`s would take ten times the memory.
     pods: Vec<Box<str>>,
     /// The same as the scheduler's rules take it.
     pub(crate) inventory: Inventory,
@@ -79,9 +79,9 @@ impl Snapshot {
         (&self.others, &self.pods)
     }
 
-    /// Every object, as it is but for what decides nothing.
+    /// Every object, without the fields that `shorten` removes.
     pub(crate) fn objects(&self) -> Vec<Value> {
-        // It was written from a value.
+        // The text was serialized from a `Value`, so it parses.
         let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
         self.others.iter().cloned().chain(pods).collect()
     }
@@ -201,7 +201,7 @@ impl Snapshot {
     }
 }
 
-/// What decides of the metadata of a pod.
+/// Fields of a pod's metadata that are retained.
 const POD_METADATA: [&str; 9] = [
     "name",
     "namespace",
@@ -213,7 +213,7 @@ const POD_METADATA: [&str; 9] = [
     "generation",
     "resourceVersion",
 ];
-/// What decides of the spec of a pod.
+/// Fields of a pod's spec that are retained: those that a scheduler filter or a report reads.
 const POD_SPEC: [&str; 17] = [
     "nodeName",
     "schedulerName",
@@ -233,7 +233,7 @@ const POD_SPEC: [&str; 17] = [
     "resourceClaims",
     "schedulingGroup",
 ];
-/// What decides of the status of a pod.
+/// Fields of a pod's status that are retained.
 const POD_STATUS: [&str; 6] = [
     "phase",
     "conditions",
@@ -242,13 +242,13 @@ const POD_STATUS: [&str; 6] = [
     "containerStatuses",
     "initContainerStatuses",
 ];
-/// The conditions of pods that tell what became of their scheduling, and whether they run.
+/// Conditions of a pod that are retained: its scheduling, and whether it runs.
 const POD_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "DisruptionTarget"];
-/// What decides of a container.
+/// Fields of a container that are retained.
 const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
-/// What decides of the status of a container.
+/// Fields of a container's status that are retained.
 const CONTAINER_STATUS: [&str; 4] = ["name", "ready", "resources", "allocatedResources"];
-/// The volumes of pods that decide, or show whose the pod is.
+/// Volume sources of a pod that are retained: the scheduler reads them, or they show which driver the pod belongs to.
 const VOLUMES: [&str; 8] = [
     "persistentVolumeClaim",
     "ephemeral",
@@ -260,8 +260,8 @@ const VOLUMES: [&str; 8] = [
     "rbd",
 ];
 
-/// Leaves out what decides nothing and is most of a large dump: managed fields, the images and capacities of nodes, and of pods all that
-/// is not listed above.
+/// Removes what affects no answer and is most of a large dump: managed fields, images and capacities of nodes, and every field of a pod
+/// that is not listed above.
 fn shorten(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
@@ -294,14 +294,14 @@ fn shorten(object: &mut Value) {
     }
 }
 
-/// Drops all other fields.
+/// Removes all fields but these.
 fn retain(object: Option<&mut Value>, fields: &[&str]) {
     if let Some(object) = object.and_then(Value::as_object_mut) {
         object.retain(|field, _| fields.contains(&field.as_str()));
     }
 }
 
-/// Drops all other conditions.
+/// Removes all conditions but those of these types.
 fn retain_conditions(object: &mut Value, types: &[&str]) {
     if let Some(conditions) = object
         .pointer_mut("/status/conditions")
@@ -311,7 +311,7 @@ fn retain_conditions(object: &mut Value, types: &[&str]) {
     }
 }
 
-/// Drops all other fields of each item.
+/// Removes all fields but these from each item.
 fn retain_each(list: Option<&mut Value>, fields: &[&str]) {
     let items = list.and_then(Value::as_array_mut).into_iter().flatten();
     items.for_each(|item| retain(Some(item), fields));

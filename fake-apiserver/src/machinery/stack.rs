@@ -1,12 +1,12 @@
-//! Stack for work that recurses as deep as a text nests, in libraries as well as here.
+//! A larger stack for recursion whose depth the input decides, such as in parsers of CEL, regular expressions and YAML.
 
-/// What nests no deeper works on the stack of the caller.
+/// Up to this depth the caller's stack is used.
 pub(crate) const SHALLOW: usize = 20;
 
-/// The stack for what nests deeper, in bytes. In a debug build, 250 nested parts of an expression or a pattern take a quarter of it.
+/// Size in bytes of the stack for greater depths. In a debug build, 250 nested parts of an expression or a pattern use a quarter of it.
 const STACK: usize = 32 << 20;
 
-/// Does work that recurses. `depth`: how deep the text nests, which has a limit of its own.
+/// Runs recursive work on a stack for that depth. The caller limits `depth`.
 pub(crate) fn with_stack<T>(depth: usize, work: impl FnOnce() -> T) -> T {
     match depth {
         ..=SHALLOW => work(),

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 /// The media type of bodies.
 pub(crate) const MEDIA: &str = "application/yaml";
 
-/// How deep a document nests at most: as deep as one in JSON.
+/// Maximum nesting depth, the same as for JSON.
 const DEPTH: usize = 128;
 
 /// Parses a body of one document.

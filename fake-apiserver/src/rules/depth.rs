@@ -1,4 +1,4 @@
-//! How deep an expression nests, before it is parsed: the parser, the checks and the evaluation of an expression recurse as deep.
+//! The nesting depth of a CEL expression, measured before it is parsed: parser, type checker and evaluation recurse to that depth.
 
 /// Code points of an expression at most (cel-go: `ExpressionSizeCodePointLimit`).
 const SIZE: usize = 100_000;
@@ -6,7 +6,7 @@ const SIZE: usize = 100_000;
 /// Nested parts at most (cel-go: `MaxRecursionDepth`).
 const DEPTH: usize = 250;
 
-/// How deep an expression nests. The text of the error where it is too long or nests too deep.
+/// The nesting depth of an expression, or the error text of cel-go for one that is too long or too deep.
 ///
 /// Nesting is counted in tokens, so that it is known before anything recurses: brackets, and in each of them the operators and the
 /// longest chain of members and indices between two separators. cel-go counts what it parses, which is never more.
@@ -24,11 +24,11 @@ fn failure(why: &str) -> String {
     format!("compilation failed: ERROR: <input>:-1:0: {why}")
 }
 
-/// What was read of one pair of brackets since the last comma.
+/// Counts for one pair of brackets since its last comma.
 #[derive(Clone, Copy, Default)]
 struct Level {
     conditionals: usize,
-    /// Since the last `&&` or `||`, of which many are balanced.
+    /// Since the last `&&` or `||`: chains of those become a balanced tree.
     operators: usize,
     /// Members and indices of the operand that is being read.
     chain: usize,
@@ -54,9 +54,9 @@ impl Level {
     }
 }
 
-/// The depth; none: it is above the limit.
+/// The depth; none: it exceeds the limit.
 fn measure(text: &[u8]) -> Option<usize> {
-    // The pair of brackets that is being read, those around it, and how deep these are.
+    // The current pair of brackets, the enclosing pairs, and the depth of those.
     let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);
     let (mut at, mut deepest) = (0, 0);
     while let Some(byte) = text.get(at) {

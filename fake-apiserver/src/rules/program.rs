@@ -13,7 +13,7 @@ pub(super) struct Program {
     pub(super) expression: IdedExpr,
     /// The parts that are always the same.
     pub(super) constants: HashSet<u64>,
-    /// How deep it nests.
+    /// Its nesting depth.
     pub(super) depth: usize,
     places: HashMap<u64, usize>,
     text: String,

@@ -32,7 +32,7 @@ const OTHERS: [&str; 9] = [
     "/apis/storage.k8s.io/v1/csinodes",
     "/apis/storage.k8s.io/v1/volumeattachments",
 ];
-/// The paths of kinds that decide about no volume, and that users who may read pods may be forbidden to read.
+/// The paths of kinds that only improve explanations. A user who may list pods may lack permission for them, which is no error.
 const OPTIONAL: [&str; 2] = [
     "/apis/policy/v1/poddisruptionbudgets",
     "/apis/coordination.k8s.io/v1/leases",

@@ -1,7 +1,7 @@
 //! What preemption would do for a pod that no node can take (plugin DefaultPreemption).
 //!
-//! Pure: which pods of lower priority would have to go, and from which node. PodDisruptionBudgets are looked at where the snapshot has
-//! them: nodes whose victims no budget protects come first.
+//! Pure: which pods of lower priority would be evicted, and from which node. If the snapshot has PodDisruptionBudgets, nodes with the
+//! fewest violations of them come first.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -44,7 +44,7 @@ pub struct Candidate {
     pub node: Arc<Node>,
     /// The pods that would have to go, the most important first.
     pub victims: Vec<Arc<Pod>>,
-    /// So many of them exceed what their PodDisruptionBudgets allow.
+    /// Number of victims whose eviction violates a PodDisruptionBudget.
     pub violations: usize,
 }
 
@@ -104,7 +104,8 @@ fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
         && on.is_some_and(|on| on.pods.iter().find(is_leaving).is_some())
 }
 
-/// The node with the pods without which it takes the pod, as few and unimportant as possible; or why it does not even without all of them.
+/// The node and its victims: the fewest and least important pods without which the pod fits. The error lists why the pod does not fit even
+/// without all pods of lower priority.
 fn on_trial<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules,
@@ -157,8 +158,8 @@ fn on_trial<'a>(
     })
 }
 
-/// Of pods in order, those whose eviction, after that of the ones before them, exceeds a PodDisruptionBudget, and the others
-/// (`filterPodsWithPDBViolation` of kube-scheduler).
+/// Splits pods into those whose eviction violates a PodDisruptionBudget and the others (`filterPodsWithPDBViolation` of kube-scheduler).
+/// Each pod counts towards its budgets before the pods after it.
 fn by_budget<'p>(snapshot: &Snapshot, pods: Vec<&'p Arc<Pod>>) -> (Vec<&'p Arc<Pod>>, Vec<&'p Arc<Pod>>) {
     let mut budgets: Vec<_> = snapshot
         .budgets
@@ -185,8 +186,8 @@ fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     )
 }
 
-/// Of nodes with as many violations the one with the least comes first: the priority of its most important victim, the sum of priorities, the
-/// number of victims; then the one whose most important victims have started last.
+/// Order of nodes with the same number of violations: lowest priority of the most important victim, then lowest sum of priorities, then
+/// fewest victims, then latest start time of the most important victims.
 fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
     let priorities = candidate.victims.iter().map(|victim| victim.priority);
     let highest = priorities.clone().max().unwrap_or_default();

@@ -36,9 +36,9 @@ pub struct Snapshot {
     pub attachments: Attachments,
     /// The namespaces.
     pub namespaces: Store<Namespace>,
-    /// The budgets of evictions. Only dumps have them: the scheduling loop does not follow them.
+    /// The PodDisruptionBudgets. Only an inventory (a dump, or a cluster that `why` lists) has them: the scheduling loop watches none.
     pub budgets: Store<DisruptionBudget>,
-    /// The leases of controllers. Only dumps have them.
+    /// The Leases of controllers and nodes. Only an inventory has them.
     pub leases: Store<Lease>,
     /// The pods on the nodes.
     pub pods: NodePods,

@@ -27,7 +27,7 @@ pub(super) enum Fate {
     Untried,
 }
 
-/// What the names of ephemeral volumes begin with in a scenario; the index of the volume follows.
+/// Prefix of the names of ephemeral volumes in a case; the index of the volume follows.
 pub(super) const SCRATCH: &str = "scratch-";
 
 /// All that the file says.
@@ -43,7 +43,7 @@ pub(super) struct Content {
     pub(super) objects: Vec<Value>,
     /// Pods, each with what is expected of it, and why.
     pub(super) fates: Vec<(String, (Fate, &'static str))>,
-    /// What may decide and cannot be written, a sentence each.
+    /// What may affect scheduling and cannot be written, one sentence each.
     pub(super) left_out: Vec<String>,
 }
 
@@ -346,7 +346,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     };
     let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
     let values = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));
-    // No volume is larger than its pool: an object whose maximum is gets its values from an answer.
+    // No volume is larger than its pool: where the maximum exceeds the capacity, a GetCapacity script returns both.
     let of_pool = |object: &Value| match values(object) {
         (capacity, maximum) if maximum > capacity => (capacity, 0),
         both => both,

@@ -1,4 +1,4 @@
-//! Limits of volumes on nodes (CSINode `allocatable.count`): what the pods that are left out leave of each.
+//! Volume limits of nodes (CSINode `allocatable.count`), minus the volumes of pods that the captured file leaves out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::situation::{Situation, name_of, namespace_of};
 use crate::pod::{claims_of, class_of};
 
-/// A volume as its driver counts it: the driver, and what tells it from others.
+/// A volume as volume limits count it: driver name and volume handle.
 type Volume = (String, String);
 
 /// All claims, volumes and classes of a cluster, by name.
@@ -39,7 +39,7 @@ impl<'a> Volumes<'a> {
                 Some(volume) => csi_volume(volume),
                 None => {
                     let class = self.classes.get(class_of(claim)?)?;
-                    // No driver has a handle like that.
+                    // Not provisioned yet: a key that cannot be a volume handle.
                     Some((
                         class["provisioner"].as_str()?.to_owned(),
                         format!("\0{namespace}/{name}"),
@@ -59,7 +59,7 @@ fn csi_volume(volume: &Value) -> Option<Volume> {
     ))
 }
 
-/// What is left of the limits of a cluster's nodes.
+/// Remaining volume limits of the cluster's nodes.
 #[derive(Default)]
 pub(super) struct Limits {
     /// By node and driver.
@@ -67,7 +67,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The limits of the drivers that the captured pods have volumes of, without what volumes of other pods take.
+    /// The limits of drivers with volumes of captured pods, minus the volumes of other pods.
     pub(super) fn of(situation: &Situation<'_>) -> Self {
         let known = &situation.known_volumes;
         let own: BTreeSet<Volume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
@@ -113,7 +113,7 @@ impl Limits {
         limits
     }
 
-    /// Whether an attachment of a captured pod's volume counts towards one of them.
+    /// Whether a VolumeAttachment is on a node, and of a driver, with a limit.
     pub(super) fn count(&self, attachment: &Value) -> bool {
         let spec = &attachment["spec"];
         let of_node = spec["nodeName"].as_str().and_then(|node| self.left.get(node));

@@ -22,14 +22,14 @@ pub use situation::CaptureError;
 use content::Content;
 use serde_json::Value;
 
-/// The captured situation.
+/// A captured case file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// The text of the case file.
     pub text: String,
     /// The captured pods: namespace and name in the cluster, and the name in the file.
     pub pods: Vec<((String, String), String)>,
-    /// What the file lacks although it may decide, a sentence each.
+    /// What may affect scheduling and is not in the file, one sentence each.
     pub left_out: Vec<String>,
 }
 

@@ -100,7 +100,7 @@ impl Names {
         self.give(kind, &text, free)
     }
 
-    /// Gives a name to something in a namespace that can have no other one.
+    /// Sets the name of an object whose name in the file is fixed, such as the claim of an ephemeral volume.
     pub(super) fn force(&mut self, kind: Kind, namespace: &str, name: &str, forced: String) {
         self.give(kind, &format!("{namespace}/{name}"), forced);
     }

@@ -142,7 +142,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 }
 
-/// Whether the claim of an ephemeral volume is not the pod's own: its controller is not the pod.
+/// Whether the pod does not control the claim that has the name of its ephemeral volume's claim.
 pub(super) fn is_foreign(pod: &Value, volume: &Value, claim: &Value) -> bool {
     let owners = claim["metadata"]["ownerReferences"].as_array();
     let controller = owners

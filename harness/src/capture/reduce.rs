@@ -23,9 +23,9 @@ const KEPT_ANNOTATIONS: [&str; 2] = [
 ];
 /// Stands for all other annotations: whether there is any changes the words of a refusal.
 const ANNOTATED: &str = "example.com/annotated";
-/// Keeps an object that is being deleted, as whatever keeps it in the cluster does.
+/// Finalizer of objects that are being deleted; it replaces the finalizers that they have in the cluster.
 const FINALIZER: &str = "example.com/captured";
-/// The driver of volumes that are of no CSI driver.
+/// Driver of volumes that have no CSI source in the cluster.
 const NO_DRIVER: &str = "static.example.com";
 /// The UID of a claim that is gone, whose name another one has now.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
@@ -39,7 +39,7 @@ pub(super) fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
     }
 }
 
-/// The deletion timestamp of an object, with a finalizer: without one a deleted object is gone.
+/// Copies the deletion timestamp of an object and adds a finalizer, without which the object would be removed.
 pub(super) fn mark_deleted(from: &Value, metadata: &mut Value) {
     let since = &from["metadata"]["deletionTimestamp"];
     if !since.is_null() {
@@ -76,7 +76,7 @@ pub(super) struct Room<'a> {
     pub(super) resources: &'a BTreeSet<String>,
     /// So many pods that are there have no counterpart.
     pub(super) missing: i64,
-    /// So many more volumes of each driver.
+    /// Remaining volume limit by driver.
     pub(super) volume_limits: Option<&'a BTreeMap<String, i64>>,
 }
 
@@ -290,7 +290,7 @@ fn managed_by(manager: &str, names: &mut Names) -> String {
     }
 }
 
-/// The labels that a topology selects by, where it selects by nothing else.
+/// The labels of a `nodeTopology` that consists of nothing but equality terms.
 fn labels_of(topology: &Value) -> Option<Segment> {
     let labels = topology["matchLabels"].as_object().into_iter().flatten();
     let labels = labels.map(|(key, value)| Some((key.as_str(), value.as_str()?)));
@@ -298,7 +298,7 @@ fn labels_of(topology: &Value) -> Option<Segment> {
     let mut segment = Segment::new();
     for label in labels.chain(terms.map(as_label)) {
         let (key, value) = label?;
-        // Another value of the same key selects nothing.
+        // Two terms with the same key are not written as a segment.
         if segment.insert(key.to_owned(), value.to_owned()).is_some() {
             return None;
         }
@@ -306,7 +306,7 @@ fn labels_of(topology: &Value) -> Option<Segment> {
     Some(segment)
 }
 
-/// A segment as scenarios write it, where it has exactly the driver's topology keys: `*` without any, the value of a single one, else
+/// A segment in the notation of cases, if its keys are the driver's topology keys: `*` without keys, the value of a single key, else
 /// `key=value,…`.
 pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names) -> Option<String> {
     let is_written = |value: &String| *value != "*" && !value.contains(['=', ',']) && !value.is_empty();
@@ -325,7 +325,7 @@ pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names
     })
 }
 
-/// A VolumeAttachment of one of these volumes; its name is left open.
+/// A VolumeAttachment of one of these volumes; the caller sets its name.
 pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Names) -> Option<Value> {
     let spec = &attachment["spec"];
     let volume = spec["source"]["persistentVolumeName"].as_str()?;
@@ -408,7 +408,7 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
     spec
 }
 
-/// The VolumeAttributesClass, which is the same for a claim and for a volume that suits it.
+/// `volumeAttributesClassName`, which must be equal in a claim and its volume.
 fn keep_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
     const FIELD: &str = "volumeAttributesClassName";
     if let Some(class) = from[FIELD].as_str().filter(|class| !class.is_empty()) {

@@ -229,7 +229,7 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
-    /// These claims, and those whose volumes theirs are copies of.
+    /// These claims and, transitively, the claims that are their data sources.
     fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {
@@ -278,14 +278,14 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// The claim whose volume is copied for a claim.
+/// The name of the claim that is a claim's data source.
 pub(super) fn source_claim(claim: &Value) -> Option<&str> {
     let source = data_source(claim)?.1;
     let is_claim = source["kind"] == "PersistentVolumeClaim";
     source["name"].as_str().filter(|_| is_claim)
 }
 
-/// What the volume of a claim begins as: the field, and the object that it names.
+/// The data source of a claim: the field (`dataSource` or `dataSourceRef`) and its value.
 pub(super) fn data_source(claim: &Value) -> Option<(&'static str, &Value)> {
     let fields = ["dataSource", "dataSourceRef"].into_iter();
     let mut set = fields.map(|field| (field, &claim["spec"][field]));

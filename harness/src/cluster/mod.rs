@@ -80,7 +80,7 @@ pub(crate) struct Cluster {
     patience: f64,
     /// Sockets that were ever made: a path is not used twice.
     sockets: usize,
-    /// The sockets as the resizer sees them.
+    /// The driver's sockets, shared with the resizer.
     sockets_of_driver: resizer::Sockets,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
@@ -111,7 +111,7 @@ pub(crate) struct Cluster {
     refresh: Duration,
     /// Pods of the publisher by node (none: the central one), where the case wants an owner.
     pods: BTreeMap<Option<String>, String>,
-    /// Nodes that were deleted, whose pod of a distributed publisher is not deleted yet.
+    /// Nodes whose driver went down, and whose publisher pod (distributed mode) is not deleted yet.
     deleted_nodes: Vec<String>,
     /// The case has deleted the publisher's namespace, or an object in it, since its pods were last created.
     has_deleted_owner: bool,
@@ -169,7 +169,7 @@ impl Cluster {
         let has_publisher = plan.roles.contains(&Role::Publisher);
         let sockets = resizer::Sockets::default();
         let run = controllers::run(commits, api.client(controllers::CLIENT), !has_publisher);
-        // Where nothing makes volumes in the driver, there are none that could grow.
+        // Without a publisher no volumes are provisioned, so none can be expanded.
         let resize = has_publisher.then(|| {
             let client = api.client(resizer::CLIENT);
             resizer::run(sink.commits(), client, network.clone(), sockets.clone())
@@ -248,7 +248,7 @@ impl Cluster {
         let snapshots = &plan.driver.snapshots;
         if !snapshots.is_empty() {
             snapshots::define(&self.local).await?;
-            // The kinds are served a moment later.
+            // The API server serves the new kinds a moment after the CRDs are created.
             self.api.quiet().await;
         }
         for (handle, snapshot) in snapshots {
@@ -257,8 +257,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// The publisher's namespace, and its pods with their owners where it is set to have any, those of them that do not exist: one pod, or
-    /// one on each of these nodes.
+    /// Creates the publisher's namespace and, with `ownerLevel`, its pods and their owners, except objects that exist. Central mode has one
+    /// pod, distributed mode one per node of `nodes`.
     async fn create_owners(&mut self, plan: &Plan, nodes: Vec<String>) -> Result<(), Refused> {
         if std::mem::take(&mut self.has_deleted_owner) {
             // Garbage collection may have more to delete.
@@ -267,7 +267,7 @@ impl Cluster {
         self.catch_up();
         if self.state.object("namespaces", None, NAMESPACE).is_none() {
             let created = self.local.create(objects::namespace(NAMESPACE)).await;
-            // It exists on a real API server that other cases have used.
+            // On a real API server it may be left from another case.
             created.map(drop).or_else(|refused| match refused.code {
                 409 => Ok(()),
                 _ => Err(refused),
@@ -290,8 +290,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Deletes the publisher's pods on nodes that were deleted, as the pod garbage collector of kube-controller-manager does. It is slower
-    /// than the actions of a step, and so comes after them.
+    /// Deletes the publisher's pods of deleted nodes, as the pod garbage collector of kube-controller-manager does. That takes longer than
+    /// the actions of a step, so this runs after them.
     async fn collect_pods(&mut self) {
         for node in std::mem::take(&mut self.deleted_nodes) {
             if let Some(pod) = self.pods.remove(&Some(node)) {
@@ -302,8 +302,8 @@ impl Cluster {
         }
     }
 
-    /// Creates an object, in the version that is served where it is one of several. One with a deletionTimestamp is deleted too: a
-    /// finalizer keeps it.
+    /// Creates an object; a CSIStorageCapacity in the version that is served. An object with a deletionTimestamp is then deleted, and stays
+    /// because of its finalizer.
     async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"

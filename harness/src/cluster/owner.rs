@@ -1,5 +1,5 @@
-//! The objects that own a publisher, as a cluster would have made them: Deployment → ReplicaSet → Pod of a central publisher, and of a
-//! distributed one DaemonSet → a Pod on each node.
+//! The publisher's pods and their owners: Deployment → ReplicaSet → Pod of a central publisher, DaemonSet → one Pod per node of a
+//! distributed one.
 //!
 //! Knows no case, and not which of them owns the published objects.
 
@@ -17,7 +17,7 @@ const PUBLISHER: &str = "publisher";
 /// Characters of a name at most (apimachinery, DNS1123SubdomainMaxLength).
 const NAME_MAX: usize = 253;
 
-/// Creates the pod of a central publisher and its owners, those of them that do not exist; returns the pod's name.
+/// Creates the pod of a central publisher and its owners, except objects that exist; returns the pod's name.
 pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
     let deployment = ensure(client, "Deployment", PUBLISHER, None, None).await?;
     let owner = Some(&*deployment);
@@ -27,7 +27,7 @@ pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
     Ok(pod.to_owned())
 }
 
-/// The same for the pod of a distributed publisher on a node.
+/// Creates the pod of a distributed publisher on a node and its DaemonSet, except objects that exist; returns the pod's name.
 pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String, Refused> {
     let daemon_set = ensure(client, "DaemonSet", PUBLISHER, None, None).await?;
     let mut pod = format!("{PUBLISHER}-{node}");
@@ -37,7 +37,7 @@ pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String
     Ok(pod.to_owned())
 }
 
-/// The object of that name, which is created where there is none.
+/// Gets the object of that name, or creates it.
 async fn ensure(
     client: &Client,
     kind: &str,

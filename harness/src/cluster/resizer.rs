@@ -1,8 +1,8 @@
-//! The part of external-resizer: a claim that requests more than it has grows by ControllerExpandVolume.
+//! Expands volumes as external-resizer does: calls ControllerExpandVolume for a bound claim that requests more than its capacity.
 //!
-//! Level-triggered on the changes of objects, without a timer: a claim whose volume could not grow is tried again when its request changes,
-//! or when a CSIStorageCapacity object does. The kubelet's part is not played: NodeExpandVolume is never called, and a claim of a driver that
-//! requires it stays at the condition FileSystemResizePending.
+//! Level-triggered on changes of objects, without a timer: a failed expansion is retried when the claim's request or a CSIStorageCapacity
+//! object changes. The kubelet's part is left out: NodeExpandVolume is never called, and a claim whose driver requires it keeps the condition
+//! FileSystemResizePending.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ impl Sockets {
         self.0.lock().remove(&Some(node.to_owned()));
     }
 
-    /// A socket of the driver at which a volume is reached.
+    /// The socket of a driver instance in the segment of a volume's node affinity; the central driver serves all.
     fn reaching(&self, volume: &Value) -> Option<PathBuf> {
         let term = &volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0];
         let expressions = term["matchExpressions"].as_array();
@@ -116,7 +116,7 @@ impl Resizer {
         }
     }
 
-    /// Lets the volume of a claim grow, where the claim requests more than it has and that was not tried.
+    /// Expands the volume of a bound claim that requests more than `status.capacity`, unless that size was tried.
     async fn resize(&mut self, claim: &Value) -> Result<(), Refused> {
         let requested = bytes(&claim["spec"]["resources"]["requests"]["storage"]);
         let has = bytes(&claim["status"]["capacity"]["storage"]);
@@ -166,7 +166,7 @@ impl Resizer {
         let socket = self.sockets.reaching(volume);
         let channel = socket.and_then(|socket| self.network.channel(&socket).ok());
         let Some(channel) = channel else {
-            return failed("the driver does not run where the volume is");
+            return failed("no driver instance runs in the topology segment of the volume");
         };
         let Ok(bytes) = i64::try_from(bytes) else {
             return failed("the requested size does not fit into an int64");
@@ -177,7 +177,7 @@ impl Resizer {
             .await
     }
 
-    /// Sets fields of a claim's status, and the one condition about its growth that it has from now on.
+    /// Sets fields of a claim's status, and replaces its resize conditions with this one, or with none.
     async fn set_status(&self, claim: &Value, fields: Value, condition: Option<&str>) -> Result<(), Refused> {
         let current = claim["status"]["conditions"].as_array().into_iter().flatten();
         let others = current.filter(|it| it["type"] != RESIZING && it["type"] != NODE_PENDING);
@@ -193,7 +193,7 @@ impl Resizer {
             .map(drop)
     }
 
-    /// Writes the event by which external-resizer reports that a volume did not grow.
+    /// Creates the event VolumeResizeFailed of external-resizer.
     async fn report_failure(&self, claim: &Value, volume: &Value, reply: &Reply) -> Result<(), Refused> {
         let metadata = &claim["metadata"];
         let message = format!(

@@ -1,5 +1,5 @@
-//! The objects of external-snapshotter for the snapshots that a driver has: a VolumeSnapshot that is ready to use, and its
-//! VolumeSnapshotContent. Knows no driver, and makes no snapshots.
+//! The API objects of the driver's snapshots, as external-snapshotter leaves them: a VolumeSnapshot that is ready to use, bound to its
+//! VolumeSnapshotContent. Calls no driver and takes no snapshots.
 
 use capacity_types::quantity::format_bytes;
 use fake_csi::Snapshot;
@@ -11,7 +11,7 @@ use crate::plan::WORKLOADS;
 
 const GROUP: &str = "snapshot.storage.k8s.io";
 
-/// Defines the two kinds. The status of their objects is no subresource, so that it can be created.
+/// Creates the two CustomResourceDefinitions, without a status subresource, so that `create` stores the status too.
 pub(super) async fn define(client: &Client) -> Result<(), Refused> {
     for (kind, scope) in [
         ("VolumeSnapshot", "Namespaced"),

@@ -214,17 +214,18 @@ impl Found {
     }
 }
 
-/// Watch events so far, by client and resource: the revisions that the client has received since it last began to watch.
+/// Watch events by client and resource: the revisions that the client has received since its last watch request, and how many it has
+/// received again.
 ///
-/// One watch never sends a revision twice, and a watch that begins again may send what another has sent.
+/// One watch never sends a revision twice; a new watch may repeat events of an earlier one.
 #[derive(Default)]
 struct Watches<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
 
-/// So many events of one resource that a client receives twice may be due to a watch that has not ended yet when the next begins.
+/// Repeated events of one resource that are tolerated: the previous watch may not have ended yet when the next begins.
 const EVENTS_TWICE: u64 = 1;
 
 impl<'f> Watches<'f> {
-    /// Adds a fact; the client's role and the finding where it receives the events of a resource twice.
+    /// Adds a fact. Returns the client's role and the text of the finding, once per client and resource.
     fn apply(&mut self, fact: &'f Fact) -> Option<(Role, String)> {
         match &fact.what {
             What::Process(process) => self.0.retain(|(client, _), _| *client != &*process.client),
@@ -348,7 +349,7 @@ fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'stat
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
-        // Clients patch with the uid that they know, so that another object of the same name is not changed.
+        // Clients send metadata.uid in a patch as a precondition, so that it does not change a recreated object of the same name.
         if request.verb == "patch" && field_of(message) == " (metadata.uid)" {
             return None;
         }

@@ -51,7 +51,7 @@ impl Owners {
         self.known.insert(owner.uid.clone(), Known { owner, above, node });
     }
 
-    /// The owner so many hops above the pod of the publisher on a node; none: of the central one.
+    /// The owner `hops` above the publisher's pod on a node; `node` none: above the central publisher's pod.
     pub(super) fn of_pod(&self, node: Option<&str>, hops: u8) -> Option<Owner> {
         let is_there = |pod: &Known| node.is_none() || pod.node.as_deref() == node;
         let mut all = self.known.values();

@@ -489,7 +489,7 @@ fn pod(spec: &PodSpec) -> Result<Vec<(Action, String)>, String> {
     Ok(list)
 }
 
-/// Whether a claim that a pod only mounts, as it has neither class nor size, sets nothing that it has already.
+/// Rejects settings of a claim that a pod only mounts (one without class and size): it exists, so they have no effect.
 fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
     let ClaimSpec {
         name: Some(name),

@@ -1,10 +1,10 @@
-//! Which CSI methods are called in a case, and by which role: an expectation or a script about any other one has no effect.
+//! The CSI methods that are called in a case. An expectation or a script about any other method has no effect.
 
 use fake_csi::Method;
 
 use crate::scenario::{ActionSpec, Role, Scenario};
 
-/// Methods that the publisher calls: those of external-provisioner, which reports capacity and makes volumes.
+/// Methods that the publisher calls, which are those of external-provisioner.
 const PUBLISHER: [Method; 8] = [
     Method::Probe,
     Method::GetPluginInfo,
@@ -16,14 +16,14 @@ const PUBLISHER: [Method; 8] = [
     Method::DeleteVolume,
 ];
 
-/// What the harness calls as external-resizer, where a publisher makes volumes.
+/// The method that the harness calls as external-resizer if a publisher runs.
 const RESIZER: Method = Method::ControllerExpandVolume;
 
 /// The methods that are called in a case.
 pub(super) struct Callers {
     /// The publisher runs.
     has_publisher: bool,
-    /// Methods of the actions `ask` and `mount`, of whatever step.
+    /// Methods of the actions `ask` and `mount` of all steps.
     by_actions: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! Fields of a pod that decide about its node in kube-scheduler, and that the built-in scheduler does not read: in a case they have no effect.
+//! Pod fields by which kube-scheduler chooses a node and which the built-in scheduler ignores: in a case they have no effect.
 
 use serde_json::Value;
 
 use crate::scenario::Role;
 
-/// Where preferences of an affinity are.
+/// Field of an affinity that only scores nodes.
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /// Fields of `spec` of plugins that the built-in scheduler lacks.

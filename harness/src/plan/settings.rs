@@ -14,7 +14,7 @@ pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration 
     if publisher.polls { refresh } else { UNPOLLED }
 }
 
-/// Whether the pods of the publisher have an owner at the level that it is set to.
+/// Whether `ownerLevel` is within the publisher's chain of owners.
 pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), String> {
     let (highest, topmost) = match mode {
         Mode::Central => (2, "Deployment"),

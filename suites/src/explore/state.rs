@@ -136,7 +136,7 @@ impl State {
                 self.registered.contains(&node.name) && !self.halved.contains(&node.name) && !is_opposed
             }
             Event::Delete(DeleteEvent::Object(object)) => {
-                // Publishers run in a pod, which goes with its owners and its namespace.
+                // A publisher runs in a pod, which is deleted with its owners and its namespace.
                 let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
                 !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }

@@ -269,7 +269,7 @@ fn copies_are_captured_with_their_sources() {
         text.contains("dataSource: {kind: VolumeSnapshot, name: snap, apiGroup: snapshot.storage.k8s.io}"),
         "{text}"
     );
-    // The reference publisher has no snapshots.
+    // The file defines no `driver.snapshots`, so the driver of the case has none.
     let (_, error) = snapshot.capture(&["--publisher"]);
     assert!(
         error.contains("does not come to what the cluster showed"),

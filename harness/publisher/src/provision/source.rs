@@ -1,6 +1,5 @@
-//! What the request for a volume takes from other objects than claim and class: secrets, a volume attributes class, a volume or a snapshot
-//! to copy.
-//! Changes nothing but that the original of a copy is kept.
+//! Fields of the CreateVolume request that come from other objects than claim and class: secrets, a VolumeAttributesClass, a source volume
+//! or snapshot. Changes nothing but that the original of a copy is kept.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +29,7 @@ const CLAIM: &str = "PersistentVolumeClaim";
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";
 const SNAPSHOT: &str = "VolumeSnapshot";
 
-/// What a claim wants a copy of, by its name in the namespace of the claim.
+/// The data source of a claim, by its name in the claim's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     /// The volume of a claim.
@@ -91,7 +90,7 @@ impl Provisioner {
         Ok(class.parameters.unwrap_or_default())
     }
 
-    /// What a claim wants a copy of, if it wants one.
+    /// The content source for a claim with a data source.
     pub(super) async fn content_source(
         &self,
         claim: &PersistentVolumeClaim,
@@ -226,7 +225,7 @@ impl Provisioner {
     }
 }
 
-/// What is wanted as a copy.
+/// The data source of a claim.
 pub(super) fn source<'a>(
     claim: &PersistentVolumeClaim,
     spec: &'a PersistentVolumeClaimSpec,

@@ -56,8 +56,8 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether a node that can access the object is one that the pod may use by its labels and taints. What other pods forbid is not
-    /// looked at: that may change without a call of this function, and there may be thousands of waiting pods.
+    /// Whether the labels and taints of a node in the object's topology segment allow the pod. Other pods are not considered: they may
+    /// change without a call of this function, and thousands of pods may be waiting.
     fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;

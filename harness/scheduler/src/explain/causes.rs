@@ -15,10 +15,10 @@ const NAMED: usize = 3;
 
 /// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
 const SYSTEM: &str = "kube-system";
-/// A leader that lives renews its Lease several times in its duration: after so many durations without, it does not.
+/// A running leader renews its Lease several times per `leaseDurationSeconds`. After this many durations without a renewal it does not run.
 const DURATIONS: i64 = 4;
 
-/// The causes that the pod's claims show, in the order of the pod, and those that no scheduler tries it.
+/// The causes that the pod's claims show, in the order of its volumes, then why no scheduler has tried the pod.
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
     let volumes = pod.volumes.iter();
     let mut causes: Vec<String> = volumes
@@ -117,9 +117,10 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     causes
 }
 
-/// What shows that the controller of a driver does not run, as the end of a sentence; nothing where nothing does.
+/// The sign that the driver's controller does not run (an expired Lease, or no external-provisioner pod that is ready), as the end of a
+/// sentence; empty: there is none.
 fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
-    // csi-lib-utils calls the Lease of external-provisioner after the driver.
+    // csi-lib-utils derives the name of external-provisioner's Lease from the driver's name.
     let is_plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = provisioner.chars().map(is_plain).collect();
     if let Some(expired) = expired(snapshot, &name, |_| true) {
@@ -143,7 +144,8 @@ fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
     )
 }
 
-/// That a Lease of that name is not renewed any more, as the end of a sentence. The newest Lease of all shows when the objects were read.
+/// The end of a sentence that says when the Lease of that name was last renewed, if it has expired. The latest `renewTime` of all Leases
+/// stands for the time at which the objects were listed.
 fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -> Option<String> {
     let now = snapshot.leases.iter().filter_map(|lease| lease.renewed).max()?;
     let meant = snapshot
@@ -163,7 +165,7 @@ fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -
     })
 }
 
-/// That the pod's scheduler does not run, where other objects show it.
+/// That the pod's scheduler does not run, if Leases or younger pods show it.
 fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     if pod.node.is_some() || pod.gated || pod.deleting || pod.scheduled_condition().is_some() {
         return None;
@@ -187,12 +189,12 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
         .filter(|_| placed.iter().all(|other| other.scheduler_name != *scheduler))?;
     Some(format!(
         "scheduler {scheduler} has tried neither the pod nor one that is younger, while {} of another scheduler, which is younger, has a node: \
-         start {scheduler}, or make the pod anew with a spec.schedulerName that runs",
+         start {scheduler}, or recreate the pod with the spec.schedulerName of a scheduler that runs",
         other.key
     ))
 }
 
-/// What keeps a volume from being made that begins as a copy: the scheduler does not look at its source.
+/// Why a volume cannot be created from the claim's `dataSource`, which the scheduler does not check.
 fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let key = &claim.key;
     let (kind, name) = claim.source.as_ref()?;
@@ -204,7 +206,7 @@ fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let source = ObjectKey::namespaced(&key.namespace, name);
     let Some(found) = snapshot.claims.get(&source) else {
         return Some(format!(
-            "claim {key} is to be a copy of claim {source}, which does not exist; create that, or make the claim anew without dataSource"
+            "claim {key} is to be a copy of claim {source}, which does not exist; create that, or recreate the claim without dataSource"
         ));
     };
     let Some(volume) = found.volume.as_ref().and_then(|name| snapshot.volume(name)) else {
@@ -222,7 +224,7 @@ fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     (pod.node.is_none() && !far.is_empty()).then(|| {
         format!(
             "claim {key} is to be a copy of claim {source}, whose volume {} is out of reach from node {}; the scheduler does not look at that, \
-             and a driver that copies only where the volume is fails there: keep the pod to the nodes of that volume",
+             and a driver that clones a volume only within its topology segment fails there: restrict the pod to the nodes of that volume",
             volume.key,
             named(&far)
         )

@@ -314,8 +314,8 @@ impl<'a> NodeFilters<'a> {
     }
 }
 
-/// Why a pod does not go to a node whatever other pods and volumes there are: its name, a cordon, a taint, its labels. `named`: the only
-/// nodes that the pod's affinity names, where it names any.
+/// The checks that depend on neither other pods nor volumes: node name, cordon, taints and labels. `named`: the nodes that the pod's
+/// affinity names in `matchFields`; none: it names no node.
 fn whatever_else(pod: &Pod, named: Option<&BTreeSet<&str>>, node: &Node) -> Option<Unfit> {
     if named.is_some_and(|named| !named.contains(node.name())) {
         return Some(Unfit::NotNamed);
@@ -329,7 +329,7 @@ fn whatever_else(pod: &Pod, named: Option<&BTreeSet<&str>>, node: &Node) -> Opti
     (!selects(pod, node)).then_some(Unfit::LabelsDiffer)
 }
 
-/// Whether a pod may go to one of these nodes, as far as their names, cordons, taints and labels decide.
+/// Whether names, cordons, taints and labels allow a pod on one of these nodes.
 pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> bool {
     let named = pod.affinity.as_ref().and_then(|affinity| affinity.named_nodes());
     let mut nodes = nodes.into_iter();

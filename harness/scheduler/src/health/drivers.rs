@@ -248,7 +248,7 @@ impl<'a> View<'a> {
 /// The worst first.
 const SEVERITIES: [State; 3] = [State::Bad, State::Risk, State::Untidy];
 
-/// Whether a node neither comes nor goes: it is ready, and no controller removes it.
+/// Whether a node is Ready and not being deleted.
 fn is_settled(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
     let mut ready = conditions.filter(|it| it["type"] == "Ready");

@@ -22,7 +22,7 @@ use crate::rules::Rules;
 pub struct Observed<'a> {
     /// Every object, as it is.
     pub objects: &'a [Value],
-    /// Pods that are not among the objects, as JSON: trees of them would take ten times the memory.
+    /// Pods that are not among the objects, as JSON text: parsed `Value`s would take ten times the memory.
     pub pods: &'a [Box<str>],
     /// The same as the scheduler's rules take it.
     pub inventory: &'a Inventory,
@@ -135,7 +135,7 @@ impl<'a> Observed<'a> {
         all
     }
 
-    /// Every pod, one after the other.
+    /// Every pod; those stored as text are parsed one at a time.
     fn pods(&self) -> impl Iterator<Item = Value> {
         let texts = self
             .pods

@@ -1,4 +1,4 @@
-//! PodDisruptionBudget: the pods that it protects, and how many of them may be evicted now.
+//! PodDisruptionBudget: the pods that it selects, and how many of them may be evicted now.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,12 @@ pub struct DisruptionBudget {
     pub key: ObjectKey,
     /// The resource version read.
     pub version: String,
-    /// `spec.selector`. None: it selects no pod. To kube-scheduler that is so for an empty one too, other than in the API of policy/v1.
+    /// `spec.selector`. None: it selects no pod. kube-scheduler treats an empty selector the same, although in policy/v1 it selects all
+    /// pods.
     pub selector: Option<LabelSelector>,
-    /// `status.disruptionsAllowed`: so many pods may be evicted.
+    /// `status.disruptionsAllowed`: the number of pods that may be evicted.
     pub allowed: i32,
-    /// `status.disruptedPods`: the names of pods whose eviction the API server has processed, and counted, already.
+    /// Names in `status.disruptedPods`: the API server has processed and counted the eviction of these pods.
     pub disrupted: BTreeSet<String>,
 }
 

@@ -56,7 +56,7 @@ pub struct Claim {
     pub attributes_class: String,
     /// The labels that a volume must carry.
     pub selector: Result<LabelSelector, RequirementError>,
-    /// What its volume begins as (`dataSource`, else `dataSourceRef`): kind and name of an object in its namespace.
+    /// Kind and name of `dataSource`, else of `dataSourceRef`, an object in the claim's namespace.
     pub source: Option<(String, String)>,
 }
 

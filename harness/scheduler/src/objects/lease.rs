@@ -1,4 +1,4 @@
-//! Lease: whether the leader of a controller lives.
+//! Lease: when the leader of a controller last renewed it.
 
 use k8s_openapi::api::coordination::v1::Lease as ApiLease;
 
@@ -13,7 +13,7 @@ pub struct Lease {
     pub version: String,
     /// `spec.renewTime`, in seconds since 1970.
     pub renewed: Option<i64>,
-    /// `spec.leaseDurationSeconds`: for so long it holds without being renewed.
+    /// `spec.leaseDurationSeconds`: seconds after `renewTime` until it expires.
     pub seconds: i64,
 }
 

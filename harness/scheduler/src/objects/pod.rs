@@ -76,7 +76,7 @@ pub struct Pod {
     pub conditions: Vec<PodCondition>,
 }
 
-/// What images of external-provisioner, and the containers that drivers run it in, are called.
+/// The name of external-provisioner's image, and usually of its container.
 const PROVISIONER: &str = "csi-provisioner";
 
 /// A pod volume that is backed by a claim.

@@ -233,8 +233,7 @@ impl<'a> Window<'a> {
         claims.iter().find_map(|claim| self.selected_node(claim))
     }
 
-    /// The choice of a node and the volumes that were made after it, which tie the pod to where they are; then what the scheduler made of
-    /// that.
+    /// Links for the selected node, for the volumes created after that, whose node affinity binds the pod, and for the scheduler's refusal.
     fn volume_links(
         &self,
         chain: &mut Chain,

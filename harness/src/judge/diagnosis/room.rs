@@ -1,5 +1,5 @@
-//! Why a pod has no node that it must have: no CSIStorageCapacity for the node's segment has room for one of its claims, and what the
-//! driver reported for that segment.
+//! Why a pod is not on the expected node: no CSIStorageCapacity of the node's segment has room for one of its claims. Names what the driver
+//! reported for that segment.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,17 @@ use super::{Chain, Window};
 use crate::journal::{Fact, What};
 use crate::plan::{Action, WORKLOADS};
 
-/// A claim without a volume, as far as capacity decides about it.
+/// The class and size of a claim that has no volume.
 struct Wanted {
     class: String,
-    /// As the claim has it.
+    /// The requested quantity, as the claim spells it.
     size: String,
     bytes: i128,
 }
 
 impl<'a> Window<'a> {
-    /// Whether one of the nodes has room for each claim of the pod, by the published objects. If not, the links say what is missing first.
+    /// Whether the published objects have room for each claim of the pod on one of the nodes. If not, adds links for the cause to the
+    /// chain.
     pub(super) fn has_room(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
         let known: Vec<(&String, Labels)> = nodes
             .iter()
@@ -47,13 +48,13 @@ impl<'a> Window<'a> {
         false
     }
 
-    /// Whether the scheduler looks at the capacity of the case's driver.
+    /// Whether CSIDriver.spec.storageCapacity of the case's driver is true.
     fn is_tracked(&self) -> bool {
         let object = self.cluster.object("csidrivers", None, &self.plan.driver.name);
         object.is_some_and(|object| object["spec"]["storageCapacity"] == true)
     }
 
-    /// What a claim needs that still waits for a node; none: it is bound, has a node, or is of another driver.
+    /// Class and size of a claim that waits for a node; none: it is bound, has a selected node, or is of another driver.
     fn wanted(&self, claim: &str) -> Option<Wanted> {
         if self.is_bound(claim) || self.selected_node(claim).is_some() {
             return None;
@@ -70,7 +71,7 @@ impl<'a> Window<'a> {
         is_meant.then_some(Wanted { class, size, bytes })
     }
 
-    /// Whether an object offers enough for the claim to a node with these labels.
+    /// Whether an object that applies to a node with these labels is large enough for the claim.
     fn is_offered(&self, claim: &Wanted, labels: &Labels) -> bool {
         self.cluster.objects(RESOURCE).any(|(_, object)| {
             capacity_object(object).is_some_and(|object| {
@@ -81,7 +82,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Why nothing that is large enough is published for a node; what shows it becomes a link.
+    /// Why no object for a node is large enough; adds a link for the GetCapacity call that shows it.
     fn cause(&self, chain: &mut Chain, claim: &Wanted, node: &str, labels: &Labels) -> String {
         let driver = &self.plan.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
@@ -114,7 +115,7 @@ impl<'a> Window<'a> {
             _ => None,
         });
         let mut answers: Vec<(&Fact, String)> = calls.collect();
-        // The first of the last answers that are all the same: it came when the cause did.
+        // Of the last run of equal answers the first one: from then on the driver reported this.
         answers.dedup_by(|later, earlier| later.1 == earlier.1);
         let Some((fact, answer)) = answers.pop() else {
             return format!(

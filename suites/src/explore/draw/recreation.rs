@@ -58,7 +58,7 @@ fn changed(draw: &mut Draw, segment: String) -> Event {
 /// Draws the deletion of an object of a kind, and its creation if it is to be created again.
 type Kind = fn(&mut Draw, bool) -> Option<Vec<Event>>;
 
-/// An object of some kind is deleted and, mostly, created again under its name; empty: there is no such object.
+/// Deletes an object of a random kind and, in three of four cases, creates it again under its name; empty: there is no such object.
 fn recreated(draw: &mut Draw) -> Vec<Event> {
     let is_created = !draw.dice.one_in(4);
     let kinds: [Kind; 10] = [

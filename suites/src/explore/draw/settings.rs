@@ -61,7 +61,7 @@ pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
         zero: dice.one_in(5),
         withdraw: dice.one_in(6),
         strict_topology: dice.one_in(4),
-        // Publishers of several nodes have one owner here, and would not tell their objects apart.
+        // With ownerLevel 1 the publishers of all nodes have the same owner, and could not distinguish their objects by it.
         by_owner: mode == Mode::Central && owner_level.is_some() && dice.one_in(5),
         owner_level,
         replicas: (mode == Mode::Central && dice.one_in(8)).then(|| *dice.pick(&[1, 2])),
