@@ -62,6 +62,16 @@ fn measure(text: &[u8]) -> Option<usize> {
     while let Some(byte) = text.get(at) {
         match byte {
             b'"' | b'\'' => at = end_of_string(text, at),
+            // The name of a member that is no identifier.
+            b'`' => {
+                let name = text[at + 1..].iter();
+                let length = name.take_while(|byte| !matches!(byte, b'`' | b'\n')).count();
+                at += if text.get(at + 1 + length) == Some(&b'`') {
+                    length + 1
+                } else {
+                    0
+                };
+            }
             b'/' if text.get(at + 1) == Some(&b'/') => {
                 at += text[at..].iter().take_while(|byte| **byte != b'\n').count();
             }
@@ -100,25 +110,45 @@ fn measure(text: &[u8]) -> Option<usize> {
 /// Whether the operator `in` begins there.
 fn is_in(text: &[u8], at: usize) -> bool {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    // A number may end there: `1in x`.
     let before = at.checked_sub(1).and_then(|at| text.get(at));
+    let before = before.filter(|byte| !byte.is_ascii_digit());
     text[at..].starts_with(b"in") && !is_part(before) && !is_part(text.get(at + 2))
 }
 
-/// The last byte of the string that begins there; of one without an end, the last byte of the text.
+/// The last byte of the string that begins there; the quote itself where none does: the parser reads on after it.
 fn end_of_string(text: &[u8], at: usize) -> usize {
     let quote = text[at];
-    let before = at.checked_sub(1).and_then(|at| text.get(at));
-    let is_raw = matches!(before, Some(b'r' | b'R'));
     let triple = [quote; 3];
-    let end: &[u8] = match text[at..].starts_with(&triple) {
-        true => &triple,
-        false => &triple[..1],
-    };
-    let mut at = at + end.len();
-    while at < text.len() && !text[at..].starts_with(end) {
-        at += if text[at] == b'\\' && !is_raw { 2 } else { 1 };
+    let is_triple = text[at..].starts_with(&triple);
+    let end = if is_triple { &triple[..] } else { &triple[..1] };
+    let is_raw = is_raw(text, at);
+    let mut next = at + end.len();
+    while let Some(byte) = text.get(next) {
+        if text[next..].starts_with(end) {
+            return next + end.len() - 1;
+        }
+        match byte {
+            b'\\' if !is_raw => match text.get(next + 1) {
+                Some(escaped) if ESCAPED.contains(escaped) => next += 2,
+                _ => return at,
+            },
+            b'\n' | b'\r' if !is_triple => return at,
+            _ => next += 1,
+        }
     }
-    (at + end.len()).min(text.len()) - 1
+    at
+}
+
+/// What may follow a backslash in a string (CEL, lexical elements).
+const ESCAPED: &[u8] = b"abfnrtv\\?\"'`xXuU01234567";
+
+/// Whether the quote begins a raw string: `r` or `br` before it, which is no part of a name.
+fn is_raw(text: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).and_then(|at| text.get(at));
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is = |byte: Option<&u8>, letter: u8| byte.is_some_and(|byte| byte.eq_ignore_ascii_case(&letter));
+    is(before(1), b'r') && (!is_part(before(2)) || is(before(2), b'b') && !is_part(before(3)))
 }
 
 #[cfg(test)]
@@ -145,6 +175,13 @@ mod tests {
             ("a", " >= b", ""),
             ("self", ".all(x, x", ""),
             ("", "a && b ? c : ", "d"),
+            // Where names, numbers and strings end otherwise than they seem to.
+            ("1", "in 1", ""),
+            ("self.`a//b`", "+1", ""),
+            ("`+", "+1", ""),
+            ("'\\q ", "+1", ""),
+            ("'\n 1", "+1", ""),
+            ("ar'\\' + 1", "+1", ""),
         ] {
             let text = |times: usize| format!("{before}{}{after}", part.repeat(times));
             assert!(of(&text(60)).is_ok(), "{part}");

@@ -110,6 +110,21 @@ const INPUTS: &[Input] = &[
     ("CEL call", |n| chain(".size()", n), ANY),
     ("CEL relation", |n| rule(&format!("1{}", " == 1".repeat(n))), ANY),
     ("CEL in", |n| rule(&format!("1{}", " in [1]".repeat(n))), ANY),
+    (
+        "CEL in, after numbers",
+        |n| rule(&format!("1{}", "in 1".repeat(n))),
+        ANY,
+    ),
+    (
+        "CEL after a name that seems a comment",
+        |n| rule(&format!("self.`a//b`{} > 0", "+1".repeat(n))),
+        ANY,
+    ),
+    (
+        "CEL after a string without an end",
+        |n| rule(&format!("'\\q 1{}", "+1".repeat(n))),
+        ANY,
+    ),
     ("CEL not", |n| rule(&format!("{}true", "!".repeat(n))), ANY),
     ("CEL minus", |n| rule(&format!("{}1 == 1", "-".repeat(n))), ANY),
     ("CEL and", |n| rule(&format!("true{}", " && true".repeat(n))), ANY),
