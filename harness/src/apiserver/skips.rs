@@ -30,6 +30,12 @@ impl RealServer {
                 "it says what each program may do, and all are one user before a real API server".to_owned(),
             );
         }
+        if !plan.driver.snapshots.is_empty() {
+            return Some(
+                "its driver has snapshots, whose kinds a real API server serves with external-snapshotter alone"
+                    .to_owned(),
+            );
+        }
         if plan.reads_metrics_of(Speaker::Server) {
             return Some(
                 "it reads metrics of the API server, and a real one counts what others do as well".to_owned(),

@@ -127,7 +127,6 @@ impl Cluster {
                 self.fleet.stop_client(&Role::Publisher.client(Some(node))).await;
                 self.endpoints.remove(&Some(node.clone()));
                 self.sockets_of_driver.remove(node);
-                self.deleted_nodes.push(node.clone());
                 self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
             }
             // The central driver serves all nodes from one endpoint.
@@ -242,6 +241,12 @@ impl Cluster {
     }
 
     async fn delete(&mut self, plan: &Plan, target: &Target) -> Result<(), Problem> {
+        if let Target::Named { resource, name, .. } = target
+            && resource == "nodes"
+            && plan.is_distributed()
+        {
+            self.deleted_nodes.push(name.clone());
+        }
         self.has_deleted_owner |= matches!(
             target,
             Target::Named { namespace, name, .. } if name == NAMESPACE || namespace.as_deref() == Some(NAMESPACE)

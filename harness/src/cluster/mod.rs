@@ -172,7 +172,8 @@ impl Cluster {
         // Without a publisher no volumes are provisioned, so none can be expanded.
         let resize = has_publisher.then(|| {
             let client = api.client(resizer::CLIENT);
-            resizer::run(sink.commits(), client, network.clone(), sockets.clone())
+            let driver = plan.driver.name.clone();
+            resizer::run(sink.commits(), client, driver, network.clone(), sockets.clone())
         });
         let run = join(run, OptionFuture::from(resize));
         let mut cluster = Cluster {

@@ -47,8 +47,8 @@ async fn ensure(
 ) -> Result<Arc<Value>, Refused> {
     let resource = format!("{}s", kind.to_lowercase());
     match client.get(&at(&resource, Some(NAMESPACE), name)).await {
-        Ok(existing) => Ok(existing),
-        Err(_) => create(client, kind, name, owner, node).await,
+        Err(refused) if refused.code == 404 => create(client, kind, name, owner, node).await,
+        other => other,
     }
 }
 

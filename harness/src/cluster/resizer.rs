@@ -68,8 +68,15 @@ impl Sockets {
 }
 
 /// Runs until the changes end.
-pub(super) async fn run(mut commits: Commits, client: Client, network: Network, sockets: Sockets) {
+pub(super) async fn run(
+    mut commits: Commits,
+    client: Client,
+    driver: String,
+    network: Network,
+    sockets: Sockets,
+) {
     let mut resizer = Resizer {
+        driver,
         cluster: ClusterState::default(),
         client,
         network,
@@ -78,13 +85,13 @@ pub(super) async fn run(mut commits: Commits, client: Client, network: Network, 
     };
     while let Some(commit) = commits.recv().await {
         resizer.cluster.commit(0, &commit);
-        if let Err(status) = resizer.react(&commit).await {
-            tracing::debug!(message = %status, "write of the resizer refused");
-        }
+        resizer.react(&commit).await;
     }
 }
 
 struct Resizer {
+    /// The driver whose volumes it expands.
+    driver: String,
     cluster: ClusterState,
     client: Client,
     network: Network,
@@ -100,7 +107,7 @@ struct Attempt {
 }
 
 impl Resizer {
-    async fn react(&mut self, commit: &CommitFact) -> Result<(), Refused> {
+    async fn react(&mut self, commit: &CommitFact) {
         match (&*commit.resource, commit.change) {
             (CLAIMS, Change::Added | Change::Modified) => self.resize(&commit.object).await,
             ("csistoragecapacities", Change::Added | Change::Modified) => {
@@ -108,20 +115,19 @@ impl Resizer {
                 let claims = self.cluster.objects(CLAIMS);
                 let claims: Vec<Arc<Value>> = claims.map(|(_, claim)| claim.clone()).collect();
                 for claim in claims {
-                    self.resize(&claim).await?;
+                    self.resize(&claim).await;
                 }
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 
     /// Expands the volume of a bound claim that requests more than `status.capacity`, unless that size was tried.
-    async fn resize(&mut self, claim: &Value) -> Result<(), Refused> {
+    async fn resize(&mut self, claim: &Value) {
         let requested = bytes(&claim["spec"]["resources"]["requests"]["storage"]);
         let has = bytes(&claim["status"]["capacity"]["storage"]);
         let (Some(requested), Some(has)) = (requested, has) else {
-            return Ok(());
+            return;
         };
         let uid = text(&claim["metadata"]["uid"]);
         let is_tried = |attempt: &Attempt| attempt.bytes == requested;
@@ -129,32 +135,43 @@ impl Resizer {
             || requested <= has
             || self.tried.get(uid).is_some_and(is_tried)
         {
-            return Ok(());
+            return;
         }
         let name = text(&claim["spec"]["volumeName"]);
-        let Some(volume) = self.cluster.object(VOLUMES, None, name).cloned() else {
-            return Ok(());
+        let volume = self.cluster.object(VOLUMES, None, name).cloned();
+        let Some(volume) = volume.filter(|volume| volume["spec"]["csi"]["driver"] == self.driver.as_str())
+        else {
+            return;
         };
+        let expanded = self.try_expansion(claim, &volume, requested).await;
         let attempt = Attempt {
             bytes: requested,
-            has_failed: false,
+            has_failed: !matches!(expanded, Ok(true)),
         };
         self.tried.insert(uid.to_owned(), attempt);
+        if let Err(status) = expanded {
+            tracing::debug!(message = %status, "write of the resizer refused");
+        }
+    }
+
+    /// Whether the driver has expanded the volume; an error: a write was refused.
+    async fn try_expansion(&self, claim: &Value, volume: &Value, requested: i128) -> Result<bool, Refused> {
         self.set_status(claim, json!({}), Some(RESIZING)).await?;
-        let reply = self.expand(&volume, requested).await;
+        let reply = self.expand(volume, requested).await;
         let Some(Figure::Number(grown)) = reply.told.get("bytes") else {
-            if let Some(attempt) = self.tried.get_mut(uid) {
-                attempt.has_failed = true;
-            }
-            return self.report_failure(claim, &volume, &reply).await;
+            self.report_failure(claim, volume, &reply).await?;
+            return Ok(false);
         };
         let capacity = json!({"storage": format_bytes((*grown).into())});
         let merge = json!({"spec": {"capacity": capacity}});
+        let name = text(&volume["metadata"]["name"]);
         self.client.patch_merge(&at(VOLUMES, None, name), merge).await?;
-        match reply.told.get("nodeExpansion") == Some(&Figure::Number(1)) {
-            true => self.set_status(claim, json!({}), Some(NODE_PENDING)).await,
-            false => self.set_status(claim, json!({"capacity": capacity}), None).await,
-        }
+        let (fields, condition) = match reply.told.get("nodeExpansion") == Some(&Figure::Number(1)) {
+            true => (json!({}), Some(NODE_PENDING)),
+            false => (json!({"capacity": capacity}), None),
+        };
+        self.set_status(claim, fields, condition).await?;
+        Ok(true)
     }
 
     async fn expand(&self, volume: &Value, bytes: i128) -> Reply {

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::api::Client;
 use crate::apiserver::Refused;
 use crate::plan::WORKLOADS;
-
-const GROUP: &str = "snapshot.storage.k8s.io";
+use crate::plan::objects::SNAPSHOT_GROUP as GROUP;
 
 /// Creates the two CustomResourceDefinitions, without a status subresource, so that `create` stores the status too.
 pub(super) async fn define(client: &Client) -> Result<(), Refused> {
