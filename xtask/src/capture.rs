@@ -2,6 +2,7 @@
 //!
 //! Thin: where the objects come from, and where the text goes. What belongs to the situation is the harness's to say.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -230,8 +231,12 @@ impl SituationArgs {
         let differing = |((namespace, name), own): &((String, String), String)| {
             let before = nodes(&snapshot.inventory, &ObjectKey::namespaced(namespace, name))?;
             let after = nodes(&file.inventory, &ObjectKey::namespaced(WORKLOADS, own))?;
-            let pairs = before.iter().zip(&after);
-            let (node, other) = pairs.into_iter().find(|(one, other)| one.fits != other.fits)?;
+            let pairs = before.iter().filter_map(|node| {
+                let own = captured.nodes.get(&node.node)?;
+                Some((node, after.iter().find(|other| other.node == *own)?))
+            });
+            let mut pairs = pairs.into_iter();
+            let (node, other) = pairs.find(|(one, other)| one.fits != other.fits)?;
             let verdict = |view: &NodeView| match view.fits {
                 true => "fits".to_owned(),
                 false => format!("does not fit ({})", view.reasons.join(", ")),
@@ -318,20 +323,22 @@ fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: 
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;
     };
-    let source = objects.iter().find(|object| {
-        let metadata = &object["metadata"];
-        object["kind"] == "Pod"
-            && metadata["name"] == name
-            && metadata["namespace"].as_str().unwrap_or("default") == namespace
-    });
-    let mut snapshot = inventory.snapshot.clone();
-    for claim in source
-        .map(|pod| ephemeral_claims(pod, inventory))
-        .unwrap_or_default()
-    {
-        snapshot.claims.put(claim);
+    let mut snapshot = Cow::Borrowed(&inventory.snapshot);
+    if pod.volumes.iter().any(|volume| volume.ephemeral) {
+        let source = objects.iter().find(|object| {
+            let metadata = &object["metadata"];
+            object["kind"] == "Pod"
+                && metadata["name"] == name
+                && metadata["namespace"].as_str().unwrap_or("default") == namespace
+        });
+        for claim in source
+            .into_iter()
+            .flat_map(|pod| ephemeral_claims(pod, inventory))
+        {
+            snapshot.to_mut().claims.put(claim);
+        }
     }
-    let snapshot = &snapshot;
+    let snapshot = &*snapshot;
     let waits_for_pod = |volume: &PodVolume| {
         let claim = snapshot.claims.stored(&volume.claim);
         let class = claim

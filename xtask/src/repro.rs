@@ -21,7 +21,7 @@ use crate::runner::{Cases, Run, run_cases};
 use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
 use crate::summary::Announcer;
-use crate::verdicts::exit_of_verdicts;
+use crate::verdicts::{exit_of_verdicts, is_panic};
 use crate::{Exit, preflight, side_by_side};
 
 /// Runs what is meant.
@@ -107,7 +107,10 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
             () = interrupted() => return Err(Exit::Interrupted),
         };
         Announcer::new(true).announce(&result);
-        let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
+        let exit = match is_panic(&result) {
+            true => Exit::Internal,
+            false => exit_of_verdicts(&[CaseRecord::new(&result)]),
+        };
         let Some(cluster) = cluster else { return Ok(exit) };
         match serve_until_stopped(&kubeconfig.path, scope, cluster).await {
             Ok(()) => Ok(exit),

@@ -10,7 +10,6 @@ use crate::out::eprintln;
 /// The exit code of a run that has just ended.
 pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
     let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
-    let is_panic = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Panicked { .. }));
     if results.iter().any(is_panic) {
         return Exit::Internal;
     }
@@ -19,6 +18,11 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
         Exit::Environment if results.iter().any(is_refused) => Exit::Usage,
         exit => exit,
     }
+}
+
+/// Whether a part of this program panicked in a case.
+pub(crate) fn is_panic(result: &CaseResult) -> bool {
+    matches!(&result.ended, Ended::Broken(StartError::Panicked { .. }))
 }
 
 /// The exit code that a record speaks for.

@@ -169,7 +169,7 @@ fn by_budget<'p>(snapshot: &Snapshot, pods: Vec<&'p Arc<Pod>>) -> (Vec<&'p Arc<P
     pods.into_iter().partition(|pod| {
         let mut violates = false;
         for (_, allowed) in budgets.iter_mut().filter(|(budget, _)| budget.protects(pod)) {
-            *allowed -= 1;
+            *allowed = allowed.saturating_sub(1);
             violates |= *allowed < 0;
         }
         violates

@@ -13,6 +13,7 @@ use super::others::others;
 use super::pod::{is_for_another, is_foreign};
 use super::reduce::{self, Room};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
+use crate::plan::objects::ephemeral_volume;
 use crate::pod::{claim_of, volumes_of};
 
 /// What a pod is expected to come to.
@@ -26,9 +27,6 @@ pub(super) enum Fate {
     /// No scheduler that runs tries it.
     Untried,
 }
-
-/// Prefix of the names of ephemeral volumes in a case; the index of the volume follows.
-pub(super) const SCRATCH: &str = "scratch-";
 
 /// All that the file says.
 pub(super) struct Content {
@@ -127,7 +125,7 @@ impl Found {
             for (index, volume) in volumes_of(pod).iter().enumerate() {
                 let claim = claim_of(pod, volume).and_then(|name| situation.claim(namespace, &name));
                 if let Some(claim) = claim.filter(|claim| is_foreign(pod, volume, claim)) {
-                    let forced = ephemeral_claim_name(&own, &format!("{SCRATCH}{index}"));
+                    let forced = ephemeral_claim_name(&own, &ephemeral_volume(index));
                     names.force(Kind::Claim, namespace, name_of(claim), forced);
                 }
             }

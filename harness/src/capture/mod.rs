@@ -19,6 +19,8 @@ pub use flow::{flow, scalar};
 pub use options::CaptureOptions;
 pub use situation::CaptureError;
 
+use std::collections::BTreeMap;
+
 use content::Content;
 use serde_json::Value;
 
@@ -29,6 +31,8 @@ pub struct Captured {
     pub text: String,
     /// The captured pods: namespace and name in the cluster, and the name in the file.
     pub pods: Vec<((String, String), String)>,
+    /// The nodes: their names in the cluster, and in the file.
+    pub nodes: BTreeMap<String, String>,
     /// What may affect scheduling and is not in the file, one sentence each.
     pub left_out: Vec<String>,
 }
@@ -52,9 +56,16 @@ pub fn capture(
         )
     };
     let names = content.fates.iter().map(|(name, _)| name.clone());
+    let nodes = content
+        .nodes
+        .iter()
+        .map(|node| node["name"].as_str().unwrap_or_default().to_owned());
+    let in_cluster = situation.nodes.keys().map(|name| (*name).to_owned());
+    let nodes = in_cluster.zip(nodes).collect();
     Ok(Captured {
         text: content.text(options),
         pods: situation.pods.iter().map(key).zip(names).collect(),
+        nodes,
         left_out: content.left_out,
     })
 }

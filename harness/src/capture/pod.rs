@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use capacity_types::ephemeral_claim_name;
 use serde_json::{Map, Value, json};
 
-use super::content::SCRATCH;
 use super::decides::{
     REQUIRED, container_resources, host_ports, priority, priority_class, requests, requests_as_a_whole,
     resources_of, terms,
@@ -14,6 +13,7 @@ use super::names::{Kind, Names};
 use super::reduce::{claim_spec, keep, mark_deleted, matching, quantity};
 use super::situation::{name_of, namespace_of};
 use crate::plan::WORKLOADS;
+use crate::plan::objects::ephemeral_volume;
 use crate::pod::{claim_of, volumes_of};
 
 /// A pod: its volumes, its say about nodes and other pods, and what it requests of these resources. `claims`: those of the situation.
@@ -213,7 +213,7 @@ fn pod_volume(
         .iter()
         .any(|it| name_of(it) == claim && namespace_of(it) == namespace);
     let template = &volume["ephemeral"]["volumeClaimTemplate"];
-    let scratch = format!("{SCRATCH}{index}");
+    let scratch = ephemeral_volume(index);
     if exists || template.is_null() {
         let name = names.in_namespace(Kind::Claim, namespace, &claim);
         let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));

@@ -147,7 +147,10 @@ fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
 /// The end of a sentence that says when the Lease of that name was last renewed, if it has expired. The latest `renewTime` of all Leases
 /// stands for the time at which the objects were listed.
 fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -> Option<String> {
-    let now = snapshot.leases.iter().filter_map(|lease| lease.renewed).max()?;
+    let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
+    times.sort_unstable();
+    // The last but one: the clock of one node may be ahead.
+    let now = *times.iter().rev().nth(1)?;
     let meant = snapshot
         .leases
         .iter()
@@ -188,8 +191,8 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
         .first()
         .filter(|_| placed.iter().all(|other| other.scheduler_name != *scheduler))?;
     Some(format!(
-        "scheduler {scheduler} has tried neither the pod nor one that is younger, while {} of another scheduler, which is younger, has a node: \
-         start {scheduler}, or recreate the pod with the spec.schedulerName of a scheduler that runs",
+        "scheduler {scheduler} has tried neither the pod nor placed one that is younger, while {} of another scheduler, which is younger, has a \
+         node: see whether {scheduler} runs, or recreate the pod with the spec.schedulerName of a scheduler that runs",
         other.key
     ))
 }
@@ -197,13 +200,13 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
 /// Why a volume cannot be created from the claim's `dataSource`, which the scheduler does not check.
 fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let key = &claim.key;
-    let (kind, name) = claim.source.as_ref()?;
+    let (kind, name, namespace) = claim.source.as_ref()?;
     if kind != "PersistentVolumeClaim" {
         return claim.selected_node.as_ref().map(|_| {
             format!("the volume of claim {key} is made from {kind} {name}, once that exists and is ready; see `kubectl describe` of it")
         });
     }
-    let source = ObjectKey::namespaced(&key.namespace, name);
+    let source = ObjectKey::namespaced(namespace.as_ref().unwrap_or(&key.namespace), name);
     let Some(found) = snapshot.claims.get(&source) else {
         return Some(format!(
             "claim {key} is to be a copy of claim {source}, which does not exist; create that, or recreate the claim without dataSource"

@@ -56,8 +56,8 @@ pub struct Claim {
     pub attributes_class: String,
     /// The labels that a volume must carry.
     pub selector: Result<LabelSelector, RequirementError>,
-    /// Kind and name of `dataSource`, else of `dataSourceRef`, an object in the claim's namespace.
-    pub source: Option<(String, String)>,
+    /// Kind and name of `dataSource`, else of `dataSourceRef`; and the namespace where that names one, else it is the claim's.
+    pub source: Option<(String, String, Option<String>)>,
 }
 
 impl Claim {
@@ -124,17 +124,12 @@ impl Object for Claim {
     }
 }
 
-fn source_of(spec: &PersistentVolumeClaimSpec) -> Option<(String, String)> {
-    let local = spec
-        .data_source
-        .as_ref()
-        .map(|source| (&source.kind, &source.name));
-    let any = spec
-        .data_source_ref
-        .as_ref()
-        .map(|source| (&source.kind, &source.name));
-    let (kind, name) = local.or(any)?;
-    Some((kind.clone(), name.clone()))
+fn source_of(spec: &PersistentVolumeClaimSpec) -> Option<(String, String, Option<String>)> {
+    if let Some(source) = &spec.data_source {
+        return Some((source.kind.clone(), source.name.clone(), None));
+    }
+    let source = spec.data_source_ref.as_ref()?;
+    Some((source.kind.clone(), source.name.clone(), source.namespace.clone()))
 }
 
 /// An absent volume mode means Filesystem, for claims and volumes alike.
