@@ -138,7 +138,7 @@ fn panic_of(fact: &Fact) -> Option<StartError> {
     let What::Request(request) = &fact.what else {
         return None;
     };
-    let is_panic = request.code == 500 && request.message.as_deref() == Some(PANICKED);
+    let is_panic = request.code == 500 && !request.injected && request.message.as_deref() == Some(PANICKED);
     is_panic.then(|| StartError::Panicked {
         request: format!("{} {} {}", request.client, request.verb, request.resource),
     })

@@ -35,8 +35,13 @@ fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
     };
     if let Some(largest) = spec.largest.as_ref().filter(|largest| largest.count() > total) {
         return Err(format!(
-            "`largest` {largest} is more than `capacity` {capacity}, and no volume is larger than its store; lower it, or let a script \
-             say so: `csi: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`"
+            "`largest` {largest} is more than `capacity` {capacity}{}, and no volume is larger than its store; lower it, or let a script \
+             say so: `csi: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`",
+            if spec.overcommit.is_some() {
+                " times `overcommit`"
+            } else {
+                ""
+            }
         ));
     }
     Ok(Storage::Linear {

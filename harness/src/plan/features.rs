@@ -64,7 +64,7 @@ const OTHERS: [Feature; 23] = [
     },
     Feature {
         name: "publisher.sources",
-        text: "it makes volumes with secrets, as copies of others, and with volume attributes classes",
+        text: "it makes volumes with secrets, as copies of others, from snapshots, and with volume attributes classes",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {

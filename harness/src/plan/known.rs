@@ -7,6 +7,7 @@ use capacity_types::{SIDECAR_PREFIX, ephemeral_claim_name};
 use fake_apiserver::Verb;
 use serde_json::Value;
 
+use super::objects::class_parameters;
 use super::{Action, Pattern, PatternKind, Predicate, WORKLOADS};
 use crate::scenario::{ActionSpec, ClaimSpec, ClaimState, ClassAction, ClassSpec, Scenario};
 
@@ -61,9 +62,7 @@ impl Known {
     fn class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
-            let parameters = object["parameters"].as_object().into_iter().flatten();
-            let texts = parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-            self.parameters(texts);
+            self.parameters(class_parameters(object));
         }
     }
 

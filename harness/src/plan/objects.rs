@@ -197,8 +197,7 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
         claim["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": original});
     }
     if let Some(snapshot) = &spec.snapshot {
-        claim["dataSource"] =
-            json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": snapshot});
+        claim["dataSource"] = json!({"apiGroup": SNAPSHOT_GROUP, "kind": "VolumeSnapshot", "name": snapshot});
     }
     if let Some(class) = &spec.attributes {
         claim["volumeAttributesClassName"] = class.as_str().into();
@@ -213,6 +212,15 @@ pub(crate) fn claim(name: &str, spec: &ClaimSpec) -> Value {
         "metadata": {"name": name, "namespace": WORKLOADS},
         "spec": claim_spec(spec),
     })
+}
+
+/// The API group of external-snapshotter.
+pub(crate) const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
+
+/// The string parameters of a StorageClass.
+pub(super) fn class_parameters(class: &Value) -> impl Iterator<Item = (String, String)> {
+    let parameters = class["parameters"].as_object().into_iter().flatten();
+    parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
 }
 
 /// The name of an ephemeral volume in its pod, by its number.

@@ -77,9 +77,8 @@ impl Scope<'_> {
     pub(super) fn class_object(&mut self, object: &Value) {
         let name = object["metadata"]["name"].as_str();
         if let Some(name) = name.filter(|_| object["kind"] == "StorageClass") {
-            let parameters = object["parameters"].as_object().into_iter().flatten();
-            let texts = parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-            self.classes.insert(name.to_owned(), texts.collect());
+            let parameters = objects::class_parameters(object).collect();
+            self.classes.insert(name.to_owned(), parameters);
         }
     }
 

@@ -258,17 +258,26 @@ impl<'a> Window<'a> {
                 chain.found(format!("the volume of claim {claim} is made at {segment}"), fact);
             }
         }
-        let refusal = self.cluster.refusal(pod).map(|refusal| refusal.seq);
+        let refusal = self.refusal_since(pod, claims).map(|refusal| refusal.seq);
         if let Some(fact) = self.facts.iter().find(|fact| Some(fact.seq) == refusal) {
             chain.found(format!("pod {pod} refused by the scheduler"), fact);
         }
+    }
+
+    /// The refusal of a pod, if it came after a node was chosen for its claims.
+    fn refusal_since(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
+        let chosen = claims.iter().filter_map(|claim| self.selected_node(claim));
+        let chosen = chosen.map(|(fact, _)| fact.seq).max();
+        self.cluster
+            .refusal(pod)
+            .filter(|refusal| chosen.is_none_or(|chosen| chosen < refusal.seq))
     }
 
     /// What became of a node that was chosen and must not be, and of those before it.
     fn fate(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
         let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
             _ if is_placed => "the pod is bound there".to_owned(),
-            None => match self.cluster.refusal(pod) {
+            None => match self.refusal_since(pod, claims) {
                 Some(refusal) => format!("the pod is refused: {}", refusal.text),
                 None => "the pod is not bound yet".to_owned(),
             },
