@@ -149,8 +149,8 @@ fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
 fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -> Option<String> {
     let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
     times.sort_unstable();
-    // The last but one: the clock of one node may be ahead.
-    let now = *times.iter().rev().nth(1)?;
+    // Of several the last but one: the clock of one node may be ahead.
+    let now = *times.iter().rev().nth(usize::from(times.len() > 2))?;
     let meant = snapshot
         .leases
         .iter()
@@ -191,7 +191,7 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
         .first()
         .filter(|_| placed.iter().all(|other| other.scheduler_name != *scheduler))?;
     Some(format!(
-        "scheduler {scheduler} has tried neither the pod nor placed one that is younger, while {} of another scheduler, which is younger, has a \
+        "scheduler {scheduler} has neither tried the pod nor placed a younger one, while {} of another scheduler, which is younger, has a \
          node: see whether {scheduler} runs, or recreate the pod with the spec.schedulerName of a scheduler that runs",
         other.key
     ))

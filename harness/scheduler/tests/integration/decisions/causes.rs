@@ -217,7 +217,7 @@ fn a_scheduler_that_does_not_run_is_named_where_its_lease_or_younger_pods_show_i
         .replacen("containers: [], ", "schedulerName: mine, containers: [], ", 1);
     let found = explained(&format!("{own}{}", pod("default-scheduler"))).causes;
     assert!(
-        matches!(found.as_slice(), [only] if only.starts_with("scheduler mine has tried neither") && only.contains("ns/late")),
+        matches!(found.as_slice(), [only] if only.starts_with("scheduler mine has neither tried the pod") && only.contains("ns/late")),
         "{found:?}"
     );
     assert!(explained(&format!("{own}{}", pod("mine"))).causes.is_empty());
