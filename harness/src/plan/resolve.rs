@@ -93,8 +93,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     };
     scope.serve(cluster.release, &cluster.gates);
     scope.known.parameters(scope.needed_parameters.clone());
-    let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
-    let mut objects = scope.initial_objects().map_err(whole)?;
+    let of = |path: &'static [&'static str]| move |message: String| scenario.error_in_cluster(path, message);
+    let mut objects = scope.initial_objects().map_err(of(&[]))?;
     for object in &cluster.objects {
         let taken = scope.would_take(&object.value);
         taken.map_err(|message| scenario.error(object.defined, message))?;
@@ -103,16 +103,16 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     objects.extend(grants::objects(&cluster.grants));
     objects.iter().for_each(|object| scope.known.object(object));
     let pools = scope.pools(scenario)?;
-    let snapshots = scope.snapshots().map_err(whole)?;
+    let snapshots = scope.snapshots().map_err(of(&["driver", "snapshots"]))?;
     let driver_nodes = scope.driver_nodes();
-    extenders(cluster).map_err(whole)?;
-    settings::owner_level(cluster.publisher, cluster.mode).map_err(whole)?;
-    grants::check(&cluster.grants).map_err(whole)?;
+    extenders(cluster).map_err(of(&["extenders"]))?;
+    settings::owner_level(cluster.publisher, cluster.mode).map_err(of(&["publisher", "ownerLevel"]))?;
+    grants::check(&cluster.grants).map_err(of(&["grants"]))?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
     let polls = roles.contains(&Role::Publisher) && cluster.publisher.polls;
     if let Some(cost) = cluster.driver.costs.iter().find(|cost| cost.factor == 0) {
-        return Err(whole(format!(
+        return Err(of(&["driver", "costs"])(format!(
             "`costs`: the factor of {}={} is 0, so that its volumes would take no storage; write 1 or more, or let a pool promise more than \
              it has with `backend: {{SEGMENT: {{capacity: 10Gi, overcommit: 2}}}}`",
             cost.parameter, cost.value
@@ -637,7 +637,10 @@ mod tests {
             (json!("1Gi"), 0, "or let a pool promise more than it has"),
         ] {
             let error = resolved(pool, factor).expect_err("it makes no sense");
-            assert!(error.contains(words), "{error}");
+            assert!(
+                error.contains(words) && error.starts_with("case.yaml:1:"),
+                "{error}"
+            );
         }
     }
 
@@ -656,7 +659,8 @@ mod tests {
             let result = resolved("publisher/a/b", &cluster, &steps);
             assert_eq!(result.is_ok(), is_there, "{mode} {level}");
             let message = result.err().unwrap_or_default();
-            assert!(is_there || message.contains("highest level"), "{message}");
+            let has_place = message.starts_with("case.yaml:1:") && message.contains("highest level");
+            assert!(is_there || has_place, "{message}");
         }
     }
 
@@ -773,7 +777,10 @@ mod tests {
             let mut cluster = cluster();
             cluster["extenders"] = extenders;
             let error = resolved("a/b/c", &cluster, &steps).expect_err("it makes no sense");
-            assert!(error.contains(words), "{error}");
+            assert!(
+                error.contains(words) && error.starts_with("case.yaml:1:"),
+                "{error}"
+            );
         }
     }
 }

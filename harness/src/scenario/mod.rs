@@ -90,6 +90,13 @@ impl Scenario {
     pub fn error(&self, location: Location, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.source, &self.text, location, message)
     }
+
+    /// An error about the value of a key of `cluster`, by the keys that lead to it from there.
+    pub(crate) fn error_in_cluster(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
+        let path: Vec<&str> = std::iter::once("cluster").chain(path.iter().copied()).collect();
+        let place = yaml_place::place_of(&self.text, &path);
+        ScenarioError::in_text(&self.source, &self.text, place, message.into())
+    }
 }
 
 /// A case file.

@@ -33,6 +33,20 @@ pub(super) struct Key {
     pub(super) list_of: Option<String>,
 }
 
+/// Where the value of a key begins, by the keys that lead to it from the top; none: there is no such key, or the text can't be read.
+pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    let document: Node = serde_saphyr::from_str_with_options(text, options).ok()?;
+    let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
+        Content::Map(entries) => entries
+            .iter()
+            .find(|(name, _)| name.value == *key)
+            .map(|(_, value)| value),
+        _ => None,
+    });
+    found.map(Node::place)
+}
+
 impl Surroundings {
     /// Of a place in a text; none: the text can't be read at all.
     pub(super) fn of(text: &str, place: Place) -> Option<Self> {
