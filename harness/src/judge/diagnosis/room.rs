@@ -13,6 +13,7 @@ use super::capacities::format_answer;
 use super::{Chain, Window};
 use crate::journal::{Fact, What};
 use crate::plan::{Action, WORKLOADS};
+use crate::pod::class_of;
 
 /// The class and size of a claim that has no volume.
 struct Wanted {
@@ -48,8 +49,19 @@ impl<'a> Window<'a> {
         false
     }
 
-    /// Whether CSIDriver.spec.storageCapacity of the case's driver is true.
+    /// Whether the case's driver has `storageCapacity: true`, a publisher has called GetCapacity, and the scheduler looks at capacity: one of
+    /// the usual release does, unless the case switches that off.
     fn is_tracked(&self) -> bool {
+        let (plan, scheduler) = (self.plan, &self.plan.scheduler);
+        let is_usual =
+            plan.has_usual_release() && scheduler.release.is_none() && scheduler.capacity.is_none();
+        let is_switched = plan
+            .actions()
+            .any(|action| matches!(action, Action::Reschedule(_)));
+        let is_call = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == "GetCapacity");
+        if !is_usual || is_switched || !self.facts.iter().any(is_call) {
+            return false;
+        }
         let object = self.cluster.object("csidrivers", None, &self.plan.driver.name);
         object.is_some_and(|object| object["spec"]["storageCapacity"] == true)
     }
@@ -68,7 +80,16 @@ impl<'a> Window<'a> {
             && of_class["volumeBindingMode"] == "WaitForFirstConsumer"
             && object["spec"]["volumeName"].as_str().is_none_or(str::is_empty);
         let bytes = size.parse::<Quantity>().ok()?.bytes(Arithmetic::Exact);
-        is_meant.then_some(Wanted { class, size, bytes })
+        // A claim may be bound to a volume that exists, whatever is published.
+        let is_free = |volume: &Value| {
+            class_of(volume) == Some(&*class)
+                && volume["spec"]["claimRef"]["uid"]
+                    .as_str()
+                    .is_none_or(str::is_empty)
+        };
+        let mut volumes = self.cluster.objects("persistentvolumes");
+        let may_be_bound = volumes.any(|(_, volume)| is_free(volume));
+        (is_meant && !may_be_bound).then_some(Wanted { class, size, bytes })
     }
 
     /// Whether an object that applies to a node with these labels is large enough for the claim.

@@ -204,12 +204,11 @@ fn a_driver_that_reports_too_little_is_the_cause_and_not_the_scheduler() {
             "5Gi",
             format!("{room}: the driver reported 5Gi for n1"),
         ),
+        // Where nothing calls GetCapacity, no publisher is at work.
         (
             None,
             "5Gi",
-            format!(
-                "{room}: nothing that large is published for n1, and GetCapacity was never called for it"
-            ),
+            "pod app is tried again: not since the create of csidrivers disk.example.com".to_owned(),
         ),
         // With room for it, the pod has to be tried again.
         (
@@ -233,6 +232,7 @@ fn a_driver_that_reports_too_little_is_the_cause_and_not_the_scheduler() {
 fn a_label_that_the_node_lacks_is_the_cause() {
     let mut story = refused();
     story.cluster();
+    story.hear(5 << 30);
     story.commit(
         "harness",
         "modified",
