@@ -4,60 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::situation::{Situation, name_of, namespace_of};
-use crate::pod::{claims_of, class_of};
-
-/// A volume as volume limits count it: driver name and volume handle.
-type Volume = (String, String);
-
-/// All claims, volumes and classes of a cluster, by name.
-pub(super) struct Volumes<'a> {
-    claims: BTreeMap<(&'a str, &'a str), &'a Value>,
-    volumes: BTreeMap<&'a str, &'a Value>,
-    classes: BTreeMap<&'a str, &'a Value>,
-}
-
-impl<'a> Volumes<'a> {
-    pub(super) fn of(objects: &'a [Value]) -> Self {
-        let of = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
-        Self {
-            claims: of("PersistentVolumeClaim")
-                .map(|claim| ((namespace_of(claim), name_of(claim)), claim))
-                .collect(),
-            volumes: of("PersistentVolume").map(|it| (name_of(it), it)).collect(),
-            classes: of("StorageClass").map(|it| (name_of(it), it)).collect(),
-        }
-    }
-
-    /// The CSI volumes of a pod, also those that are not provisioned yet.
-    fn of_pod(&self, pod: &'a Value) -> impl Iterator<Item = Volume> {
-        let namespace = namespace_of(pod);
-        claims_of(pod).into_iter().filter_map(move |name| {
-            let claim = self.claims.get(&(namespace, name.as_str()))?;
-            let volume = claim["spec"]["volumeName"].as_str();
-            match volume.and_then(|volume| self.volumes.get(volume)) {
-                Some(volume) => csi_volume(volume),
-                None => {
-                    let class = self.classes.get(class_of(claim)?)?;
-                    // Not provisioned yet: a key that cannot be a volume handle.
-                    Some((
-                        class["provisioner"].as_str()?.to_owned(),
-                        format!("\0{namespace}/{name}"),
-                    ))
-                }
-            }
-        })
-    }
-}
-
-/// Driver and handle.
-fn csi_volume(volume: &Value) -> Option<Volume> {
-    let csi = &volume["spec"]["csi"];
-    Some((
-        csi["driver"].as_str()?.to_owned(),
-        csi["volumeHandle"].as_str()?.to_owned(),
-    ))
-}
+use super::situation::{CsiVolume, Situation, csi_volume};
 
 /// Remaining volume limits of the cluster's nodes.
 #[derive(Default)]
@@ -70,9 +17,9 @@ impl Limits {
     /// The limits of drivers with volumes of captured pods, minus the volumes of other pods.
     pub(super) fn of(situation: &Situation<'_>) -> Self {
         let known = &situation.known_volumes;
-        let own: BTreeSet<Volume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
+        let own: BTreeSet<CsiVolume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
         let drivers: BTreeSet<&str> = own.iter().map(|(driver, _)| driver.as_str()).collect();
-        let mut taken: BTreeMap<&str, BTreeSet<Volume>> = BTreeMap::new();
+        let mut taken: BTreeMap<&str, BTreeSet<CsiVolume>> = BTreeMap::new();
         for pod in &situation.others {
             let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
             taken.entry(node).or_default().extend(known.of_pod(pod));

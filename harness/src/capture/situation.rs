@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::limits::Volumes;
 use super::options::CaptureOptions;
 use crate::pod::{claim_of, claims_of, class_of, volumes_of};
 
@@ -314,4 +313,56 @@ pub(super) fn name_of(object: &Value) -> &str {
 
 pub(super) fn namespace_of(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or("default")
+}
+
+/// A volume as volume limits count it: driver name and volume handle.
+pub(super) type CsiVolume = (String, String);
+
+/// All claims, volumes and classes of a cluster, by name.
+pub(super) struct Volumes<'a> {
+    claims: BTreeMap<(&'a str, &'a str), &'a Value>,
+    pub(super) volumes: BTreeMap<&'a str, &'a Value>,
+    classes: BTreeMap<&'a str, &'a Value>,
+}
+
+impl<'a> Volumes<'a> {
+    pub(super) fn of(objects: &'a [Value]) -> Self {
+        let of = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
+        Self {
+            claims: of("PersistentVolumeClaim")
+                .map(|claim| ((namespace_of(claim), name_of(claim)), claim))
+                .collect(),
+            volumes: of("PersistentVolume").map(|it| (name_of(it), it)).collect(),
+            classes: of("StorageClass").map(|it| (name_of(it), it)).collect(),
+        }
+    }
+
+    /// The CSI volumes of a pod, also those that are not provisioned yet.
+    pub(super) fn of_pod(&self, pod: &'a Value) -> impl Iterator<Item = CsiVolume> {
+        let namespace = namespace_of(pod);
+        claims_of(pod).into_iter().filter_map(move |name| {
+            let claim = self.claims.get(&(namespace, name.as_str()))?;
+            let volume = claim["spec"]["volumeName"].as_str();
+            match volume.and_then(|volume| self.volumes.get(volume)) {
+                Some(volume) => csi_volume(volume),
+                None => {
+                    let class = self.classes.get(class_of(claim)?)?;
+                    // Not provisioned yet: a key that cannot be a volume handle.
+                    Some((
+                        class["provisioner"].as_str()?.to_owned(),
+                        format!("\0{namespace}/{name}"),
+                    ))
+                }
+            }
+        })
+    }
+}
+
+/// Driver and handle.
+pub(super) fn csi_volume(volume: &Value) -> Option<CsiVolume> {
+    let csi = &volume["spec"]["csi"];
+    Some((
+        csi["driver"].as_str()?.to_owned(),
+        csi["volumeHandle"].as_str()?.to_owned(),
+    ))
 }
