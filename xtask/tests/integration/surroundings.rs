@@ -49,7 +49,7 @@ fn cases_at_once_follow_the_number_of_open_files() {
     let (code, out, error) = limited("ulimit -n 256", "e2e scheduler/filter --jobs 64");
     assert_eq!(code, 0, "{out}{error}");
     assert!(
-        error.contains("cases run at once, not 63: this process may have 256 files open"),
+        error.contains("cases run at once, not 64: this process may have 256 files open"),
         "{error}"
     );
 }
