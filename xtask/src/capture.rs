@@ -3,6 +3,7 @@
 //! Thin: where the objects come from, and where the text goes. What belongs to the situation is the harness's to say.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -231,11 +232,11 @@ impl SituationArgs {
         let differing = |((namespace, name), own): &((String, String), String)| {
             let before = nodes(&snapshot.inventory, &ObjectKey::namespaced(namespace, name))?;
             let after = nodes(&file.inventory, &ObjectKey::namespaced(WORKLOADS, own))?;
-            let pairs = before.iter().filter_map(|node| {
+            let after: BTreeMap<&String, &NodeView> = after.iter().map(|node| (&node.node, node)).collect();
+            let mut pairs = before.iter().filter_map(|node| {
                 let own = captured.nodes.get(&node.node)?;
-                Some((node, after.iter().find(|other| other.node == *own)?))
+                Some((node, *after.get(own)?))
             });
-            let mut pairs = pairs.into_iter();
             let (node, other) = pairs.find(|(one, other)| one.fits != other.fits)?;
             let verdict = |view: &NodeView| match view.fits {
                 true => "fits".to_owned(),

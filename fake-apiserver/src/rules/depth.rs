@@ -109,11 +109,14 @@ fn measure(text: &[u8]) -> Option<usize> {
 
 /// Whether the operator `in` begins there.
 fn is_in(text: &[u8], at: usize) -> bool {
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     // A number may end there: `1in x`.
     let before = at.checked_sub(1).and_then(|at| text.get(at));
     let before = before.filter(|byte| !byte.is_ascii_digit());
-    text[at..].starts_with(b"in") && !is_part(before) && !is_part(text.get(at + 2))
+    text[at..].starts_with(b"in") && !is_part_of_name(before) && !is_part_of_name(text.get(at + 2))
+}
+
+fn is_part_of_name(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// The last byte of the string that begins there; the quote itself where none does: the parser reads on after it.
@@ -146,9 +149,8 @@ const ESCAPED: &[u8] = b"abfnrtv\\?\"'`xXuU01234567";
 /// Whether the quote begins a raw string: `r` or `br` before it, which is no part of a name.
 fn is_raw(text: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|at| text.get(at));
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let is = |byte: Option<&u8>, letter: u8| byte.is_some_and(|byte| byte.eq_ignore_ascii_case(&letter));
-    is(before(1), b'r') && (!is_part(before(2)) || is(before(2), b'b') && !is_part(before(3)))
+    is(before(1), b'r') && (!is_part_of_name(before(2)) || is(before(2), b'b') && !is_part_of_name(before(3)))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 use content::Content;
 use serde_json::Value;
+use situation::{name_of, namespace_of};
 
 /// A captured case file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,13 +49,7 @@ pub fn capture(
 ) -> Result<Captured, CaptureError> {
     let situation = situation::Situation::find(objects, options)?;
     let content = Content::of(&situation, fits, options);
-    let key = |pod: &&Value| {
-        let text = |field: &str| pod["metadata"][field].as_str();
-        (
-            text("namespace").unwrap_or("default").to_owned(),
-            text("name").unwrap_or_default().to_owned(),
-        )
-    };
+    let key = |pod: &&Value| (namespace_of(pod).to_owned(), name_of(pod).to_owned());
     let names = content.fates.iter().map(|(name, _)| name.clone());
     let nodes = content
         .nodes

@@ -163,30 +163,18 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => {
-                if *role == Role::Publisher {
-                    let nodes = self.endpoints.keys().flatten().cloned().collect();
-                    self.create_owners(plan, nodes).await?;
-                }
-                let from = self.journal.len();
-                self.start_role(*role)?;
-                self.up(from).await;
+                self.start_again(plan, *role).await?;
             }
             Action::Republish(settings) => {
                 self.fleet.stop(Role::Publisher).await;
                 self.settings.publisher = *settings;
                 self.settings.refresh = interval(*settings, self.refresh);
-                let nodes = self.endpoints.keys().flatten().cloned().collect();
-                self.create_owners(plan, nodes).await?;
-                let from = self.journal.len();
-                self.start_role(Role::Publisher)?;
-                self.up(from).await;
+                self.start_again(plan, Role::Publisher).await?;
             }
             Action::Reschedule(settings) => {
                 self.fleet.stop(Role::Scheduler).await;
                 self.settings.scheduler = settings.clone();
-                let from = self.journal.len();
-                self.start_role(Role::Scheduler)?;
-                self.up(from).await;
+                self.start_again(plan, Role::Scheduler).await?;
             }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
@@ -209,6 +197,18 @@ impl Cluster {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Starts a role that is stopped, and waits until its programs are up. The publisher's objects that were deleted are created before.
+    async fn start_again(&mut self, plan: &Plan, role: Role) -> Result<(), Problem> {
+        if role == Role::Publisher {
+            let nodes = self.endpoints.keys().flatten().cloned().collect();
+            self.create_owners(plan, nodes).await?;
+        }
+        let from = self.journal.len();
+        self.start_role(role)?;
+        self.up(from).await;
         Ok(())
     }
 

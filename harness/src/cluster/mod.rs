@@ -111,7 +111,7 @@ pub(crate) struct Cluster {
     refresh: Duration,
     /// Pods of the publisher by node (none: the central one), where the case wants an owner.
     pods: BTreeMap<Option<String>, String>,
-    /// Nodes whose driver went down, and whose publisher pod (distributed mode) is not deleted yet.
+    /// Nodes that were deleted, and whose publisher pod (distributed mode) is not deleted yet.
     deleted_nodes: Vec<String>,
     /// The case has deleted the publisher's namespace, or an object in it, since its pods were last created.
     has_deleted_owner: bool,
@@ -395,7 +395,7 @@ impl Cluster {
         let token = self.api.add_client(client);
         let child = self.child_access(client, &token)?;
         let starts = self.fleet.starts;
-        let pod_of = node.clone();
+        let pod = self.pods.get(&node).cloned();
         Ok(Access {
             network: self.network.clone(),
             api_url: self.api.url(),
@@ -406,7 +406,7 @@ impl Cluster {
                 true => String::new(),
                 false => NAMESPACE.to_owned(),
             },
-            pod: self.pods.get(&pod_of).cloned(),
+            pod,
             metrics_address,
             settings: self.settings.clone(),
             clock: clock::time_of_day,

@@ -37,7 +37,7 @@ pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String
     Ok(pod.to_owned())
 }
 
-/// Gets the object of that name, or creates it.
+/// Gets the object of that name, or creates it. `node`: where a pod runs; none: on a node of the control plane.
 async fn ensure(
     client: &Client,
     kind: &str,
@@ -47,19 +47,9 @@ async fn ensure(
 ) -> Result<Arc<Value>, Refused> {
     let resource = format!("{}s", kind.to_lowercase());
     match client.get(&at(&resource, Some(NAMESPACE), name)).await {
-        Err(refused) if refused.code == 404 => create(client, kind, name, owner, node).await,
-        other => other,
+        Err(refused) if refused.code == 404 => {}
+        other => return other,
     }
-}
-
-/// Creates an object. `node`: where a pod runs; none: on a node of the control plane.
-async fn create(
-    client: &Client,
-    kind: &str,
-    name: &str,
-    owner: Option<&Value>,
-    node: Option<&str>,
-) -> Result<Arc<Value>, Refused> {
     let api_version = if kind == "Pod" { "v1" } else { "apps/v1" };
     let mut object = json!({
         "apiVersion": api_version, "kind": kind,

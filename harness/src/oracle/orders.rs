@@ -19,7 +19,7 @@ pub(super) fn of(action: &Action) -> Option<Order> {
         Action::Attempt(action) => of(action),
         Action::Create(object) => creation(object),
         Action::Replace(spec) if is_capacity(&spec.object) => {
-            let (key, object) = read(&spec.object)?;
+            let (key, object) = CapacityObject::read(&spec.object).ok()?;
             Some(Order::Replace {
                 key,
                 object,
@@ -62,13 +62,6 @@ fn creation(object: &Value) -> Option<Order> {
     }
 }
 
-fn read(object: &Value) -> Option<(NamespacedName, CapacityObject)> {
-    match Change::set(RESOURCE, object).ok()?? {
-        Change::Object(key, Some(object)) => Some((key, object)),
-        _ => None,
-    }
-}
-
 fn key(target: &Target) -> Option<NamespacedName> {
     match target {
         Target::Named { namespace, name, .. } => Some(NamespacedName::new(
@@ -89,7 +82,7 @@ fn fields(merge: &Value) -> Option<Fields> {
     {
         whole[field] = value.clone();
     }
-    let (_, object) = read(&whole)?;
+    let (_, object) = CapacityObject::read(&whole).ok()?;
     let is_named = |field: &str| merge.get(field).is_some();
     let figure = |field, figure| match is_named(field) {
         true => Figure::Set(figure),

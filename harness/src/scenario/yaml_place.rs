@@ -35,8 +35,7 @@ pub(super) struct Key {
 
 /// Where the value of a key begins, by the keys that lead to it from the top; none: there is no such key, or the text can't be read.
 pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
-    let options = serde_saphyr::options! { with_snippet: false };
-    let document: Node = serde_saphyr::from_str_with_options(text, options).ok()?;
+    let document = Node::read(text)?;
     let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
         Content::Map(entries) => entries
             .iter()
@@ -50,8 +49,7 @@ pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
 impl Surroundings {
     /// Of a place in a text; none: the text can't be read at all.
     pub(super) fn of(text: &str, place: Place) -> Option<Self> {
-        let options = serde_saphyr::options! { with_snippet: false };
-        let document: Node = serde_saphyr::from_str_with_options(text, options).ok()?;
+        let document = Node::read(text)?;
         let mut around = Surroundings::default();
         around.look(&document, place, None, None);
         Some(around)
@@ -117,6 +115,12 @@ enum Content {
 }
 
 impl Node {
+    /// Reads a document; none: it is no YAML, or several documents.
+    fn read(text: &str) -> Option<Node> {
+        let options = serde_saphyr::options! { with_snippet: false };
+        serde_saphyr::from_str_with_options(text, options).ok()
+    }
+
     fn place(&self) -> Place {
         (self.0.referenced.line(), self.0.referenced.column())
     }

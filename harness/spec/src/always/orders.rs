@@ -92,11 +92,10 @@ impl Monitor {
                 let fault = order.fault(objects).map(illegal);
                 fault.or_else(|| self.is_other(&order, key, object))
             }
-            (None, Some(Order::DeleteNamespace(_))) => {
+            (None, Some(Order::DeleteNamespace(_)) | None) => {
                 Some((rules::UNASKED, "nobody has asked for it".to_owned()))
             }
             (None, Some(order)) => Some(order.fault(objects).map_or_else(another, illegal)),
-            (None, None) => Some((rules::UNASKED, "nobody has asked for it".to_owned())),
         };
         wrong.map(|wrong| violation(wrong, key))
     }

@@ -95,10 +95,17 @@ pub(crate) fn bytes(quantity: Quantity) -> i128 {
     quantity.bytes(Arithmetic::Exact)
 }
 
+impl CapacityObject {
+    /// A CSIStorageCapacity as the API server sends it, with its key. Errors when it is none.
+    pub fn read<'de, D: Deserializer<'de>>(object: D) -> Result<(NamespacedName, Self), D::Error> {
+        CapacityJson::deserialize(object).map(Into::into)
+    }
+}
+
 /// As the API sends it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CapacityJson {
+struct CapacityJson {
     metadata: Metadata,
     storage_class_name: String,
     #[serde(default)]

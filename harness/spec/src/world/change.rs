@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::World;
 use super::answer::{Answer, Driver, Figures, Parameters};
 use super::api::Api;
-use super::capacity::{CapacityJson, CapacityObject};
+use super::capacity::CapacityObject;
 use super::claim::{Claim, ClaimJson};
 use super::class::{ClassJson, StorageClass};
 use super::csi::{CsiDriver, CsiDriverJson, CsiNode, CsiNodeJson};
@@ -125,7 +125,7 @@ impl Change {
                 Change::Class(name, Some(it))
             }
             "csistoragecapacities" => {
-                let (key, it) = CapacityJson::deserialize(object)?.into();
+                let (key, it) = CapacityObject::read(object)?;
                 Change::Object(key, Some(it))
             }
             "persistentvolumeclaims" => {

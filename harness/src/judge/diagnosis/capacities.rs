@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::quantity::format_bytes;
 
-use super::{Chain, Window};
+use super::{Chain, Window, labels};
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::judge::rows::{Offer, RowState, format_offer, format_row, is_managed, row_key};
 use crate::plan::Row;
@@ -308,12 +308,7 @@ impl<'a> Window<'a> {
     fn nodes_of(&self, segment: &str) -> Vec<String> {
         let of_commit = |fact: &Fact| match &fact.what {
             What::Commit(commit) if &*commit.resource == "nodes" => {
-                let labels = commit.object["metadata"]["labels"].as_object()?;
-                let labels: BTreeMap<String, String> = labels
-                    .iter()
-                    .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
-                    .collect();
-                let of_node = self.plan.segments.of_node(&labels)?;
+                let of_node = self.plan.segments.of_node(&labels(&commit.object)?)?;
                 (self.plan.segments.format(&of_node) == segment).then(|| commit.name.clone())
             }
             _ => None,

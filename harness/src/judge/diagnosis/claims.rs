@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Chain, Window};
-use crate::journal::{Change, CommitFact, Fact, What};
+use crate::journal::{CallFact, Change, CommitFact, Fact, What};
 use crate::judge::rows::DiffRow;
 use crate::plan::WORKLOADS;
 use crate::pod::class_of;
@@ -81,22 +81,20 @@ impl<'a> Window<'a> {
             return true;
         }
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-        let mut calls = self.facts.iter().filter(|fact| match &fact.what {
-            What::Call(call) => {
-                call.method == "CreateVolume" && call.volume.as_ref().is_some_and(|name| name.contains(uid))
-            }
-            _ => false,
-        });
-        let last = calls.next_back();
+        let last = self.creations(uid).next_back();
         let otherwise = || match (self.warning(uid), self.refused_pod(claim)) {
             (Some(warning), _) => format!("never; the publisher says: {warning}"),
             (None, Some((pod, why))) => format!("never; pod {pod} is refused: {why}"),
             (None, None) => "never".to_owned(),
         };
-        if !chain.link(format!("CreateVolume for claim {claim}"), last, otherwise()) {
+        if !chain.link(
+            format!("CreateVolume for claim {claim}"),
+            last.map(|(fact, _)| fact),
+            otherwise(),
+        ) {
             return false;
         }
-        if let Some(What::Call(call)) = last.map(|fact| &fact.what)
+        if let Some((_, call)) = last
             && call.code != "OK"
         {
             let note = format!("{} {}", call.code, call.message.as_deref().unwrap_or_default());
@@ -105,6 +103,17 @@ impl<'a> Window<'a> {
         }
         chain.missing(format!("claim {claim} is bound"), "never");
         false
+    }
+
+    /// The CreateVolume calls for a claim, by its uid, which the name of the volume contains.
+    pub(super) fn creations(&self, uid: &str) -> impl DoubleEndedIterator<Item = (&'a Fact, &'a CallFact)> {
+        self.facts.iter().filter_map(move |fact| match &fact.what {
+            What::Call(call) if call.method == "CreateVolume" => {
+                let is_own = call.volume.as_ref().is_some_and(|name| name.contains(uid));
+                is_own.then_some((fact, call))
+            }
+            _ => None,
+        })
     }
 
     /// A pod that mounts a claim for which no node is chosen, and why the scheduler refuses it.

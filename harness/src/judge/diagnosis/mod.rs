@@ -11,6 +11,9 @@ mod room;
 
 use std::collections::BTreeMap;
 
+use capacity_types::Labels;
+use serde_json::Value;
+
 use super::rows::{DiffRow, RowState, Subject};
 use super::{objects, pattern};
 use crate::cluster_state::ClusterState;
@@ -399,4 +402,12 @@ impl<'a> Window<'a> {
         }
         chain
     }
+}
+
+/// The labels of an object; none: it has none.
+fn labels(object: &Value) -> Option<Labels> {
+    let labels = object["metadata"]["labels"].as_object()?;
+    let labels = labels.iter();
+    let texts = labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
+    Some(texts.collect())
 }

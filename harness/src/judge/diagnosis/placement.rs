@@ -57,14 +57,19 @@ impl<'a> Window<'a> {
     /// That the scheduler looks at no capacity of the case's driver, where that is so.
     fn without_tracking(&self) -> String {
         let driver = &self.plan.driver.name;
-        let object = self.cluster.object("csidrivers", None, driver);
-        match object {
+        match self.storage_capacity() {
             None => format!("; there is no CSIDriver {driver}, so the scheduler looks at no capacity of it"),
-            Some(object) if object["spec"]["storageCapacity"] == true => String::new(),
-            Some(_) => format!(
+            Some(true) => String::new(),
+            Some(false) => format!(
                 "; CSIDriver {driver} does not say storageCapacity: true, so the scheduler looks at no capacity of it"
             ),
         }
+    }
+
+    /// `spec.storageCapacity` of the CSIDriver of the case; none: it does not exist.
+    pub(super) fn storage_capacity(&self) -> Option<bool> {
+        let object = self.cluster.object("csidrivers", None, &self.plan.driver.name)?;
+        Some(object["spec"]["storageCapacity"] == true)
     }
 
     /// The pod and the newest capacity information reached the scheduler.
@@ -245,14 +250,10 @@ impl<'a> Window<'a> {
             chain.found(format!("{node} chosen for the claims of pod {pod}"), fact);
         }
         for claim in claims {
-            let uid = self.uid_of(claim).unwrap_or_default();
-            let made = self.facts.iter().rev().find_map(|fact| match &fact.what {
-                What::Call(call) if call.method == "CreateVolume" && call.code == "OK" => {
-                    let is_own = call.volume.as_ref().is_some_and(|name| name.contains(&uid));
-                    let placed = call.placed.as_ref().filter(|_| is_own && !uid.is_empty())?;
-                    Some((fact, placed.segment.as_deref().unwrap_or("*")))
-                }
-                _ => None,
+            let Some(uid) = self.uid_of(claim) else { continue };
+            let made = self.creations(&uid).rev().find_map(|(fact, call)| {
+                let placed = call.placed.as_ref().filter(|_| call.code == "OK")?;
+                Some((fact, placed.segment.as_deref().unwrap_or("*")))
             });
             if let Some((fact, segment)) = made {
                 chain.found(format!("the volume of claim {claim} is made at {segment}"), fact);
@@ -317,17 +318,12 @@ impl<'a> Window<'a> {
         let Some(uid) = self.uid_of(claim) else {
             return String::new();
         };
-        let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
-            What::Call(call) if call.method == "CreateVolume" && call.code != "OK" => {
-                let is_own = call.volume.as_ref().is_some_and(|name| name.contains(&uid));
-                is_own.then(|| call.code.clone())
-            }
-            _ => None,
-        });
+        let refused = self.creations(&uid).rev().find(|(_, call)| call.code != "OK");
         match refused {
-            Some(code) => {
-                format!("; {node} was chosen before, and given back after CreateVolume answered {code}")
-            }
+            Some((_, call)) => format!(
+                "; {node} was chosen before, and given back after CreateVolume answered {}",
+                call.code
+            ),
             None => format!("; {node} was chosen before, and given back"),
         }
     }

@@ -1,16 +1,14 @@
 //! Why a pod is not on the expected node: no CSIStorageCapacity of the node's segment has room for one of its claims. Names what the driver
 //! reported for that segment.
 
-use std::collections::BTreeMap;
-
 use capacity_spec::world::{CapacityObject, Change};
+use capacity_types::Labels;
 use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::{Arithmetic, Quantity};
-use capacity_types::{Labels, segment};
 use serde_json::Value;
 
 use super::capacities::format_answer;
-use super::{Chain, Window};
+use super::{Chain, Window, labels};
 use crate::journal::{Fact, What};
 use crate::plan::{Action, WORKLOADS};
 use crate::pod::class_of;
@@ -29,7 +27,10 @@ impl<'a> Window<'a> {
     pub(super) fn has_room(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
         let known: Vec<(&String, Labels)> = nodes
             .iter()
-            .filter_map(|node| Some((node, labels(self.cluster.object("nodes", None, node)?))))
+            .filter_map(|node| {
+                let object = self.cluster.object("nodes", None, node)?;
+                Some((node, labels(object).unwrap_or_default()))
+            })
             .collect();
         let Some((node, labels)) = known.first().filter(|_| self.is_tracked()) else {
             return true;
@@ -62,8 +63,7 @@ impl<'a> Window<'a> {
         if !is_usual || is_switched || !self.facts.iter().any(is_call) {
             return false;
         }
-        let object = self.cluster.object("csidrivers", None, &self.plan.driver.name);
-        object.is_some_and(|object| object["spec"]["storageCapacity"] == true)
+        self.storage_capacity() == Some(true)
     }
 
     /// Class and size of a claim that waits for a node; none: it is bound, has a selected node, or is of another driver.
@@ -95,7 +95,7 @@ impl<'a> Window<'a> {
     /// Whether an object that applies to a node with these labels is large enough for the claim.
     fn is_offered(&self, claim: &Wanted, labels: &Labels) -> bool {
         self.cluster.objects(RESOURCE).any(|(_, object)| {
-            capacity_object(object).is_some_and(|object| {
+            CapacityObject::read(&**object).is_ok_and(|(_, object)| {
                 object.class == claim.class
                     && object.topology.admits(labels)
                     && object.limit(true).is_some_and(|limit| limit >= claim.bytes)
@@ -107,17 +107,16 @@ impl<'a> Window<'a> {
     fn cause(&self, chain: &mut Chain, claim: &Wanted, node: &str, labels: &Labels) -> String {
         let driver = &self.plan.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
-        let registered = csi_node.and_then(|csi_node| {
-            let mut drivers = csi_node["spec"]["drivers"].as_array()?.iter();
-            drivers.find(|it| it["name"] == driver.as_str())
+        let registered = csi_node.and_then(|object| match Change::set("csinodes", &**object).ok()?? {
+            Change::CsiNode(_, csi_node) => csi_node?.drivers.remove(driver),
+            _ => None,
         });
         let Some(registered) = registered else {
             return format!("CSINode {node} does not list the driver {driver}");
         };
-        let keys = registered["topologyKeys"].as_array().into_iter().flatten();
-        let keys: Vec<String> = keys.filter_map(|key| Some(key.as_str()?.to_owned())).collect();
-        let Some(segment) = segment::of_node(&keys, labels) else {
-            let missing = keys.iter().find(|key| !labels.contains_key(*key));
+        let Some(segment) = registered.segment(labels) else {
+            let mut keys = registered.topology_keys.iter();
+            let missing = keys.find(|key| !labels.contains_key(*key));
             let missing = missing.map(String::as_str).unwrap_or_default();
             return format!(
                 "node {node} lacks the label {missing}, a topology key of {driver} in CSINode {node}"
@@ -160,17 +159,4 @@ impl<'a> Window<'a> {
         };
         format!("the driver reported {answer} for {name}{pool}")
     }
-}
-
-fn capacity_object(object: &Value) -> Option<CapacityObject> {
-    match Change::set(RESOURCE, object).ok()?? {
-        Change::Object(_, object) => object,
-        _ => None,
-    }
-}
-
-fn labels(object: &Value) -> Labels {
-    let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
-    let labels = labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
-    labels.collect::<BTreeMap<_, _>>()
 }
