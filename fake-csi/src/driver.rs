@@ -68,9 +68,9 @@ impl FakeDriver {
         self.0.state.lock().backend.cancel_reservation(name)
     }
 
-    /// Everything that reservations hold now.
-    pub fn reserved(&self) -> Vec<Held> {
-        self.0.state.lock().backend.held().collect()
+    /// Everything that reservations hold now; with a name, what that reservation holds.
+    pub fn reserved(&self, reservation: Option<&str>) -> Vec<Held> {
+        self.0.state.lock().backend.held(reservation).collect()
     }
 
     /// Adds a rule after those already there. It holds for calls that arrive from now on.

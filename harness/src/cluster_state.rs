@@ -76,6 +76,8 @@ fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
+    /// Event objects are not kept: there may be several for each pod.
+    drops_events: bool,
     /// The workloads' pods that a scheduler has to place.
     waiting: BTreeSet<String>,
     /// The workloads' claims without a volume.
@@ -95,6 +97,12 @@ pub(crate) struct ClusterState {
 }
 
 impl ClusterState {
+    /// Keeps no Event objects from now on; what they report of refusals is kept.
+    pub(crate) fn drop_events(&mut self) {
+        self.drops_events = true;
+        self.resources.remove("events");
+    }
+
     /// Takes one fact in.
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
@@ -121,8 +129,10 @@ impl ClusterState {
         if *commit.resource == *"csistoragecapacities" {
             self.note_maker(commit);
         }
+        let is_dropped = self.drops_events && *commit.resource == *"events";
         let objects = self.resources.entry(commit.resource.clone()).or_default();
         let before = match commit.change {
+            _ if is_dropped => None,
             Change::Deleted => objects.remove(&key),
             Change::Added | Change::Modified => objects.insert(key, commit.object.clone()),
         };

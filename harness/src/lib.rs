@@ -57,7 +57,7 @@ pub use defect::{Defect, UnknownDefect};
 pub use last_words::{complaints, reason_of};
 pub use live_cluster::LiveCluster;
 pub use run::{Outcome, run_and_keep};
-pub use run_options::RunOptions;
+pub use run_options::{Observer, RunOptions};
 pub use simulation::{run_as_chosen as run, simulate};
 pub use start_error::StartError;
 pub use text::text_of;

@@ -13,7 +13,7 @@ use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
 use crate::machine;
 use crate::plan::Plan;
-use crate::run_options::RunOptions;
+use crate::run_options::{Observer, RunOptions};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
@@ -63,20 +63,23 @@ pub async fn run_and_keep(
     }));
     let spoilt = options.defect.map(|defect| defect.spoil(&plan));
     let staged = spoilt.as_ref().unwrap_or(&plan);
+    let (observer, patience, seed) = (options.observer.clone(), options.patience, options.seed);
+    let mut judge = Judge::new(&plan);
+    if observer.is_some() {
+        judge.forget_facts();
+    }
     let mut cluster = Cluster::start(staged, systems, &journal, options).await?;
     let mut conductor = Conductor {
         panicked: None,
         plan: staged,
-        judge: Judge::new(&plan),
+        judge,
         journal: &journal,
         next: 0,
-        patience: options.patience,
+        patience,
+        observer,
     };
     // Simulated time waits for everybody.
-    let lag = options
-        .seed
-        .is_none()
-        .then(|| tokio::spawn(watch_lag(journal.clone())));
+    let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
     let played = conductor.play(&mut cluster).await;
     if conductor.judge.progress() == Progress::Failed {
         // Lag is reported when it is over: what decided may have come in the middle of some.
@@ -131,6 +134,7 @@ struct Conductor<'p> {
     patience: f64,
     /// Set when a handler of the in-memory API server has panicked.
     panicked: Option<StartError>,
+    observer: Option<Observer>,
 }
 
 /// The error for a request whose handler in the in-memory API server panicked.
@@ -197,9 +201,12 @@ impl Conductor<'_> {
     }
 
     /// Waits for the end of a step; false if the case has failed.
-    async fn finish_step(&mut self, cluster: &Cluster) -> bool {
+    async fn finish_step(&mut self, cluster: &mut Cluster) -> bool {
         loop {
             self.feed();
+            if self.observer.is_some() {
+                cluster.forget_facts(self.next);
+            }
             match self.judge.progress() {
                 Progress::StepDone => return true,
                 Progress::Failed => return false,
@@ -210,8 +217,12 @@ impl Conductor<'_> {
 
     fn feed(&mut self) {
         for fact in self.journal.since(self.next) {
+            assert_eq!(fact.seq, self.next, "facts were dropped before they were judged");
             self.next = fact.seq + 1;
             self.panicked = self.panicked.take().or_else(|| panic_of(&fact));
+            if let Some(Observer(see)) = &self.observer {
+                see(&fact);
+            }
             self.judge.observe(fact);
         }
     }

@@ -1,12 +1,14 @@
 //! How a case is run: what a user may choose that the case does not say.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defect::Defect;
-use crate::journal::RETRY_INTERVAL_MAX;
+use crate::journal::{Fact, RETRY_INTERVAL_MAX};
 
 /// How to run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RunOptions {
     /// The publisher's poll interval.
     pub refresh: Duration,
@@ -18,8 +20,19 @@ pub struct RunOptions {
     pub defect: Option<Defect>,
     /// Of a run in simulated time ([`crate::simulate`]), what all random choices follow from; none: a run in real time.
     pub seed: Option<u64>,
-    /// Systems may do as much as they like. A case that says otherwise has no need of it; a measurement that is large on purpose has.
-    pub boundless: bool,
+    /// For a measurement that is large on purpose: what sees all facts. With it, systems may do as much as they like, and old facts are
+    /// dropped, so that a failure is not explained completely.
+    pub observer: Option<Observer>,
+}
+
+/// Called with each fact of a run, in order.
+#[derive(Clone)]
+pub struct Observer(pub Arc<dyn Fn(&Fact) + Send + Sync>);
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 impl Default for RunOptions {
@@ -30,7 +43,7 @@ impl Default for RunOptions {
             patience: 1.0,
             defect: None,
             seed: None,
-            boundless: false,
+            observer: None,
         }
     }
 }

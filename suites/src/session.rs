@@ -241,7 +241,7 @@ impl Session {
         let plan = self.adapted(plan);
         let (mut attempt, standing) = match self.skipped(&plan) {
             Some(skipped) => (skipped, None),
-            None => match harness::run_and_keep(plan.clone(), &self.systems, self.options).await {
+            None => match harness::run_and_keep(plan.clone(), &self.systems, self.options.clone()).await {
                 Ok((outcome, standing)) => {
                     (self.ended(&plan, &outcome, self.keep.as_deref()), Some(standing))
                 }
@@ -291,7 +291,7 @@ impl Session {
     }
 
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
-        let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options));
+        let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options.clone()));
         match machine::watched(run).await {
             // A system can't be blamed for what this machine did not have.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {

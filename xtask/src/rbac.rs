@@ -129,7 +129,7 @@ impl Runner {
 
     /// The facts of a case that passes; another ends the command, as it shows too little.
     async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
-        let ran = harness::run(Arc::new(plan.clone()), &self.chosen.systems, self.options).await;
+        let ran = harness::run(Arc::new(plan.clone()), &self.chosen.systems, self.options.clone()).await;
         let outcome = ran.map_err(|error| {
             eprintln!("error: {}: {error}", plan.id());
             Exit::Environment

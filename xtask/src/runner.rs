@@ -106,7 +106,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         Err(exit) => return exit,
     };
     request.systems.api_server.clone_from(&server);
-    let mut report = header(&request, options, partial, catalogue);
+    let mut report = header(&request, &options, partial, catalogue);
     report.shards = shards;
     let accept = request.accept.take();
     let session = Arc::new(Session {
@@ -144,11 +144,14 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
             .unwrap_or(usual.retry_interval_max),
         ..usual
     };
-    defect.map_or(options, |defect| defect.spoil(options))
+    match defect {
+        Some(defect) => defect.spoil(options),
+        None => options,
+    }
 }
 
 /// The report before any case has run.
-fn header(request: &Run<'_>, options: RunOptions, partial: Option<String>, catalogue: usize) -> Report {
+fn header(request: &Run<'_>, options: &RunOptions, partial: Option<String>, catalogue: usize) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
     /// With more patience than this, being late is no longer a failure that users would notice.
     const TOO_PATIENT: f64 = 10.0;

@@ -219,7 +219,7 @@ fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
         let (systems, reached) = mutants::observed();
         Observed {
             systems,
-            options,
+            options: options.clone(),
             reached,
         }
     }))

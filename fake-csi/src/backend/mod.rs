@@ -16,7 +16,7 @@ pub use reservation::{Held, Reservation, ReserveError, ReservedVolume};
 use crate::{Segment, contains};
 use cost::Cost;
 use pool::{Extent, PoolKey};
-use reservation::Reservations;
+use reservation::{Holder, Reservations};
 
 /// A volume as the driver keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,19 @@ pub(crate) struct Place {
     device: Option<String>,
 }
 
+/// By device; that of a pool without devices has the empty name.
+type ByDevice<T> = BTreeMap<String, T>;
+
+/// Where a volume can be, and how much of that is used.
+struct Candidate<'b> {
+    pool: &'b Pool,
+    extent: Extent<'b>,
+    /// Raw bytes that a volume could take; 0 if the pool shrank below what is taken.
+    free: u64,
+    /// What holds it.
+    held: Option<&'b Holder>,
+}
+
 /// What a new or grown volume has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -99,7 +112,7 @@ pub(crate) enum Shortage {
 pub(crate) struct Backend {
     pools: BTreeMap<PoolKey, Pool>,
     /// Raw bytes that volumes take, also of pools that were removed: the volumes outlive them.
-    taken: BTreeMap<Place, u64>,
+    taken: BTreeMap<PoolKey, ByDevice<u64>>,
     factors: Vec<CostFactor>,
     reservations: Reservations,
 }
@@ -122,6 +135,10 @@ impl Place {
 
     pub(crate) fn device(&self) -> Option<&String> {
         self.device.as_ref()
+    }
+
+    fn name(&self) -> &str {
+        self.device.as_deref().unwrap_or_default()
     }
 }
 
@@ -148,9 +165,12 @@ impl Backend {
         let cost = Cost::of(&self.factors, ask.parameters);
         let mut room = Room::default();
         let (mut told, mut bounded) = (true, true);
-        for (pool, extent) in self.serving(topology, ask) {
-            let is_kept = !counts_reserved && self.reservations.holds(&place(pool, &extent));
-            let free = if is_kept { 0 } else { self.free(pool, &extent) };
+        for Candidate {
+            extent, free, held, ..
+        } in self.serving(topology, ask)
+        {
+            let is_kept = !counts_reserved && held.is_some();
+            let free = if is_kept { 0 } else { free };
             told &= extent.tells_maximum;
             let largest = cost.volume_bytes(free.min(extent.largest));
             let minimum = minimum(cost, &extent);
@@ -182,19 +202,26 @@ impl Backend {
         default: u64,
     ) -> Result<Taken, Shortage> {
         let taken = self.find(topology, ask, size, default)?;
-        *self.taken.entry(taken.place.clone()).or_default() += taken.raw_bytes;
+        self.add(&taken.place, taken.raw_bytes);
         self.reservations.redeem(&taken.place, ask.parameters);
         Ok(taken)
     }
 
     /// Gives back what [`Backend::take`] took.
     pub(crate) fn give_back(&mut self, place: &Place, raw: u64) {
-        if let Some(taken) = self.taken.get_mut(place) {
+        let of_pool = self.taken.entry(place.pool.clone()).or_default();
+        if let Some(taken) = of_pool.get_mut(place.name()) {
             *taken = taken.saturating_sub(raw);
-            if *taken == 0 {
-                self.taken.remove(place);
-            }
         }
+        of_pool.retain(|_, taken| *taken > 0);
+        if of_pool.is_empty() {
+            self.taken.remove(&place.pool);
+        }
+    }
+
+    fn add(&mut self, place: &Place, raw: u64) {
+        let of_pool = self.taken.entry(place.pool.clone()).or_default();
+        *of_pool.entry(place.name().to_owned()).or_default() += raw;
     }
 
     /// Makes room for a volume at its place to grow to `bytes`; the raw bytes that it has then.
@@ -221,15 +248,18 @@ impl Backend {
         if more > extent.capacity.saturating_sub(self.taken_at(place)) {
             return Err(Shortage::NoRoom);
         }
-        *self.taken.entry(place.clone()).or_default() += more;
+        self.add(place, more);
         Ok(raw + more)
     }
 
     /// Raw bytes of all pools, and those that volumes take of them.
     pub(crate) fn raw_sums(&self, pool: &Pool) -> (u64, u64) {
-        let taken = pool.extents().iter().fold(0_u64, |sum, extent| {
-            sum.saturating_add(self.taken_at(&place(pool, extent)))
-        });
+        let of_pool = self.taken.get(&pool.key());
+        let taken = |extent: &Extent<'_>| taken_of(of_pool, extent);
+        let taken = pool
+            .extents()
+            .iter()
+            .fold(0_u64, |sum, extent| sum.saturating_add(taken(extent)));
         (pool.total(), taken)
     }
 
@@ -243,12 +273,17 @@ impl Backend {
         let cost = Cost::of(&self.factors, ask.parameters);
         let mut shortage = Shortage::NoRoom;
         let mut best: Option<(bool, PoolKey, u64, Taken)> = None;
-        for (pool, extent) in self.serving(topology, ask) {
-            let place = place(pool, &extent);
-            let Some(is_foreign) = self.reservations.is_foreign(&place, ask.parameters) else {
+        for candidate in self.serving(topology, ask) {
+            let Candidate {
+                pool,
+                extent,
+                free,
+                held,
+            } = candidate;
+            let is_foreign = held.is_none();
+            if held.is_some_and(|(_, holder)| !contains(ask.parameters, holder)) {
                 continue;
-            };
-            let free = self.free(pool, &extent);
+            }
             match fit(cost, &extent, free, size, default) {
                 Ok((bytes, raw_bytes)) => {
                     // What was reserved for this very volume comes first, then the first pool, there the smallest extent.
@@ -258,7 +293,7 @@ impl Backend {
                         .is_none_or(|(foreign, key, least, _)| rank < (*foreign, key.clone(), *least));
                     if is_better {
                         let taken = Taken {
-                            place,
+                            place: candidate.place(),
                             bytes,
                             raw_bytes,
                         };
@@ -275,26 +310,49 @@ impl Backend {
         &'b self,
         topology: Option<&'b Segment>,
         ask: Ask<'b>,
-    ) -> impl Iterator<Item = (&'b Pool, Extent<'b>)> {
+    ) -> impl Iterator<Item = Candidate<'b>> {
         let reachable = move |pool: &&Pool| topology.is_none_or(|asked| contains(asked, &pool.segment));
         self.pools
             .values()
             .filter(reachable)
             .filter(move |pool| pool.is_for(ask.parameters))
-            .flat_map(|pool| pool.extents().into_iter().map(move |extent| (pool, extent)))
-            .filter(move |(_, extent)| extent.is_for(ask.parameters, ask.blocks))
+            .flat_map(move |pool| {
+                let key = pool.key();
+                let (taken, held) = (self.taken.get(&key), self.reservations.of_pool(&key));
+                let extents = pool.extents().into_iter();
+                let extents = extents.filter(move |extent| extent.is_for(ask.parameters, ask.blocks));
+                extents.map(move |extent| Candidate {
+                    pool,
+                    free: match taken_of(taken, &extent) {
+                        0 => extent.capacity,
+                        _ if extent.is_indivisible() => 0,
+                        taken => extent.capacity.saturating_sub(taken),
+                    },
+                    held: held.and_then(|held| held.get(extent.name?)),
+                    extent,
+                })
+            })
     }
 
     fn taken_at(&self, place: &Place) -> u64 {
-        self.taken.get(place).copied().unwrap_or(0)
+        let of_pool = self.taken.get(&place.pool);
+        of_pool
+            .and_then(|taken| taken.get(place.name()))
+            .copied()
+            .unwrap_or(0)
     }
+}
 
-    /// Raw bytes that a volume could take; 0 if the pool shrank below what is taken.
-    fn free(&self, pool: &Pool, extent: &Extent<'_>) -> u64 {
-        match self.taken_at(&place(pool, extent)) {
-            0 => extent.capacity,
-            _ if extent.is_indivisible() => 0,
-            taken => extent.capacity.saturating_sub(taken),
+fn taken_of(of_pool: Option<&ByDevice<u64>>, extent: &Extent<'_>) -> u64 {
+    let taken = of_pool.and_then(|taken| taken.get(extent.name.unwrap_or_default()));
+    taken.copied().unwrap_or(0)
+}
+
+impl Candidate<'_> {
+    fn place(&self) -> Place {
+        Place {
+            pool: self.pool.key(),
+            device: self.extent.name.map(str::to_owned),
         }
     }
 }
@@ -305,13 +363,6 @@ fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
         return Some(cost.volume_bytes(extent.capacity));
     }
     extent.group_minimum()
-}
-
-fn place(pool: &Pool, extent: &Extent<'_>) -> Place {
-    Place {
-        pool: pool.key(),
-        device: extent.name.map(str::to_owned),
-    }
 }
 
 /// The size and the raw bytes of a volume within the bounds on an extent of which `free` raw bytes are free.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ask, Backend, Place, SizeRange, cost::Cost, fit, place};
+use super::{Ask, Backend, ByDevice, Place, PoolKey, SizeRange, cost::Cost, fit};
 use crate::{Segment, contains};
 
 /// Asks to hold a device for each of some volumes, on **each** of some segments, until the volumes were created or the reservation ends.
@@ -55,46 +55,46 @@ pub enum ReserveError {
     NoDevices(String),
 }
 
-/// What is held, by place: the reservation, and what tells its volume.
+/// Name of the reservation, and what tells its volume.
+pub(super) type Holder = (String, BTreeMap<String, String>);
+
+/// What is held, by pool.
 #[derive(Debug, Default)]
-pub(super) struct Reservations {
-    held: BTreeMap<Place, (String, BTreeMap<String, String>)>,
-}
+pub(super) struct Reservations(BTreeMap<PoolKey, ByDevice<Holder>>);
 
 impl Reservations {
-    /// Whether a place is free of reservations, or is held for a volume with these parameters (`false`); `None` if for another.
-    pub(super) fn is_foreign(&self, place: &Place, parameters: &BTreeMap<String, String>) -> Option<bool> {
-        match self.held.get(place) {
-            None => Some(true),
-            Some((_, holder)) => contains(parameters, holder).then_some(false),
-        }
-    }
-
-    /// Whether a place is held for any volume.
-    pub(super) fn holds(&self, place: &Place) -> bool {
-        self.held.contains_key(place)
+    /// What is held of a pool.
+    pub(super) fn of_pool(&self, key: &PoolKey) -> Option<&ByDevice<Holder>> {
+        self.0.get(key)
     }
 
     /// A volume came to be at a place: what was held for it everywhere is free again.
     pub(super) fn redeem(&mut self, place: &Place, parameters: &BTreeMap<String, String>) {
-        let Some(redeemed) = self.held.get(place).cloned() else {
-            return;
-        };
-        if contains(parameters, &redeemed.1) {
-            self.held.retain(|_, held| *held != redeemed);
+        let of_pool = self.0.get(&place.pool);
+        let redeemed = of_pool.and_then(|held| held.get(place.name())).cloned();
+        if let Some(redeemed) = redeemed.filter(|(_, holder)| contains(parameters, holder)) {
+            self.end(|held| *held == redeemed);
         }
+    }
+
+    /// Ends what is so; whether anything was.
+    fn end(&mut self, is_so: impl Fn(&Holder) -> bool) -> bool {
+        let mut ended = false;
+        for held in self.0.values_mut() {
+            held.retain(|_, holder| {
+                let ends = is_so(holder);
+                ended |= ends;
+                !ends
+            });
+        }
+        ended
     }
 }
 
 impl Backend {
     /// Holds devices on each segment where all volumes find one; what is held then.
     pub(crate) fn reserve(&mut self, wanted: &Reservation) -> Result<Vec<Held>, ReserveError> {
-        if self
-            .reservations
-            .held
-            .values()
-            .any(|(name, _)| *name == wanted.name)
-        {
+        if self.held(Some(&wanted.name)).next().is_some() {
             return Err(ReserveError::Exists(wanted.name.clone()));
         }
         if wanted.volumes.iter().any(|volume| volume.holder.is_empty()) {
@@ -111,29 +111,36 @@ impl Backend {
         }
         for (place, volume) in on_segments {
             let held = (wanted.name.clone(), volume.holder.clone());
-            self.reservations.held.insert(place, held);
+            let device = place.name().to_owned();
+            self.reservations
+                .0
+                .entry(place.pool)
+                .or_default()
+                .insert(device, held);
         }
-        Ok(self
-            .held()
-            .filter(|held| held.reservation == wanted.name)
-            .collect())
+        Ok(self.held(Some(&wanted.name)).collect())
     }
 
     /// Ends a reservation; whether there was one.
     pub(crate) fn cancel_reservation(&mut self, name: &str) -> bool {
-        let before = self.reservations.held.len();
-        self.reservations.held.retain(|_, (of, _)| of != name);
-        self.reservations.held.len() < before
+        self.reservations.end(|(of, _)| of == name)
     }
 
-    /// Everything that is held.
-    pub(crate) fn held(&self) -> impl Iterator<Item = Held> {
-        self.reservations.held.iter().map(|(place, (name, holder))| Held {
-            reservation: name.clone(),
-            segment: place.segment().clone(),
-            device: place.device.clone().unwrap_or_default(),
-            holder: holder.clone(),
-        })
+    /// Everything that is held, by any reservation or one.
+    pub(crate) fn held(&self, name: Option<&str>) -> impl Iterator<Item = Held> {
+        let devices = move |(key, held): (&PoolKey, &ByDevice<Holder>)| -> Vec<Held> {
+            let held = held
+                .iter()
+                .filter(|(_, (of, _))| name.is_none_or(|name| of == name));
+            let held = held.map(|(device, (name, holder))| Held {
+                reservation: name.clone(),
+                segment: key.0.clone(),
+                device: device.clone(),
+                holder: holder.clone(),
+            });
+            held.collect()
+        };
+        self.reservations.0.iter().flat_map(devices)
     }
 
     /// The smallest free device for each volume, largest volume first; `None` if one finds none.
@@ -169,14 +176,13 @@ impl Backend {
             limit: None,
         };
         let cost = Cost::of(&self.factors, ask.parameters);
-        self.serving(Some(segment), ask)
-            .filter(|(_, extent)| extent.device.is_some())
-            .filter_map(|(pool, extent)| {
-                let free = self.free(pool, &extent);
-                let place = place(pool, &extent);
-                let is_free = !chosen.contains(&place) && !self.reservations.held.contains_key(&place);
-                (is_free && fit(cost, &extent, free, size, volume.bytes).is_ok()).then_some((free, place))
-            })
+        let free = self
+            .serving(Some(segment), ask)
+            .filter(|it| it.extent.device.is_some() && it.held.is_none())
+            .filter(|it| fit(cost, &it.extent, it.free, size, volume.bytes).is_ok());
+        let places = free.map(|it| (it.free, it.place()));
+        places
+            .filter(|(_, place)| !chosen.contains(place))
             .min()
             .map(|(_, place)| place)
     }

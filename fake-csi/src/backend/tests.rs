@@ -348,7 +348,7 @@ mod reservations {
             .take(Some(&on("n2")), asking(&claim("app-0")), required(60), 1)
             .unwrap();
         assert_eq!((taken.place.segment(), taken.bytes), (&on("n2"), 100));
-        assert_eq!(backend.held().count(), 0, "the hold on n1 ended as well");
+        assert_eq!(backend.held(None).count(), 0, "the hold on n1 ended as well");
         assert!(take(&mut backend, &claim("other-1"), 60).is_ok());
     }
 

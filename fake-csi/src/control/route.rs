@@ -105,7 +105,7 @@ fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
         ["rules"] => json(&driver.rules().into_iter().map(rule_text).collect::<Vec<_>>()),
         ["reservations"] => json(
             &driver
-                .reserved()
+                .reserved(None)
                 .into_iter()
                 .map(HeldText::from)
                 .collect::<Vec<_>>(),

@@ -222,7 +222,7 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         let (systems, reached) = (MUTANTS.observed)();
         Observed {
             systems,
-            options,
+            options: options.clone(),
             reached,
         }
     };

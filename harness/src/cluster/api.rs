@@ -125,6 +125,9 @@ impl Api {
         }
         let options = ServerOptions {
             kubelet_less: true,
+            // All the states of 10,000 pods would take a gigabyte.
+            history: 10_000,
+            parsed_bytes: 4 << 20,
             release: plan.release,
             gates: plan.gates.clone(),
             // That a program is older than the server is one finding, and not the end of every case.

@@ -43,6 +43,7 @@ pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
         client,
         provision,
     };
+    controllers.cluster.drop_events();
     while let Some(commit) = commits.recv().await {
         controllers.cluster.commit(0, &commit);
         controllers.reserved.commit(&commit);

@@ -131,7 +131,7 @@ impl Cluster {
             refresh,
             patience,
             seed,
-            boundless,
+            observer,
             ..
         }: RunOptions,
     ) -> Result<Self, StartError> {
@@ -143,7 +143,7 @@ impl Cluster {
         let folder = network.folder().map_err(io("make a temporary folder"))?;
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
-        let activity = (!boundless).then(|| ActivityLimit::of(plan));
+        let activity = observer.is_none().then(|| ActivityLimit::of(plan));
         let sink = FactSink::new(journal.clone(), killer, activity);
         let commits = sink.commits();
         let api = Api::start(plan, systems, &sink, fleet.has_children(), (&network, seed)).await?;
@@ -453,6 +453,13 @@ impl Cluster {
     pub(crate) fn keep_at_most(&self, facts: usize) {
         self.journal.keep_at_most(facts);
         self.sink.lift_limit();
+    }
+
+    /// Drops the facts before one: of a measurement they have been counted.
+    pub(crate) fn forget_facts(&mut self, before: u64) {
+        self.state.drop_events();
+        self.catch_up();
+        self.journal.forget(before);
     }
 
     /// The changes of its objects from now on.

@@ -4,7 +4,7 @@
 //! object changes. The kubelet's part is left out: NodeExpandVolume is never called, and a claim whose driver requires it keeps the condition
 //! FileSystemResizePending.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -82,7 +82,9 @@ pub(super) async fn run(
         network,
         sockets,
         tried: BTreeMap::new(),
+        failed: BTreeSet::new(),
     };
+    resizer.cluster.drop_events();
     while let Some(commit) = commits.recv().await {
         resizer.cluster.commit(0, &commit);
         resizer.react(&commit).await;
@@ -96,14 +98,10 @@ struct Resizer {
     client: Client,
     network: Network,
     sockets: Sockets,
-    /// The last attempt for a claim, by its uid.
-    tried: BTreeMap<String, Attempt>,
-}
-
-struct Attempt {
-    /// Bytes that were requested.
-    bytes: i128,
-    has_failed: bool,
+    /// The bytes that the last attempt for a claim was about, by the claim's uid.
+    tried: BTreeMap<String, i128>,
+    /// Namespace and name of the claims whose last attempt has failed.
+    failed: BTreeSet<(String, String)>,
 }
 
 impl Resizer {
@@ -111,11 +109,12 @@ impl Resizer {
         match (&*commit.resource, commit.change) {
             (CLAIMS, Change::Added | Change::Modified) => self.resize(&commit.object).await,
             ("csistoragecapacities", Change::Added | Change::Modified) => {
-                self.tried.retain(|_, attempt| !attempt.has_failed);
-                let claims = self.cluster.objects(CLAIMS);
-                let claims: Vec<Arc<Value>> = claims.map(|(_, claim)| claim.clone()).collect();
-                for claim in claims {
-                    self.resize(&claim).await;
+                for (namespace, name) in std::mem::take(&mut self.failed) {
+                    let claim = self.cluster.object(CLAIMS, Some(&namespace), &name).cloned();
+                    if let Some(claim) = claim {
+                        self.tried.remove(text(&claim["metadata"]["uid"]));
+                        self.resize(&claim).await;
+                    }
                 }
             }
             _ => {}
@@ -130,10 +129,7 @@ impl Resizer {
             return;
         };
         let uid = text(&claim["metadata"]["uid"]);
-        let is_tried = |attempt: &Attempt| attempt.bytes == requested;
-        if claim["status"]["phase"] != "Bound"
-            || requested <= has
-            || self.tried.get(uid).is_some_and(is_tried)
+        if claim["status"]["phase"] != "Bound" || requested <= has || self.tried.get(uid) == Some(&requested)
         {
             return;
         }
@@ -144,11 +140,12 @@ impl Resizer {
             return;
         };
         let expanded = self.try_expansion(claim, &volume, requested).await;
-        let attempt = Attempt {
-            bytes: requested,
-            has_failed: !matches!(expanded, Ok(true)),
-        };
-        self.tried.insert(uid.to_owned(), attempt);
+        self.tried.insert(uid.to_owned(), requested);
+        if !matches!(expanded, Ok(true)) {
+            let metadata = &claim["metadata"];
+            let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
+            self.failed.insert((namespace.to_owned(), name.to_owned()));
+        }
         if let Err(status) = expanded {
             tracing::debug!(message = %status, "write of the resizer refused");
         }

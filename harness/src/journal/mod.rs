@@ -62,6 +62,13 @@ impl Journal {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
+    /// Drops the facts before one.
+    pub(crate) fn forget(&self, before: u64) {
+        let mut facts = self.shared.facts.lock();
+        let kept = facts.partition_point(|fact| fact.seq < before);
+        facts.drain(..kept);
+    }
+
     /// Appends one fact.
     pub fn append(&self, what: What) {
         let mut facts = self.shared.facts.lock();

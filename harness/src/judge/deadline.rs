@@ -119,8 +119,9 @@ impl Pace {
             let limit = self.limit(expect, BoundKind::Unasked) + late;
             waits.push((called + limit, Wait::Unasked(limit)));
         }
-        if !scene.has_decided_all(view.cluster) {
-            let limit = self.limit(expect, BoundKind::Undecided) + late;
+        let limit = self.limit(expect, BoundKind::Undecided) + late;
+        // Looks at every waiting pod, so it is asked last.
+        if waits.iter().all(|(at, _)| *at <= moved + limit) && !scene.has_decided_all(view.cluster) {
             waits.push((moved + limit, Wait::Undecided(limit)));
         }
         let trouble = scene.troubles.last_us().map(Duration::from_micros);

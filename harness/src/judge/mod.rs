@@ -52,6 +52,8 @@ pub struct Judge<'p> {
     oracle: Option<Oracle<'p>>,
     duplicates: Duplicates,
     facts: Vec<Fact>,
+    /// Only the last fact is kept.
+    is_forgetful: bool,
     pace: Pace,
     step: usize,
     step_started: u64,
@@ -73,6 +75,7 @@ impl<'p> Judge<'p> {
             oracle: plan.expects_specification().then(|| Oracle::new(plan)),
             duplicates: Duplicates::default(),
             facts: Vec::new(),
+            is_forgetful: false,
             pace: Pace {
                 refresh: Duration::ZERO,
                 retry_interval_max: Duration::ZERO,
@@ -90,6 +93,12 @@ impl<'p> Judge<'p> {
         }
     }
 
+    /// From now on facts are dropped once they are judged, so that the explanation of a failure lacks them.
+    pub(crate) fn forget_facts(&mut self) {
+        self.is_forgetful = true;
+        self.cluster.drop_events();
+    }
+
     /// Takes the next fact.
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
@@ -105,6 +114,9 @@ impl<'p> Judge<'p> {
         }
         if matches!(fact.what, What::Quiet) && self.progress() == Progress::StepDone {
             self.settle();
+        }
+        if self.is_forgetful {
+            self.facts.clear();
         }
         self.facts.push(fact);
         if let (None, Some([_, ..])) = (&self.failure, broken.as_deref()) {

@@ -181,7 +181,7 @@ pub struct SettingsRecord {
 
 impl SettingsRecord {
     /// Of a run with these options.
-    pub fn new(options: RunOptions, attempts: u32, api_server: String) -> Self {
+    pub fn new(options: &RunOptions, attempts: u32, api_server: String) -> Self {
         SettingsRecord {
             refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
             patience: options.patience,

@@ -122,7 +122,7 @@ impl Sweep {
         if let Some(why) = self.manifest.as_ref().and_then(|manifest| manifest.skips(&plan)) {
             return Err(SweepError::Skipped(why));
         }
-        let outcome = harness::run(Arc::clone(&plan), &self.systems, self.options).await?;
+        let outcome = harness::run(Arc::clone(&plan), &self.systems, self.options.clone()).await?;
         if let Some(failure) = outcome.verdict.failure() {
             let said = Said::by(failure);
             return Err(match self.known(&scenario.id, plan.id(), &said) {
@@ -199,7 +199,7 @@ impl Sweep {
     }
 
     async fn hold(&self, cell: &Cell) -> Held {
-        match harness::run(Arc::clone(&cell.plan), &self.systems, self.options).await {
+        match harness::run(Arc::clone(&cell.plan), &self.systems, self.options.clone()).await {
             Ok(outcome) => self.judged(cell, &outcome),
             // The program would have written it, if it had not been killed.
             Err(StartError::Refused { .. }) if cell.fault.kills => Held::Unmet,

@@ -261,7 +261,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
             features: Vec::new(),
             ..manifest.map_or_else(|| e2e::record(args.defect), manifest::record)
         },
-        settings: SettingsRecord::new(session.options, session.attempts, IN_MEMORY.to_owned()),
+        settings: SettingsRecord::new(&session.options, session.attempts, IN_MEMORY.to_owned()),
         options: show::options(args),
         is_simulated: is_simulated(args),
     }

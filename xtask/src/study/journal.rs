@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use suites::harness::journal::{Change, Fact, What};
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::parse;
 use suites::harness::system::BoxError;
-use suites::harness::{RunOptions, run, simulate};
+use suites::harness::{Observer, RunOptions, run, simulate};
 
 use crate::chosen::Chosen;
 use crate::defect::Defect;
@@ -17,9 +18,14 @@ use crate::defect::Defect;
 /// The resource that all of this is about.
 pub(super) const CAPACITIES: &str = "csistoragecapacities";
 
-/// A run.
+/// A run: what was counted of each of its facts, as they came.
+#[derive(Debug, Default)]
 pub(super) struct Run {
-    facts: Vec<Fact>,
+    steps: Vec<Tally>,
+    /// The last state of each object that is left, by resource and name.
+    objects: BTreeMap<(String, String), Arc<Value>>,
+    /// The bytes as JSON of the largest capacity object, with its metadata.
+    largest_object: usize,
 }
 
 /// What was counted of a step.
@@ -37,8 +43,13 @@ pub(super) struct Tally {
     pub(super) refused: BTreeMap<String, usize>,
     /// Questions to extenders.
     pub(super) questions: usize,
-    /// From its beginning to the next step's.
+    /// From its first fact to its last.
     pub(super) took: Duration,
+    /// When pods got their nodes, in seconds since the first pod was created.
+    pub(super) placements: Vec<f64>,
+    began: Duration,
+    first_pod: Option<Duration>,
+    placed: BTreeSet<String>,
 }
 
 /// What runs scenarios, and by which clock.
@@ -92,13 +103,21 @@ impl Runner {
     /// The run, and what its expectations do not have.
     fn played(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let plan = Arc::new(plan(scenario)?);
+        let counted = Arc::new(Mutex::new(Run::default()));
+        let observer = Observer(Arc::new({
+            let counted = Arc::clone(&counted);
+            move |fact: &Fact| counted.lock().count(fact)
+        }));
         let options = RunOptions {
             refresh,
             seed: self.seed,
-            boundless: true,
+            observer: Some(observer),
             ..RunOptions::default()
         };
-        let options = self.chosen.defect.map_or(options, |defect| defect.spoil(options));
+        let options = match self.chosen.defect {
+            Some(defect) => defect.spoil(options),
+            None => options,
+        };
         let systems = &self.chosen.systems;
         let outcome = match self.seed {
             Some(_) => simulate(Arc::clone(&plan), systems, options)?,
@@ -107,12 +126,12 @@ impl Runner {
                 runtime.block_on(run(Arc::clone(&plan), systems, options))?
             }
         };
-        let facts = outcome.journal.since(0);
         let unmet = outcome.verdict.failure().map(|failure| {
             let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
             format!("{}: step {step} does not end as it should", plan.title)
         });
-        Ok((Run { facts }, unmet))
+        let counted = std::mem::take(&mut *counted.lock());
+        Ok((counted, unmet))
     }
 }
 
@@ -123,92 +142,71 @@ fn plan(scenario: &Value) -> Result<Plan, BoxError> {
 }
 
 impl Run {
-    /// The facts of a step.
-    fn within(&self, step: usize) -> &[Fact] {
-        let starts = |wanted: usize| {
-            let is_start = |fact: &Fact| matches!(fact.what, What::StepStarted(mark) if mark.step == wanted);
-            self.facts.iter().position(is_start).unwrap_or(self.facts.len())
+    fn count(&mut self, fact: &Fact) {
+        if matches!(fact.what, What::StepStarted(_)) {
+            self.steps.push(Tally {
+                began: fact.at(),
+                ..Tally::default()
+            });
+        }
+        if let Some(step) = self.steps.last_mut() {
+            step.count(fact);
+        }
+        let What::Commit(commit) = &fact.what else {
+            return;
         };
-        &self.facts[starts(step)..starts(step + 1)]
+        if *commit.resource == *CAPACITIES {
+            let bytes = commit.object.to_string().len();
+            self.largest_object = self.largest_object.max(bytes);
+        }
+        if *commit.resource == *"events" {
+            return;
+        }
+        let key = (commit.resource.to_string(), commit.name.clone());
+        match commit.change {
+            Change::Deleted => self.objects.remove(&key),
+            _ => self.objects.insert(key, commit.object.clone()),
+        };
     }
 
     /// What was counted of a step.
-    pub(super) fn step(&self, step: usize) -> Tally {
-        let within = self.within(step);
-        let mut tally = Tally::default();
-        within.iter().for_each(|fact| tally.count(&fact.what));
-        if let (Some(first), Some(last)) = (within.first(), within.last()) {
-            tally.took = last.at().saturating_sub(first.at());
-        }
-        tally
-    }
-
-    /// When pods got their nodes in a step, in seconds since the first of them was created.
-    pub(super) fn placements(&self, step: usize) -> Vec<f64> {
-        let mut placed = BTreeSet::new();
-        let mut began = None;
-        let mut times = Vec::new();
-        for fact in self.within(step) {
-            let What::Commit(commit) = &fact.what else {
-                continue;
-            };
-            if *commit.resource != *"pods" {
-                continue;
-            }
-            let began = *began.get_or_insert(fact.at());
-            if commit.object["spec"]["nodeName"].is_string() && placed.insert(&commit.name) {
-                times.push(fact.at().saturating_sub(began).as_secs_f64());
-            }
-        }
-        times
+    pub(super) fn step(&self, step: usize) -> &Tally {
+        &self.steps[step]
     }
 
     /// The bytes as JSON of each object that is left, by resource, without its metadata, which differs from run to run.
     pub(super) fn bytes(&self) -> BTreeMap<String, Vec<usize>> {
-        let mut objects: BTreeMap<(String, String), Value> = BTreeMap::new();
-        for fact in &self.facts {
-            let What::Commit(commit) = &fact.what else {
-                continue;
-            };
-            let key = (commit.resource.to_string(), commit.name.clone());
-            match commit.change {
-                Change::Deleted => drop(objects.remove(&key)),
-                _ => drop(objects.insert(key, Value::clone(&commit.object))),
-            }
-        }
         let mut bytes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for ((resource, _), mut object) in objects {
+        for ((resource, _), object) in &self.objects {
+            let mut object = Value::clone(object);
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("metadata");
             }
-            bytes.entry(resource).or_default().push(object.to_string().len());
+            bytes
+                .entry(resource.clone())
+                .or_default()
+                .push(object.to_string().len());
         }
         bytes
     }
 
     /// The bytes as JSON of the largest capacity object, with its metadata.
     pub(super) fn largest_object(&self) -> usize {
-        let of_fact = |fact: &Fact| match &fact.what {
-            What::Commit(commit) if *commit.resource == *CAPACITIES => Some(commit.object.to_string().len()),
-            _ => None,
-        };
-        self.facts.iter().filter_map(of_fact).max().unwrap_or_default()
+        self.largest_object
     }
 
-    /// The last state of one object.
-    pub(super) fn last(&self, resource: &str) -> Option<&Value> {
-        let mut commits = self.facts.iter().rev().filter_map(|fact| match &fact.what {
-            What::Commit(commit) => Some(commit),
-            _ => None,
-        });
-        let found = commits.find(|commit| *commit.resource == *resource)?;
-        Some(&found.object)
+    /// An object of a resource that is left.
+    pub(super) fn object(&self, resource: &str) -> Option<&Value> {
+        let mut objects = self.objects.iter();
+        let (_, object) = objects.find(|((of, _), _)| of == resource)?;
+        Some(object)
     }
 }
 
 impl Tally {
-    fn count(&mut self, what: &What) {
-        match what {
+    fn count(&mut self, fact: &Fact) {
+        self.took = fact.at().saturating_sub(self.began);
+        match &fact.what {
             What::Request(request) => {
                 let client = request.client.split('@').next().unwrap_or_default();
                 let key = (client.to_owned(), request.verb.clone(), request.resource.clone());
@@ -217,6 +215,14 @@ impl Tally {
             What::Commit(commit) => {
                 let key = (commit.change.verb(), commit.resource.to_string());
                 *self.commits.entry(key).or_default() += 1;
+                if *commit.resource == *"pods" {
+                    let first = *self.first_pod.get_or_insert(fact.at());
+                    let is_placed = commit.object["spec"]["nodeName"].is_string();
+                    if is_placed && self.placed.insert(commit.name.clone()) {
+                        self.placements
+                            .push(fact.at().saturating_sub(first).as_secs_f64());
+                    }
+                }
             }
             What::Call(call) => {
                 *self.calls.entry(call.method.clone()).or_default() += 1;

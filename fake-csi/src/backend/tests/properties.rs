@@ -143,7 +143,9 @@ proptest! {
             for pool in backend.pools() {
                 let of_pool = volumes.iter().filter(|volume| *volume.place.segment() == pool.segment);
                 let raw: u64 = of_pool.map(|volume| volume.raw_bytes).sum();
-                let free: u64 = pool.extents().iter().map(|extent| backend.free(pool, extent)).sum();
+                let ask = Ask { parameters: &parameters, blocks: &[] };
+                let of_pool = backend.serving(None, ask).filter(|it| it.pool.segment == pool.segment);
+                let free: u64 = of_pool.map(|it| it.free).sum();
                 prop_assert_eq!(raw + free, pool.total());
                 prop_assert_eq!(backend.raw_sums(pool), (pool.total(), raw));
             }

@@ -193,7 +193,10 @@ async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
         Code::ResourceExhausted
     );
     assert!(world.create(of_claim("app-0")).await.is_ok());
-    assert!(world.driver.reserved().is_empty(), "the reservation is used up");
+    assert!(
+        world.driver.reserved(None).is_empty(),
+        "the reservation is used up"
+    );
     assert!(
         world.create(of_claim("other-0")).await.is_ok(),
         "the other disk is free again"

@@ -75,14 +75,13 @@ impl Reserving {
                 Err(error) => Err(error.to_string()),
             };
         }
-        let held = self.driver.reserved();
-        let of_pod = || held.iter().filter(|held| held.reservation == name);
-        if of_pod().next().is_none() {
+        let held = self.driver.reserved(Some(&name));
+        if held.is_empty() {
             requested.remove(&uid);
             return Err(format!("the reservation for pod {name} is gone, ask again"));
         }
         let is_held =
-            |segment: &Segment| of_pod().filter(|held| held.segment == *segment).count() == volumes.len();
+            |segment: &Segment| held.iter().filter(|held| held.segment == *segment).count() == volumes.len();
         let nodes = nodes.iter().filter(|(_, segment)| is_held(segment));
         Ok(Reservation::Held(nodes.map(|(node, _)| node.clone()).collect()))
     }

@@ -48,7 +48,7 @@ impl Outcome {
                 .collect(),
             questions: tally.questions,
             writes: tally.writes(),
-            times: run.placements(1),
+            times: tally.placements.clone(),
         }
     }
 

@@ -123,7 +123,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
         .lag
         .map(|lag| json!({"fault": {"api": format!("watch {CAPACITIES}"), "by": "scheduler", "lag": lag}}));
     let extenders = match variant.extender {
-        true => json!([{"name": "reserver", "reserves": true}]),
+        true => json!([{"name": "reserver", "reserves": true, "byName": true}]),
         false => json!([]),
     };
     json!({

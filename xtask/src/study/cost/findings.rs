@@ -132,12 +132,12 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
         of_step(0).iter().chain(&of_step(1)).sum::<usize>()
     };
     let kinds = |run: &Run| {
-        let keys = run.step(1).requests.into_keys();
+        let keys = run.step(1).requests.keys();
         // What a pod that waits is told depends on how the tries fall, and not on the score.
         let meant = keys.filter(|(client, verb, resource)| {
             client == "scheduler" && resource != "events" && verb != "patch"
         });
-        meant.collect::<Vec<_>>()
+        meant.cloned().collect::<Vec<_>>()
     };
     let largest = |run: &Run| run.largest_object();
     Ok(vec![
@@ -170,7 +170,7 @@ pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let used = runner.run(&placing(3, true, true, false), REFRESH)?;
     let spent = |step: usize| unused.step(step).writes() + unused.step(step).calls("GetCapacity");
     let field = |run: &Run| {
-        let mut driver = run.last("csidrivers").cloned().unwrap_or_default();
+        let mut driver = run.object("csidrivers").cloned().unwrap_or_default();
         let with = driver.to_string().len();
         driver["spec"]
             .as_object_mut()

@@ -177,7 +177,7 @@ fn unit(runs: &[Sampled]) -> Unit {
     }
 }
 
-fn at(run: &Run, step: Step) -> Tally {
+fn at(run: &Run, step: Step) -> &Tally {
     run.step(step as usize)
 }
 
