@@ -34,10 +34,8 @@ const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long connections may take to finish what they were sending when the server stops.
 const STOP_GRACE: Duration = Duration::from_secs(1);
-/// How long to wait after the system could not accept a connection, for example for lack of file descriptors; and how
-/// often in a row that may happen before the listener counts as broken.
+/// Pause after a failed `accept`, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-const ACCEPT_FAILURES_MAX: u32 = 600;
 
 /// How a listener serves.
 pub(crate) struct Listening {
@@ -82,7 +80,7 @@ pub(crate) async fn serve(
         stop: stop.clone(),
     };
     let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));
-    let (mut shutdown, mut failures) = (std::pin::pin!(shutdown), 0);
+    let (mut shutdown, mut fails) = (std::pin::pin!(shutdown), false);
     let outcome = loop {
         let accepted = tokio::select! {
             biased;
@@ -92,15 +90,16 @@ pub(crate) async fn serve(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) if is_peers_fault(&error) => continue,
-            Err(error) if failures == ACCEPT_FAILURES_MAX => break Err(error),
+            Err(error) if is_listener_closed(&error) => break Err(error),
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted; trying again");
-                failures += 1;
+                if !std::mem::replace(&mut fails, true) {
+                    tracing::warn!(%error, "a connection could not be accepted; trying again");
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        failures = 0;
+        fails = false;
         let Ok(place) = places.clone().try_acquire_owned() else {
             tracing::warn!(
                 most = limits.connections,
@@ -126,6 +125,11 @@ pub(crate) async fn serve(
 fn is_peers_fault(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
+}
+
+/// Whether no later `accept` can succeed (EINVAL). Descriptors and memory, in contrast, become free when clients leave.
+fn is_listener_closed(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::InvalidInput
 }
 
 /// Serves one connection that something else than a listener has accepted, without TLS, until it ends or `shutdown` resolves.
@@ -232,5 +236,20 @@ async fn connection(
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lack_of_descriptors_or_memory_does_not_end_the_listener() {
+        // ENFILE, EMFILE and ENOMEM.
+        for code in [23, 24, 12] {
+            assert!(!is_listener_closed(&std::io::Error::from_raw_os_error(code)));
+        }
+        // EINVAL.
+        assert!(is_listener_closed(&std::io::Error::from_raw_os_error(22)));
     }
 }
