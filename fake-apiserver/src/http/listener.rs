@@ -36,6 +36,8 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 const STOP_GRACE: Duration = Duration::from_secs(1);
 /// Pause after a failed `accept`, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of responses that one HTTP/2 stream may buffer: a peer that does not read may have [`STREAMS_MAX`] of them.
+const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// How a listener serves.
 pub(crate) struct Listening {
@@ -206,6 +208,7 @@ async fn connection(
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
         .max_concurrent_streams(STREAMS_MAX)
+        .max_send_buf_size(SEND_BUFFER_BYTES)
         .max_header_list_size(HEADER_BYTES_MAX as u32);
     let (began, untaken) = (AtomicBool::new(false), Arc::new(Untaken::default()));
     let service = service_fn(|request| {
