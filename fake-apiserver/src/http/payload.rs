@@ -4,7 +4,7 @@ use super::body_reader::{self, Purpose};
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::verbs::call::{Payload, Target};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::{Body as _, Incoming};
@@ -32,8 +32,7 @@ pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target
     match body_reader::reader(verb, &media, &target.kind) {
         Ok(Some(reader)) => reader(Purpose { verb, target }, &collect(request).await?),
         Ok(None) => {
-            // However it went: it is of no interest, and only taken off the connection.
-            drop(collect(request).await);
+            discard(request.into_body(), BODY_BYTES_MAX).await;
             Ok(Payload::None)
         }
         Err(refusal) => {
@@ -52,14 +51,20 @@ pub(super) async fn drain(request: Request<Incoming>) {
     if expects || body.is_end_stream() || body.size_hint().lower() > UNWANTED_BYTES {
         return;
     }
-    let rest = Limited::new(body, UNWANTED_BYTES as usize).collect();
+    let rest = discard(body, UNWANTED_BYTES as usize);
     // However it went: the answer is the same.
     drop(tokio::time::timeout(UNWANTED_PATIENCE, rest).await);
 }
 
+/// Reads a body to its end, to an error or to `most` bytes, and stores none of it.
+async fn discard(body: Incoming, most: usize) {
+    let mut body = Limited::new(body, most);
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
 async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
-    match Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
+    match read_all(request.into_body()).await {
+        Ok(body) => Ok(body),
         Err(error) if error.is::<LengthLimitError>() => Err(Status::too_large(BODY_BYTES_MAX)),
         Err(error) if is_malformed(&*error) => Err(Status::bad_request(format!(
             "the request body could not be read: {error}"
@@ -67,6 +72,17 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
         // The connection or the stream ended within the body: no client reads this answer, only observers of requests see it.
         Err(error) => Err(Status::client_closed(&*error)),
     }
+}
+
+/// Copies a body into one buffer: `collect` would keep 32 bytes and more for each chunk, though a chunk may be one byte.
+async fn read_all(body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+    let (mut body, mut all) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
+    while let Some(frame) = body.frame().await.transpose()? {
+        if let Ok(data) = frame.into_data() {
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(all.freeze())
 }
 
 /// Whether the body itself is wrong, such as a chunk size that is no number.
