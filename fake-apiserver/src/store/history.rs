@@ -44,6 +44,12 @@ struct State(Mutex<Arc<Object>>);
 /// they cost parsing it again.
 const PARSED: usize = 2048;
 
+/// Bytes of a superseded state above which its value is dropped at once.
+const PARSED_BYTES_EACH: usize = 32 * 1024;
+/// Bytes of JSON that the logged changes may have together. kube-apiserver keeps far less: about 1,000 events per resource in its watch
+/// cache, and what etcd has not compacted.
+const BYTES_MAX: usize = 512 << 20;
+
 /// A revision that is no longer in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gone {
@@ -58,9 +64,11 @@ pub(crate) type Log = OrdMap<u64, Arc<Logged>>;
 /// The logs of all resources, bounded together.
 pub(crate) struct History {
     logs: Vec<(Log, u64)>,
-    /// Every logged change, oldest first: revision and resource.
-    order: VecDeque<(u64, usize)>,
+    /// Every logged change, oldest first: revision, resource and bytes.
+    order: VecDeque<(u64, usize, usize)>,
     limit: usize,
+    bytes: usize,
+    bytes_max: usize,
 }
 
 impl Logged {
@@ -146,6 +154,8 @@ impl History {
             logs: vec![(Log::new(), 0); resources],
             order: VecDeque::new(),
             limit,
+            bytes: 0,
+            bytes_max: BYTES_MAX,
         }
     }
 
@@ -155,12 +165,15 @@ impl History {
     }
 
     pub(super) fn push(&mut self, shelf: usize, logged: Arc<Logged>) {
-        self.order.push_back((logged.revision, shelf));
+        let bytes = logged.object().bytes().len();
+        self.order.push_back((logged.revision, shelf, bytes));
+        self.bytes += bytes;
         self.logs[shelf].0.insert(logged.revision, logged);
-        while self.order.len() > self.limit {
-            let Some((revision, shelf)) = self.order.pop_front() else {
+        while self.order.len() > self.limit || self.bytes > self.bytes_max {
+            let Some((revision, shelf, bytes)) = self.order.pop_front() else {
                 return;
             };
+            self.bytes -= bytes;
             let (log, compacted) = &mut self.logs[shelf];
             log.remove(&revision);
             *compacted = revision.max(*compacted);
@@ -170,17 +183,22 @@ impl History {
 
     /// All changes that are kept, oldest first, each with the number of its resource.
     pub(super) fn into_changes(self) -> Vec<(usize, Arc<Logged>)> {
-        let logged =
-            |(revision, shelf): (u64, usize)| Some((shelf, self.logs[shelf].0.get(&revision)?.clone()));
+        let logged = |(revision, shelf, _): (u64, usize, usize)| {
+            Some((shelf, self.logs[shelf].0.get(&revision)?.clone()))
+        };
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// Drops the values of what the change has superseded that is no longer one of the newest.
+    /// Drops the values of what a change has superseded, when it is no longer one of the newest or is large.
     fn unparse_superseded(&self) {
-        let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
-            return;
-        };
-        let (revision, shelf) = self.order[at];
+        let newest = self.order.back().filter(|(.., bytes)| *bytes > PARSED_BYTES_EACH);
+        let outdated = self.order.len().checked_sub(PARSED + 1);
+        for (revision, shelf, _) in outdated.map(|at| &self.order[at]).into_iter().chain(newest) {
+            self.unparse(*revision, *shelf);
+        }
+    }
+
+    fn unparse(&self, revision: u64, shelf: usize) {
         let Some(logged) = self.logs[shelf].0.get(&revision) else {
             return;
         };
@@ -201,7 +219,8 @@ impl History {
 
     /// Forgets the changes of a resource up to a revision.
     pub(super) fn compact(&mut self, shelf: usize, revision: u64) {
-        self.order.retain(|(at, of)| *of != shelf || *at > revision);
+        self.order.retain(|(at, of, _)| *of != shelf || *at > revision);
+        self.bytes = self.order.iter().map(|(.., bytes)| bytes).sum();
         let (log, compacted) = &mut self.logs[shelf];
         *log = log
             .range(revision + 1..)
@@ -249,4 +268,28 @@ pub(super) fn place(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
         (!namespace.is_empty()).then(|| namespace.into()),
         metadata::text(object, "name").into(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn changes_are_bounded_by_bytes_as_well() {
+        let object = |revision| Object::new(json!({"kind": "K", "apiVersion": "v1"}), revision);
+        let mut history = History::new(1, 100);
+        history.bytes_max = 2 * object(1).bytes().len();
+        for revision in 1..=4 {
+            let logged = Logged::new("a".into(), Change::Modified, revision, object(revision), None);
+            history.push(0, Arc::new(logged));
+        }
+        assert_eq!(
+            history.since(0, 1).map(|_| ()).map_err(|gone| gone.oldest),
+            Err(2)
+        );
+        assert_eq!(history.since(0, 2).map(|log| log.len()).ok(), Some(2));
+        history.compact(0, 3);
+        assert_eq!(history.bytes, object(4).bytes().len());
+    }
 }
