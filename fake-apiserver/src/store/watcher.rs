@@ -17,6 +17,11 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use tokio::time::Instant;
 
+/// Bytes of objects that the queue of a watch holds at most, whatever their number.
+const QUEUE_BYTES_MAX: usize = 128 << 20;
+/// Bytes of objects after which a batch ends: a client that does not read holds one batch per watch in addition to the queue.
+const BATCH_BYTES: usize = 64 * 1024;
+
 /// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -45,6 +50,7 @@ pub(crate) struct Watcher {
 pub(super) struct Inbox {
     head: Opening,
     queue: VecDeque<Delivered>,
+    queue_bytes: usize,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
     /// Held until the head is sent, so that the server is not quiet before.
@@ -112,12 +118,12 @@ impl Watcher {
         if inbox.closed.is_some() {
             return None;
         }
-        if inbox.queue.len() >= self.limit {
+        if inbox.queue.len() >= self.limit || inbox.queue_bytes >= QUEUE_BYTES_MAX {
             activity.done(inbox.discard());
             inbox.closed = Some(WatchEnd::Slow);
         } else {
             activity.add(usize::from(inbox.held.is_none()));
-            inbox.queue.push_back(event);
+            inbox.push(event);
         }
         inbox.waker.take()
     }
@@ -232,12 +238,18 @@ impl Inbox {
         Self {
             head,
             queue: VecDeque::new(),
+            queue_bytes: 0,
             waker: None,
             closed: None,
             starting,
             held: None,
             left: None,
         }
+    }
+
+    fn push(&mut self, event: Delivered) {
+        self.queue_bytes += event.object.bytes().len();
+        self.queue.push_back(event);
     }
 
     fn wake(&mut self) {
@@ -255,15 +267,26 @@ impl Inbox {
         self.wake();
     }
 
-    /// Empties the queue and returns how many of its events counted as unfinished.
+    /// Empties the queue and returns how many of its events counted as unfinished. What precedes the queue goes as well: a client that
+    /// does not read may keep the stream of a closed watch open.
     fn discard(&mut self) -> usize {
+        self.finish_head(Opening::Done);
+        self.queue_bytes = 0;
         let discarded = std::mem::take(&mut self.queue).len();
         if self.held.is_some() { 0 } else { discarded }
     }
 
     fn take_queue(&mut self, most: usize) -> Batch {
-        let count = self.queue.len().min(most);
-        let events: Vec<Delivered> = self.queue.drain(..count).collect();
+        let mut events = Vec::new();
+        let mut bytes = 0;
+        while events.len() < most && bytes < BATCH_BYTES {
+            let Some(event) = self.queue.pop_front() else {
+                break;
+            };
+            bytes += event.object.bytes().len();
+            events.push(event);
+        }
+        self.queue_bytes -= bytes;
         Batch::Events {
             counted: events.len(),
             events,
@@ -273,7 +296,7 @@ impl Inbox {
     /// What precedes the queue, in pieces; `None` once all of it is out. A piece is bounded by what is looked at,
     /// not by what matches, for writers wait for this lock.
     fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
-        let mut events = Vec::new();
+        let (mut events, mut bytes) = (Vec::new(), 0);
         let next = match &mut self.head {
             Opening::Done => return None,
             Opening::Complete => {
@@ -290,6 +313,10 @@ impl Inbox {
                             object: object.clone(),
                             frames: None,
                         });
+                        bytes += object.bytes().len();
+                    }
+                    if bytes >= BATCH_BYTES {
+                        break;
                     }
                 }
                 rest.next().is_none().then_some(Opening::Complete)
@@ -301,6 +328,10 @@ impl Inbox {
                     let transition = logged.transition();
                     if selection.is_placed(&logged.key) {
                         events.extend(selection.sees(&transition, None));
+                        bytes += transition.object.bytes().len();
+                    }
+                    if bytes >= BATCH_BYTES {
+                        break;
                     }
                 }
                 rest.next().is_none().then_some(Opening::Done)
@@ -332,4 +363,35 @@ fn after_key<'a>(
     let prefix = namespace.map(|n| format!("{n}/")).unwrap_or_default();
     let rest = objects.range((Bound::Excluded(last.clone()), Bound::Unbounded));
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(bytes: usize) -> Delivered {
+        Delivered {
+            change: Change::Added,
+            object: Object::new(
+                json!({"kind": "K", "apiVersion": "v1", "data": "x".repeat(bytes)}),
+                1,
+            ),
+            frames: None,
+        }
+    }
+
+    #[test]
+    fn a_batch_of_large_objects_ends_before_the_next_one() {
+        let mut inbox = Inbox::new(Opening::Done, Activity::default().begin());
+        for bytes in [10, BATCH_BYTES, 10, 10] {
+            inbox.push(event(bytes));
+        }
+        let mut taken = || match inbox.take_queue(64) {
+            Batch::Events { events, .. } => (events.len(), inbox.queue_bytes),
+            _ => (0, 0),
+        };
+        assert_eq!(taken().0, 2);
+        assert_eq!(taken(), (2, 0));
+    }
 }
