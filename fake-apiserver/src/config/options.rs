@@ -93,6 +93,9 @@ pub struct Limits {
     pub reading: usize,
     /// The same for requests that change something.
     pub changing: usize,
+    /// Bytes of responses that clients may leave unread, over all connections, before lists are answered 429. kube-apiserver has no such
+    /// number: its requests count as in flight until their responses are written.
+    pub unread_bytes: usize,
     /// How long a peer may take for the TLS handshake.
     pub handshake: Duration,
     /// How long a peer may take to send the headers of a request, the first one included.
@@ -111,6 +114,7 @@ impl Default for Limits {
             connections: 4096,
             reading: 400,
             changing: 200,
+            unread_bytes: 1 << 30,
             handshake: Duration::from_secs(10),
             headers: Duration::from_secs(30),
             request: Duration::from_secs(60),

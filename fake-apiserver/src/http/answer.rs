@@ -72,7 +72,11 @@ pub(super) async fn answer(
     }
     let began = Instant::now();
     let audit_id = audit_id(&request);
-    let mut hold = RequestHold::new(service.store.activity().begin(), untaken.clone());
+    let mut hold = RequestHold::new(
+        service.store.activity().begin(),
+        untaken.clone(),
+        service.in_flight.unread.clone(),
+    );
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let api = service.store.api();
     let route = Route::parse(request.method(), request.uri().path(), &params, &api.catalogue);
@@ -270,24 +274,35 @@ impl Exchange<'_> {
             Ok(Answer::Object { .. } | Answer::List(_)) if let Some(refusal) = &head.misfit => {
                 return Outcome::executed(head, Err(refusal.clone()), warnings).refused_in_json();
             }
-            Ok(answer) => self.render(&target, answer, include_object).await,
+            Ok(answer) => match self.render(&target, answer, include_object).await {
+                Some(rendered) => rendered,
+                None => return Outcome::of(head, Ok(Rendered::Plain(respond::too_many()))),
+            },
             Err(refusal) => Err(refusal),
         };
         Outcome::executed(head, answer, warnings)
     }
 
-    /// Renders what a verb answers; what takes long is rendered aside.
+    /// Renders what a verb answers; what takes long is rendered aside. `None` for a list while too many long ones wait, or
+    /// while clients leave too many bytes of other responses unread.
     async fn render(
         &self,
         target: &Target,
         answer: Answer,
         include_object: String,
-    ) -> Result<Rendered, Status> {
+    ) -> Option<Result<Rendered, Status>> {
         let (kind, form) = (target.kind.clone(), self.head.form(include_object));
-        let is_long = offload::is_long(&answer);
-        let plain = offload::run(is_long, move || respond::answer(&kind, answer, &form)).await?;
-        let plain = plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN);
-        Ok(Rendered::Plain(plain))
+        let (in_flight, is_long) = (&self.endpoint.service.in_flight, offload::is_long(&answer));
+        let _place = match &in_flight.long_lists {
+            Some(places) if is_long => Some(places.try_acquire().ok()?),
+            _ => None,
+        };
+        let permit = offload::permit(is_long).await;
+        if matches!(answer, Answer::List(_)) && in_flight.unread.is_full() {
+            return None;
+        }
+        let plain = offload::run(permit, move || respond::answer(&kind, answer, &form)).await;
+        Some(plain.map(|plain| Rendered::Plain(plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN))))
     }
 
     /// Waits for a requested revision that is not written yet; gives up after some seconds. The real server keeps no events
@@ -311,7 +326,8 @@ async fn carry_out(store: &Arc<Store>, call: Call) -> Reply {
     let mut execution = Execution::new(store, call);
     loop {
         let executing = store.clone();
-        let waiting = match offload::run(is_long, move || execution.attempt(&executing)).await {
+        let permit = offload::permit(is_long).await;
+        let waiting = match offload::run(permit, move || execution.attempt(&executing)).await {
             Progress::Done(reply) if kind.conversion().is_none() => return reply,
             Progress::Done(reply) => return Box::pin(execute::convert(store, &kind, reply)).await,
             Progress::Waits(waiting) => waiting,

@@ -16,6 +16,8 @@ pub(super) const OBJECT_BYTES_MIN: usize = 128 * 1024;
 pub(super) const DOCUMENT_BYTES_MIN: usize = 1400;
 /// Bytes that are compressed at a time: a watch on the same connection should not wait long for its turn.
 const PIECE_BYTES: usize = 64 * 1024;
+/// Bytes that an encoder holds, as measured before its first output.
+pub(super) const ENCODER_BYTES: usize = 256 * 1024;
 
 /// Whether the client takes gzip.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {

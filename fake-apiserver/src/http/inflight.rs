@@ -3,7 +3,7 @@
 //! Owns the two bounds of the real server, for reading and for changing requests. Watches do not count, and neither
 //! do members of `system:masters`: administrators who have to put the server in order always get in.
 
-use super::untaken::{OnItsWay, Untaken};
+use super::untaken::{OnItsWay, UnreadBytes, Untaken};
 use crate::access::auth::{MASTERS, User};
 use crate::config::options::Limits;
 use crate::observe::Verb;
@@ -16,21 +16,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) struct InFlight {
     reading: Option<Arc<Semaphore>>,
     changing: Option<Arc<Semaphore>>,
+    /// For long lists, half of the reading requests: while these wait for a processor, others still get a place.
+    pub(super) long_lists: Option<Arc<Semaphore>>,
+    pub(super) unread: UnreadBytes,
 }
 
 /// What a request holds until its answer is ready.
 pub(super) struct RequestHold {
     busy: Busy,
     untaken: Arc<Untaken>,
+    unread: UnreadBytes,
     place: Option<OwnedSemaphorePermit>,
 }
 
 impl RequestHold {
     /// What a request holds that needs no place, or has none yet.
-    pub(super) fn new(busy: Busy, untaken: Arc<Untaken>) -> Self {
+    pub(super) fn new(busy: Busy, untaken: Arc<Untaken>, unread: UnreadBytes) -> Self {
         Self {
             busy,
             untaken,
+            unread,
             place: None,
         }
     }
@@ -50,8 +55,8 @@ impl RequestHold {
     }
 
     /// The answer is ready. Its place is free for others: a peer that does not read its answer keeps no request out.
-    pub(super) fn answered(self) -> OnItsWay {
-        self.untaken.add(self.busy)
+    pub(super) fn answered(self, bytes: usize) -> OnItsWay {
+        self.untaken.add(self.busy, self.unread.add(bytes))
     }
 }
 
@@ -61,6 +66,8 @@ impl InFlight {
         Self {
             reading: places(limits.reading),
             changing: places(limits.changing),
+            long_lists: places(limits.reading.div_ceil(2)),
+            unread: UnreadBytes::new(limits.unread_bytes),
         }
     }
 }

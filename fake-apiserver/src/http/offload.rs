@@ -6,9 +6,20 @@
 use crate::observe::Verb;
 use crate::verbs::call::{Answer, Call};
 use std::panic::resume_unwind;
+use std::sync::LazyLock;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Objects that a list may be cut from on the spot: it takes a few milliseconds, selectors and tables included.
 const OBJECTS_ON_THE_SPOT: usize = 5_000;
+
+/// Long work that runs at the same time in this process: one per processor, and four at most, for each may hold several
+/// forms of a list. Without a limit the runtime would lack processors, and work would go on whose client has reset its
+/// request.
+static LONG: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(at_a_time()));
+
+fn at_a_time() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get().min(4))
+}
 
 /// Whether a request may touch any number of objects.
 pub(super) fn may_take_long(call: &Call) -> bool {
@@ -24,12 +35,27 @@ pub(super) fn is_long(answer: &Answer) -> bool {
     matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > OBJECTS_ON_THE_SPOT)
 }
 
-/// Does something on the spot, or on a thread of its own if it takes long. It is done to its end even if nobody waits for
-/// it any more.
-pub(super) async fn run<T: Send + 'static>(is_long: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
+/// The permit that long work runs with; none for other work.
+pub(super) async fn permit(is_long: bool) -> Option<SemaphorePermit<'static>> {
     if !is_long {
-        return work();
+        return None;
     }
+    LONG.acquire().await.ok()
+}
+
+/// Does something on the spot, or on a thread of its own with the permit of long work. There it is done to its end even
+/// if its request is dropped, and the permit is free only then.
+pub(super) async fn run<T: Send + 'static>(
+    permit: Option<SemaphorePermit<'static>>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let Some(permit) = permit else {
+        return work();
+    };
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(failure) => match failure.try_into_panic() {
@@ -37,5 +63,26 @@ pub(super) async fn run<T: Send + 'static>(is_long: bool, work: impl FnOnce() ->
             // It is only cancelled when the runtime ends, and then this task is never polled again.
             Err(_) => std::future::pending().await,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[tokio::test]
+    async fn work_of_a_dropped_request_keeps_its_permit_until_it_ends() {
+        let mut permits = Vec::new();
+        for _ in 0..at_a_time() {
+            permits.push(permit(true).await);
+        }
+        let (end, ended) = channel::<()>();
+        let mut work = Box::pin(run(permits.pop().flatten(), move || ended.recv().is_ok()));
+        assert!(futures::poll!(work.as_mut()).is_pending());
+        drop(work);
+        assert!(LONG.try_acquire().is_err());
+        end.send(()).expect("the work waits");
+        assert!(permit(true).await.is_some());
     }
 }

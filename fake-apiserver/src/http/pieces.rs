@@ -45,6 +45,11 @@ impl Pieces {
         self.left
     }
 
+    /// How many bytes the list holds besides objects of the store.
+    pub(super) fn held_bytes(&self) -> usize {
+        PIECE_BYTES + self.objects.len() * size_of::<Arc<Object>>()
+    }
+
     /// The next piece; none at the end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         if self.left == 0 {

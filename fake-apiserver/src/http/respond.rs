@@ -3,7 +3,7 @@
 //! Owns envelopes and headers. What is inside comes rendered from the store.
 
 use super::body::Body;
-use super::gzip::Zipped;
+use super::gzip::{self, Zipped};
 use super::inflight::RequestHold;
 use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
@@ -76,7 +76,9 @@ impl Plain {
 
     /// The response to a request.
     pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
-        let way = hold.answered();
+        let encoder = if self.is_zipped { gzip::ENCODER_BYTES } else { 0 };
+        let list = self.list.as_ref().map_or(0, |list| list.held_bytes());
+        let way = hold.answered(self.body.len() + list + encoder);
         let mut response = Response::new(match self.list {
             list if self.is_zipped => Body::Zipped {
                 zipped: Box::new(Zipped::new(list, self.body)),

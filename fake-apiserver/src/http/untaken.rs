@@ -8,8 +8,44 @@ use crate::store::activity::Busy;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// Bytes that unread responses of all connections hold, and how many they may.
+#[derive(Clone)]
+pub(super) struct UnreadBytes {
+    held: Arc<AtomicUsize>,
+    most: usize,
+}
+
+/// The bytes of one of them.
+pub(super) struct Unread(UnreadBytes, usize);
+
+impl UnreadBytes {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            held: Arc::default(),
+            most,
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.held.load(Ordering::Relaxed) >= self.most
+    }
+
+    pub(super) fn add(&self, bytes: usize) -> Unread {
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        Unread(self.clone(), bytes)
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        let Self(all, bytes) = self;
+        all.held.fetch_sub(*bytes, Ordering::Relaxed);
+    }
+}
 
 /// The answers of one connection that are still on their way, each with the time at which a piece of it was last taken.
 #[derive(Default)]
@@ -27,11 +63,12 @@ pub(super) struct OnItsWay {
     of: Arc<Untaken>,
     id: u64,
     _busy: Busy,
+    _unread: Unread,
 }
 
 impl Untaken {
     /// Notes that an answer is ready to be taken.
-    pub(super) fn add(self: &Arc<Self>, busy: Busy) -> OnItsWay {
+    pub(super) fn add(self: &Arc<Self>, busy: Busy, unread: Unread) -> OnItsWay {
         let mut answers = self.0.lock();
         answers.count += 1;
         let id = answers.count;
@@ -40,6 +77,7 @@ impl Untaken {
             of: self.clone(),
             id,
             _busy: busy,
+            _unread: unread,
         }
     }
 

@@ -238,6 +238,37 @@ async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
 }
 
 #[tokio::test]
+async fn lists_are_refused_while_clients_leave_too_many_bytes_unread() {
+    let wire = limited(Limits {
+        unread_bytes: 1,
+        ..Limits::default()
+    })
+    .await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let token = format!("Bearer {}", wire.server.add_client("reader"));
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(1);
+    let socket = TokioIo::new(connect(&wire).await);
+    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 is spoken");
+    drop(tokio::spawn(connection));
+    let request = Request::get(format!("http://x{CONFIG_MAPS}")).header("authorization", &token);
+    let request = request.body(Empty::<Bytes>::new()).expect("it is a request");
+    let unread = sender.send_request(request).await.expect("its head comes");
+    let refused = wire.get(CONFIG_MAPS).await;
+    assert_eq!(refused.code, 429);
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.code, 200);
+    // The server sees that the stream was reset when it sees it.
+    drop(unread);
+    while wire.get(CONFIG_MAPS).await.code == 429 {}
+}
+
+#[tokio::test]
 async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
     let wire = Wire::start().await;
     let filler = "x".repeat(900 * 1024);
