@@ -1,6 +1,6 @@
 //! A program under test as a child process: started without a shell, watched, stopped by SIGTERM and then SIGKILL.
 //!
-//! It leads a process group of its own, and what it has started ends with it.
+//! It leads a process group of its own, and all processes that it has started end with it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::mark;
 use super::objects::Objects;
 use super::pod_folder;
 use super::process_group::ProcessGroup;
@@ -156,7 +157,9 @@ struct Running {
 
 impl Running {
     fn start(mut command: Command, path: &Path, log: &Arc<ProcessLog>) -> Result<Self, BoxError> {
+        let mark = mark::next();
         let mut child = command
+            .env(mark::NAME, &mark)
             .spawn()
             .map_err(|error| format!("{} does not start: {error}", path.display()))?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -165,7 +168,7 @@ impl Running {
             err.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
         ];
         Ok(Running {
-            group: ProcessGroup::of(&child),
+            group: ProcessGroup::of(&child, mark),
             child,
             copies,
         })
@@ -246,6 +249,8 @@ impl Program {
         for name in HIDDEN {
             command.env_remove(name);
         }
+        // Its temporary files are removed with its folder.
+        command.env("TMPDIR", text("scratch"));
         if self.in_cluster {
             command
                 .env("KUBERNETES_SERVICE_HOST", text("api_host"))

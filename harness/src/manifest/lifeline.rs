@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use parking_lot::Mutex;
 use rustix::process::Pid;
 
-/// Hears which groups are held and which are no more, and kills what is left.
+use super::mark;
+
+/// Reads which groups are held and which have ended. At the end of its input it kills the rest, and the marked processes that have left
+/// their groups: in several rounds, as one may be forking.
 const SCRIPT: &str = r#"
 held=
 while read -r what group; do
@@ -24,12 +27,20 @@ done
 for group in $held; do
     kill -s KILL -- "-$group"
 done
+for round in 1 2 3 4 5 6 7 8; do
+    found=
+    for process in /proc/[0-9]*; do
+        grep -qsz "^$1" "$process/environ" && kill -s KILL "${process#/proc/}" && found=1
+    done
+    [ "$found" ] || break
+done
 "#;
 
 /// None: this machine has no shell, so that nothing ends the programs.
 static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     let mut command = Command::new("sh");
-    command.args(["-c", SCRIPT]).stdin(Stdio::piped());
+    let marked = format!("{}={}", mark::NAME, *mark::OF_THIS_PROCESS);
+    command.args(["-c", SCRIPT, "sh", &marked]).stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     // In a group of its own it hears no Ctrl-C.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

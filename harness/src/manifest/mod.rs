@@ -6,6 +6,7 @@ mod child;
 mod file;
 mod known;
 mod lifeline;
+mod mark;
 mod objects;
 mod pod_folder;
 mod process_group;

@@ -7,22 +7,28 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 use tokio::time::Instant;
 
-use super::lifeline;
+use super::{lifeline, mark};
 
 /// Pause between two looks at a group: nothing tells when the last of it has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The group that a process leads. What is left of it is killed when this goes out of scope.
-pub(super) struct ProcessGroup(Option<Pid>);
+/// How often processes outside the group are killed that start others again and again.
+const ROUNDS: usize = 100;
+
+/// The group that a process leads, and the marked processes that have left it. What is left of them is killed when this goes out of scope.
+pub(super) struct ProcessGroup {
+    group: Option<Pid>,
+    mark: String,
+}
 
 impl ProcessGroup {
-    /// Of a process that was started as the first of a group.
-    pub(super) fn of(leader: &Child) -> Self {
+    /// Of a process that was started as the first of a group, with that mark in its environment.
+    pub(super) fn of(leader: &Child, mark: String) -> Self {
         let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
             lifeline::hold(group);
         }
-        ProcessGroup(group)
+        ProcessGroup { group, mark }
     }
 
     /// Asks all of it to end, and kills after `grace` what has not.
@@ -36,24 +42,31 @@ impl ProcessGroup {
         }
         self.signal(Signal::KILL);
         leader.wait().await?;
+        for _ in 0..ROUNDS {
+            if !mark::kill(&self.mark) {
+                break;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
         self.free();
         Ok(())
     }
 
     /// It has ended.
     fn free(&mut self) {
-        if let Some(group) = self.0.take() {
+        if let Some(group) = self.group.take() {
             lifeline::free(group);
         }
     }
 
     fn is_alive(&self) -> bool {
-        self.0.is_some_and(|group| test_kill_process_group(group).is_ok())
+        self.group
+            .is_some_and(|group| test_kill_process_group(group).is_ok())
     }
 
     /// It may have ended a moment ago: then there is nobody to hear it.
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.0 {
+        if let Some(group) = self.group {
             kill_process_group(group, signal).ok();
         }
     }
@@ -61,7 +74,10 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        if self.group.is_some() {
+            self.signal(Signal::KILL);
+            mark::kill(&self.mark);
+        }
         self.free();
     }
 }

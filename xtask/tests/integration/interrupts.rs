@@ -80,7 +80,7 @@ fn long_commands_say_what_an_interrupt_means() {
 }
 
 /// Whether a process is there, and has not ended yet.
-fn runs(process: &str) -> bool {
+pub(crate) fn runs(process: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !state.is_empty() && !state.contains(") Z ")
 }
@@ -92,7 +92,7 @@ fn what_a_killed_command_has_started_ends_and_the_next_one_removes_its_folders()
     let temporary = at("temporary");
     std::fs::create_dir(&temporary).unwrap();
     let script = format!(
-        "#!/bin/sh\nsleep 600 &\necho $$ $! > {0}.new\nmv {0}.new {0}\nwait\n",
+        "#!/bin/sh\nsleep 600 &\nchild=$!\nsetsid sleep 600 &\necho $$ $child $! > {0}.new\nmv {0}.new {0}\nwait\n",
         at("started")
     );
     std::fs::write(at("hangs"), script).unwrap();

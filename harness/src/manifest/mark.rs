@@ -1,0 +1,47 @@
+//! Finds the processes that a program has started, also those that left its process group with `setsid` or became daemons: they inherit an
+//! environment variable.
+//!
+//! A process that clears its environment, or whose environment this user may not read, is not found.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The environment variable.
+pub(super) const NAME: &str = "CSI_CAPACITY_PROGRAM";
+
+/// What the values of this process have in common, and those of no other.
+pub(super) static OF_THIS_PROCESS: LazyLock<String> =
+    LazyLock::new(|| format!("{:016x}.", rand::random::<u64>()));
+
+/// A value for one more program.
+pub(super) fn next() -> String {
+    static STARTED: AtomicU64 = AtomicU64::new(0);
+    let number = STARTED.fetch_add(1, Ordering::Relaxed);
+    format!("{}{number}", *OF_THIS_PROCESS)
+}
+
+/// Kills the processes with that value. Returns whether there was one: it may have started another one meanwhile.
+pub(super) fn kill(value: &str) -> bool {
+    let entry = format!("{NAME}={value}");
+    let is_marked = |process: &Path| {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|it| it == entry.as_bytes())
+    };
+    let mut any = false;
+    for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let id = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+            .and_then(Pid::from_raw);
+        if let Some(id) = id.filter(|_| is_marked(&process.path())) {
+            any |= kill_process(id, Signal::KILL).is_ok();
+        }
+    }
+    any
+}
