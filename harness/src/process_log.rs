@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
+use memchr::memmem;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -21,8 +22,14 @@ const TAIL_LIMIT: usize = 128 * 1024;
 /// What stands in a file where it lacks something, after the number of bytes.
 pub(crate) const LEFT_OUT: &str = "bytes are left out here: the program said more than is kept]";
 
+/// Replaces a secret.
+const MASK: &str = "[secret]";
+
 /// The output of one process.
-pub(crate) struct ProcessLog(Mutex<State>);
+pub(crate) struct ProcessLog {
+    state: Mutex<State>,
+    secrets: Vec<String>,
+}
 
 struct State {
     file: Option<File>,
@@ -40,15 +47,20 @@ struct State {
 }
 
 impl ProcessLog {
-    /// Appends to that file; without one only the end is kept. `lines`: who listens.
-    pub(crate) fn open(path: Option<&Path>, lines: Option<LogLines>) -> std::io::Result<Self> {
+    /// Appends to that file; without one only the end is kept. `lines`: who listens. `secrets`: what is replaced in the output.
+    pub(crate) fn open(
+        path: Option<&Path>,
+        lines: Option<LogLines>,
+        mut secrets: Vec<String>,
+    ) -> std::io::Result<Self> {
+        secrets.retain(|secret| !secret.is_empty());
         let open = |path| File::options().create(true).append(true).open(path);
         let file = path.map(open).transpose()?;
         let length = file
             .as_ref()
             .and_then(|file| file.metadata().ok())
             .map_or(0, |file| file.len());
-        Ok(ProcessLog(Mutex::new(State {
+        let state = Mutex::new(State {
             file,
             room: HEAD_LIMIT.saturating_sub(length),
             surplus: 0,
@@ -56,11 +68,12 @@ impl ProcessLog {
             line: Vec::new(),
             words: LastWords::default(),
             lines,
-        })))
+        });
+        Ok(ProcessLog { state, secrets })
     }
 
     fn append(&self, bytes: &[u8]) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.tail.extend(bytes);
         let surplus = state.tail.len().saturating_sub(TAIL_LIMIT);
         state.tail.drain(..surplus);
@@ -76,7 +89,7 @@ impl ProcessLog {
 
     /// Writes what the file lacks: how much is left out, and the end.
     pub(crate) fn finish(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let surplus = std::mem::take(&mut state.surplus);
         let kept = usize::try_from(surplus)
             .unwrap_or(usize::MAX)
@@ -96,14 +109,14 @@ impl ProcessLog {
 
     /// What the process ended for, as far as it said so, with what stands below that line.
     pub(crate) fn reason(&self) -> Option<Vec<String>> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.end_line();
         state.words.reason().map(<[String]>::to_vec)
     }
 
     /// The last lines, without what would confuse a terminal.
     pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let text = String::from_utf8_lossy(state.tail.make_contiguous());
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let first = lines.len().saturating_sub(count);
@@ -138,9 +151,29 @@ impl State {
 /// Reads a pipe to its end, however much comes.
 pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
     let mut buffer = [0; 8192];
+    let mut unmasked = Vec::new();
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
-        log.append(&buffer[..count]);
+        unmasked.extend(&buffer[..count]);
+        log.append(&masked(&mut unmasked, &log.secrets));
     }
+    log.append(&unmasked);
+}
+
+/// Takes the output with secrets replaced, and leaves its end where that may be the beginning of a secret.
+fn masked(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
+    for secret in secrets.iter().map(String::as_bytes) {
+        let places: Vec<usize> = memmem::find_iter(output, secret).collect();
+        for place in places.into_iter().rev() {
+            output.splice(place..place + secret.len(), MASK.bytes());
+        }
+    }
+    let begun = |secret: &String| {
+        let is_begun = |length: &usize| output.ends_with(&secret.as_bytes()[..*length]);
+        (1..secret.len()).rev().find(is_begun)
+    };
+    let left = secrets.iter().filter_map(begun).max().unwrap_or_default();
+    let rest = output.split_off(output.len() - left);
+    std::mem::replace(output, rest)
 }
 
 #[cfg(test)]
@@ -149,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_bounded_and_harmless() {
-        let log = ProcessLog::open(None, None).unwrap();
+        let log = ProcessLog::open(None, None, Vec::new()).unwrap();
         for number in 0..100_000 {
             log.append(format!("line {number}\n").as_bytes());
         }
@@ -159,7 +192,7 @@ mod tests {
         assert_eq!(lines[0], "line 99999");
         assert_eq!(lines[1], "·[31mred \u{fffd}");
         assert_eq!(lines[2].chars().count(), LINE_LIMIT + 1);
-        assert!(log.0.lock().tail.len() <= TAIL_LIMIT);
+        assert!(log.state.lock().tail.len() <= TAIL_LIMIT);
     }
 
     #[test]
@@ -167,7 +200,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         for _ in 0..3 {
-            let log = ProcessLog::open(Some(&path), None).unwrap();
+            let log = ProcessLog::open(Some(&path), None, Vec::new()).unwrap();
             log.append(b"the beginning\n");
             for _ in 0..1000 {
                 log.append(&[b'x'; 1000]);
@@ -182,11 +215,20 @@ mod tests {
         assert!(text.len() < 5 * TAIL_LIMIT, "{}", text.len());
     }
 
+    #[tokio::test]
+    async fn a_secret_is_replaced_also_where_two_reads_meet() {
+        let log = ProcessLog::open(None, None, vec!["sesame".to_owned(), String::new()]).unwrap();
+        let log = std::sync::Arc::new(log);
+        let pipe = b"open ses".chain(&b"ame! sesa"[..]).chain(&b"sesame ses"[..]);
+        copy(pipe, log.clone()).await;
+        assert_eq!(log.last_lines(1), ["open [secret]! sesa[secret] ses"]);
+    }
+
     #[test]
     fn what_fits_is_kept_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let log = ProcessLog::open(Some(&path), None).unwrap();
+        let log = ProcessLog::open(Some(&path), None, Vec::new()).unwrap();
         let text = "a line\n".repeat(30_000);
         log.append(text.as_bytes());
         log.finish();

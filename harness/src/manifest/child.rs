@@ -101,7 +101,8 @@ pub(super) async fn run(
     let scratch = Temporary::new(OF_PROGRAM)?;
     let values = program.prepare(&access, scratch.path())?;
     let path = access.child.as_ref().map(|child| child.log.as_path());
-    let log = Arc::new(ProcessLog::open(path, access.log.clone())?);
+    let secrets = program.secrets(&access, &values);
+    let log = Arc::new(ProcessLog::open(path, access.log.clone(), secrets)?);
     let mut children = Vec::new();
     for process in &program.beside {
         let start = &process.start;
@@ -224,6 +225,14 @@ fn last_words(log: &ProcessLog) -> LastWords {
     }
 }
 
+/// Whether an environment variable holds a secret, by its name. Short values are words such as `true`; the path of a file is no secret.
+fn is_secret(name: &str, value: &str) -> bool {
+    const WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSW", "CREDENTIAL", "PRIVATE_KEY", "API_KEY"];
+    const SHORTEST: usize = 8;
+    let name = name.to_ascii_uppercase();
+    WORDS.iter().any(|word| name.contains(word)) && value.len() >= SHORTEST && !Path::new(value).exists()
+}
+
 impl Start {
     fn filled(&self, values: &BTreeMap<String, String>) -> Vec<String> {
         self.arguments.iter().map(|text| text.fill(values)).collect()
@@ -258,6 +267,21 @@ impl Program {
         }
         command.envs(start.env.iter().map(|(name, text)| (name, text.fill(values))));
         command
+    }
+
+    /// What its log must not contain: its token, and the values of environment variables whose names announce a secret.
+    fn secrets(&self, access: &Access, values: &BTreeMap<String, String>) -> Vec<String> {
+        let processes = self.beside.iter().map(|process| &process.start);
+        let env = processes.chain([&self.start]).flat_map(|start| &start.env);
+        let filled = env.map(|(name, text)| (name.clone(), text.fill(values)));
+        let inherited = std::env::vars_os()
+            .map(|(name, value)| [name, value].map(|it| it.to_string_lossy().into_owned()));
+        let named = filled
+            .chain(inherited.map(|[name, value]| (name, value)))
+            .filter(|(name, value)| is_secret(name, value));
+        std::iter::once(access.token.clone())
+            .chain(named.map(|(_, value)| value))
+            .collect()
     }
 
     /// Writes the program's files and says what each name stands for.

@@ -586,3 +586,48 @@ fn external_provisioner_is_set_up_as_its_guides_say() {
         assert!(called.contains(words), "no “{words}” in {called}");
     }
 }
+
+#[test]
+fn daemons_and_temporary_files_of_a_program_end_with_its_case_and_its_secrets_are_in_no_report() {
+    let manifest = Manifest::of(
+        "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    argv: [sh, -c, \". ../program\", sh, \"{kubeconfig}\"]\n    \
+         env: {BACKEND_PASSWORD: correct-horse}\n",
+    );
+    let at = |name: &str| manifest.folder.path().join(name);
+    let (temporary, report) = (at("temporary"), at("report"));
+    std::fs::create_dir(&temporary).unwrap();
+    // The program starts in a folder below the temporary one.
+    let program = "setsid sleep 600 < /dev/null > /dev/null 2>&1 &\necho $! > ../../daemon\ncp token ../../token\n\
+                   mktemp\ncat $1 token\necho error: $BACKEND_PASSWORD >&2\nexit 7\n";
+    std::fs::write(temporary.join("program"), program).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
+        .args(["conformance", "--sut", "sut.yaml", "--output", "report", CASE])
+        .env("TMPDIR", &temporary)
+        .current_dir(manifest.folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let written = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    assert!(!crate::interrupts::runs(written("daemon").trim()));
+    let left = std::fs::read_dir(&temporary)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["program"]);
+    let mut texts = vec![output.stdout, output.stderr];
+    let run = report.join("cases").join(CASE.replace('/', "."));
+    for folder in [&report, &run] {
+        let files = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        texts.extend(
+            files
+                .filter(|path| path.is_file())
+                .map(|path| std::fs::read(path).unwrap()),
+        );
+    }
+    let all = String::from_utf8(texts.concat()).unwrap();
+    assert!(all.contains("[secret]"));
+    for secret in [written("token").as_str(), "correct-horse"] {
+        assert!(!all.contains(secret), "{secret}");
+    }
+}
