@@ -3,8 +3,8 @@
 //! The owner holds a lock on a file in the folder as long as it lives, which the system takes away with it. A number of a process would not
 //! do: it may belong to another one by now, or to another container that shares the place.
 
-use std::fs::File;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Once;
 
@@ -17,13 +17,13 @@ const LOCK: &str = ".csi-capacity.lock";
 /// Beginnings of the names of folders. They are short, for the path of a socket has 107 bytes at most.
 const PREFIXES: [&str; 2] = [OF_CASE, OF_PROGRAM];
 /// A case, with its sockets.
-pub(crate) const OF_CASE: &str = "csi-";
+pub const OF_CASE: &str = "csi-";
 /// A program under test.
 pub(crate) const OF_PROGRAM: &str = "sut-";
 
 /// A folder that is removed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Temporary {
+pub struct Temporary {
     folder: TempDir,
     /// None: the file system knows no locks, and nobody else removes the folder.
     _lock: Option<File>,
@@ -31,7 +31,7 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     /// Makes a folder. The first one of a process removes what killed ones have left.
-    pub(crate) fn new(prefix: &str) -> std::io::Result<Self> {
+    pub fn new(prefix: &str) -> std::io::Result<Self> {
         static FIRST: Once = Once::new();
         FIRST.call_once(|| remove_stale(&std::env::temp_dir()));
         let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
@@ -41,8 +41,31 @@ impl Temporary {
         })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        remove(self.path()).ok();
+    }
+}
+
+/// Removes a folder, also where a program has made folders in it that not even their owner may read.
+fn remove(folder: &Path) -> std::io::Result<()> {
+    std::fs::remove_dir_all(folder).or_else(|_| {
+        make_accessible(folder);
+        std::fs::remove_dir_all(folder)
+    })
+}
+
+fn make_accessible(folder: &Path) {
+    let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
+    if is_folder && std::fs::set_permissions(folder, Permissions::from_mode(0o700)).is_ok() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.for_each(|entry| make_accessible(&entry.path()));
     }
 }
 
@@ -73,7 +96,7 @@ fn remove_stale(place: &Path) {
         }
         // The lock is held until the folder is gone.
         let lock = File::open(entry.path().join(LOCK));
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok() && std::fs::remove_dir_all(entry.path()).is_ok()) {
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok() && remove(&entry.path()).is_ok()) {
             tracing::debug!(folder = %entry.path().display(), "removed what a killed run had left");
         }
     }
@@ -92,6 +115,11 @@ mod tests {
             lock.then(|| locked(&folder).unwrap().unwrap())
         };
         drop(make("csi-gone", true));
+        let unreadable = place.path().join("csi-gone/a/b");
+        std::fs::create_dir_all(&unreadable).unwrap();
+        for folder in [&unreadable, unreadable.parent().unwrap()] {
+            std::fs::set_permissions(folder, Permissions::from_mode(0)).unwrap();
+        }
         drop(make("sut-gone", true));
         let _running = make("csi-running", true);
         make("csi-of-somebody", false);

@@ -1,4 +1,4 @@
-//! Reads a text file that the user named. Knows nothing of its content.
+//! Text from outside: reads a file that the user named, and finds the characters that no output may contain. Does not know any content.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _};
@@ -32,4 +32,12 @@ pub fn text_of(path: &Path) -> std::io::Result<String> {
         return Err(Error::new(ErrorKind::FileTooLarge, why));
     }
     Ok(text)
+}
+
+/// Whether a character acts on a terminal or changes the order of the text around it (bidirectional controls), or is invalid in XML 1.0.
+/// Line feed and tab are printable.
+pub fn is_unprintable(letter: char) -> bool {
+    let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
+    let is_bidirectional = matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    is_control || is_bidirectional || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }

@@ -4,7 +4,6 @@
 
 mod connection;
 mod figure;
-mod folder;
 mod held;
 mod load;
 mod objects;

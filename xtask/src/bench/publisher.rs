@@ -20,10 +20,10 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
-use super::folder::Folder;
 use crate::args::counted;
 use crate::out::eprintln;
 use suites::harness::system::BoxError;
+use suites::harness::temporary::{OF_CASE, Temporary};
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
@@ -155,7 +155,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let admin = api.client("administrator");
     fill(&admin, nodes)?;
     let driver = driver(&counts)?;
-    let folder = Folder::new()?;
+    let folder = Temporary::new(OF_CASE)?;
     let socket = folder.path().join("csi.sock");
     let _driver = driver.listen(&socket, None).await?;
     let server = api.start().await?;

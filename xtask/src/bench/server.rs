@@ -14,9 +14,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::connection::{Ask, Connection, Target};
-use super::folder::Folder;
 use super::load::Meter;
 use suites::harness::system::BoxError;
+use suites::harness::temporary::{OF_CASE, Temporary};
 
 /// Our server in a process of its own, so that what is measured is not what measures. It ends with this value.
 pub(super) struct Ours {
@@ -29,7 +29,7 @@ pub(super) struct Ours {
 impl Ours {
     /// Starts `xtask up` and waits for the first answer of `/readyz`.
     pub(super) async fn start() -> Result<Self, BoxError> {
-        let folder = Folder::new()?;
+        let folder = Temporary::new(OF_CASE)?;
         let kubeconfig = folder.path().join("kubeconfig");
         let began = Instant::now();
         let mut process = Command::new(std::env::current_exe()?)
