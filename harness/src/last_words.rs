@@ -3,6 +3,8 @@
 //! Go programs print the reason first and all their goroutines after it; klog's header begins with `F` for what ends the program. Python
 //! prints the exception after its stack, and the causes of an exception before it; Java prints them after it. Knows no process.
 
+use crate::text::is_unprintable;
+
 /// Characters of a line that is shown.
 pub(crate) const LINE_LIMIT: usize = 400;
 
@@ -40,7 +42,7 @@ pub(crate) struct LastWords {
     causes: Vec<String>,
     /// Lines of the reason that are such exceptions; they follow the first line.
     cause_lines: usize,
-    /// Of Python: the stack of an exception that is not named yet.
+    /// Of Python: the innermost frames of a stack whose exception was not printed yet.
     frames: Option<Vec<String>>,
     is_python: bool,
     /// Of Go: another goroutine than the one that ended the program follows.
@@ -57,7 +59,14 @@ impl LastWords {
             // Since Python 3.11 a line of carets or tildes is below some frames.
             let is_marker = line.trim_start().chars().all(|c| c == '^' || c == '~');
             match line.starts_with(' ') || line.is_empty() {
-                true => frames.extend((!is_marker).then(|| readable(line))),
+                true if is_marker => {}
+                true => {
+                    // A program may print an endless stack.
+                    if frames.len() == 2 * PYTHON_FRAMES {
+                        frames.remove(0);
+                    }
+                    frames.push(readable(line));
+                }
                 false => self.end_traceback(line),
             }
             return;
@@ -101,11 +110,11 @@ impl LastWords {
     /// The first line of an exception, which ends its traceback.
     fn end_traceback(&mut self, exception: &str) {
         let frames = self.frames.take().unwrap_or_default();
-        let first = frames.len().saturating_sub(2 * PYTHON_FRAMES);
         self.reason = vec![readable(exception)];
+        self.causes.truncate(REASON_LINES);
         self.cause_lines = self.causes.len();
         self.reason.append(&mut self.causes);
-        self.reason.extend(frames[first..].iter().cloned());
+        self.reason.extend(frames);
         self.others = 0;
         self.is_python = true;
     }
@@ -225,12 +234,12 @@ fn message(line: &str) -> &str {
     }
 }
 
-/// A line without what would confuse a terminal, and not too long.
+/// A line without characters that act on a terminal, truncated to `LINE_LIMIT`.
 pub(crate) fn readable(line: &str) -> String {
     let mut out: String = line
         .chars()
         .take(LINE_LIMIT)
-        .map(|c| if c.is_control() && c != '\t' { '·' } else { c })
+        .map(|c| if is_unprintable(c) { '·' } else { c })
         .collect();
     if line.chars().nth(LINE_LIMIT).is_some() {
         out.push('…');
@@ -305,6 +314,18 @@ mod tests {
         wanted.push("see the manual");
         assert_eq!(kept, wanted);
         assert_eq!(reason_of(&kept), Some("app.ConfigError: no class"));
+    }
+
+    #[test]
+    fn of_an_endless_stack_the_innermost_frames_are_kept() {
+        let mut words = LastWords::default();
+        words.take(TRACEBACK);
+        (0..1000).for_each(|number| words.take(&format!("  frame {number}")));
+        let frames = words.frames.unwrap();
+        assert_eq!(
+            (frames.len(), frames[5].as_str()),
+            (2 * PYTHON_FRAMES, "  frame 999")
+        );
     }
 
     #[test]

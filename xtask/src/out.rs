@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use suites::harness::is_unprintable;
 
 /// Whether standard output could not be written, so that something is lost.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -39,7 +40,8 @@ pub(crate) fn put(text: Arguments<'_>) {
         return;
     }
     let mut stream = anstream::stdout();
-    match stream.write_fmt(text).and_then(|()| stream.flush()) {
+    let text = harmless(&text.to_string());
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) => {
             tell(format_args!(
                 "error: standard output can't be written: {error}; send it somewhere else\n"
@@ -56,7 +58,36 @@ pub(crate) fn is_lost() -> bool {
 
 /// Writes to standard error. Where that fails, nobody is left to read it.
 pub(crate) fn tell(text: Arguments<'_>) {
-    anstream::stderr().write_fmt(text).ok();
+    anstream::stderr()
+        .write_all(harmless(&text.to_string()).as_bytes())
+        .ok();
+}
+
+/// Replaces the characters that act on a terminal, wherever they come from: names, messages, and the output of other programs. Only colours
+/// are left.
+fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_unprintable) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (shown, length) = match colour(rest) {
+            Some(colour) => (colour, colour.len()),
+            None => ("\u{fffd}", rest.chars().next().map_or(0, char::len_utf8)),
+        };
+        out.push_str(shown);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The escape sequence at the beginning of a text, if it is one of those with which this program and clap set colours.
+fn colour(text: &str) -> Option<&str> {
+    const SET: [&str; 7] = ["0", "1", "2", "4", "31", "32", "33"];
+    let (codes, _) = text.strip_prefix("\u{1b}[")?.split_once('m')?;
+    let is_set = codes.split(';').all(|code| SET.contains(&code));
+    is_set.then(|| &text[..codes.len() + 3])
 }
 
 /// A bar of so many steps, with a template of indicatif. Hidden where standard error is no terminal, or one that can't move its cursor.

@@ -3,12 +3,15 @@
 use clap::Command;
 use clap::error::{Error, ErrorKind};
 
-use crate::out::eprintln;
+use crate::out::{self, eprintln};
 
 /// Prints what the parser has to say of arguments; if a word of them is no command, the names of those that it could have been.
 pub(crate) fn tell(error: &Error, program: &Command) {
-    // Nobody is left to read it if that fails.
-    let _ = error.print();
+    let text = error.render();
+    match error.use_stderr() {
+        true => out::tell(format_args!("{}", text.ansi())),
+        false => out::put(format_args!("{}", text.ansi())),
+    }
     if error.kind() == ErrorKind::InvalidSubcommand {
         let names: Vec<&str> = reached(program)
             .get_subcommands()

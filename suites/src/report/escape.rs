@@ -2,6 +2,8 @@
 //!
 //! Whatever a system under test has said can stand in a failure: no byte of it may become markup or a command.
 
+use harness::is_unprintable;
+
 /// What can't be shown stands as this.
 const UNSHOWN: char = '\u{fffd}';
 
@@ -69,7 +71,7 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// Markup as a file holds it: what can't be shown is replaced, wherever it stands.
 pub(super) fn printable(markup: &str) -> String {
-    let shown = |letter| if is_unshown(letter) { UNSHOWN } else { letter };
+    let shown = |letter| if is_unprintable(letter) { UNSHOWN } else { letter };
     markup.chars().map(shown).collect()
 }
 
@@ -80,16 +82,9 @@ fn translate(text: &str, stands_for: impl Fn(char) -> Option<&'static str>) -> S
     for letter in text.chars() {
         match stands_for(letter) {
             Some(other) => out.push_str(other),
-            None if is_unshown(letter) => out.push(UNSHOWN),
+            None if is_unprintable(letter) => out.push(UNSHOWN),
             None => out.push(letter),
         }
     }
     out
-}
-
-/// What moves a cursor, what reverses the text around it, and what XML can't hold.
-fn is_unshown(letter: char) -> bool {
-    let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
-    let is_turning = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    is_control || is_turning || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }

@@ -197,15 +197,17 @@ fn what_is_no_ordinary_file_is_an_error_and_no_wait() {
 
 #[test]
 fn standard_output_that_is_full_ends_with_3_and_one_that_is_closed_is_none_to_complain_of() {
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
-    let output = command.arg("list").stdout(full).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(
-        stderr(&output).starts_with("error: standard output can't be written: "),
-        "{}",
-        stderr(&output)
-    );
+    for argument in ["list", "--help", "--version"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+        let output = command.arg(argument).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(
+            stderr(&output).starts_with("error: standard output can't be written: "),
+            "{}",
+            stderr(&output)
+        );
+    }
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("list")
         .stdout(Stdio::piped())
