@@ -118,7 +118,7 @@ pub fn own_temporary_folder() -> PathBuf {
     std::env::temp_dir().join(format!("csi-capacity-{}", getuid().as_raw()))
 }
 
-/// Makes a folder that only this user can read and write. Fails if somebody else has made it.
+/// Makes a folder that only this user can read and write. Fails if another user made it or may write into it.
 pub fn keep_private(folder: &Path) -> std::io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
@@ -126,13 +126,12 @@ pub fn keep_private(folder: &Path) -> std::io::Result<()> {
     }
     // Not through a link, which another user may have put there.
     let found = std::fs::symlink_metadata(folder)?;
-    match found.is_dir() && found.uid() == getuid().as_raw() {
-        true => Ok(()),
-        false => Err(Error::new(
-            ErrorKind::PermissionDenied,
-            "it belongs to another user, or is no folder",
-        )),
-    }
+    let why = match found.is_dir() && found.uid() == getuid().as_raw() {
+        true if found.mode() & 0o022 == 0 => return Ok(()),
+        true => "other users may write into it",
+        false => "it belongs to another user, or is no folder",
+    };
+    Err(Error::new(ErrorKind::PermissionDenied, why))
 }
 
 fn is_out_of_descriptors(error: &Error) -> bool {

@@ -86,11 +86,13 @@ impl Keep {
     }
 }
 
-/// The record of the last run without `--output`.
-pub(crate) fn last_record() -> Option<PathBuf> {
+/// The record of the last run without `--output`. It names a command to run, so a record that another user may have written is refused; that
+/// error is reported already.
+pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
+    places::prepare(&places::of("runs"))?;
     let records = folders("runs").map(|folder| folder.join(RECORD));
     let written = |path: &PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).ok();
-    records.filter(|path| path.is_file()).max_by_key(written)
+    Ok(records.filter(|path| path.is_file()).max_by_key(written))
 }
 
 /// That nobody else has a folder, as long as this is not dropped.

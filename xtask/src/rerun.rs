@@ -28,7 +28,11 @@ pub(crate) struct RerunArgs {
 /// The command that runs the cases that are open, and those that a run which was interrupted did not come to; the error is reported
 /// already.
 pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
-    let Some(path) = args.record.as_deref().map(in_folder).or_else(last_record) else {
+    let path = match &args.record {
+        Some(path) => Some(in_folder(path)),
+        None => last_record()?,
+    };
+    let Some(path) = path else {
         eprintln!(
             "error: nothing was run without --output yet; run `{program} e2e`, or name the report.json of a run",
             program = program()

@@ -1,9 +1,11 @@
 //! `repro` and `rerun` as somebody with a bug meets them: one file, two systems, a cluster that stays up, and the second try.
 
 use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::program::{Serving, ended, xtask};
+use crate::program::{Serving, ended, text, xtask};
 use k8s_openapi::api::core::v1::Pod;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
@@ -340,6 +342,44 @@ fn a_record_that_runs_something_else_is_refused() {
     );
     let (_, error) = ended(2, &["rerun", "/nowhere/report.json"]);
     assert!(error.contains("name the report.json of a run"), "{error}");
+}
+
+#[test]
+fn a_record_that_other_users_may_write_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("foreign/runs");
+    std::fs::create_dir_all(&runs).unwrap();
+    std::fs::write(runs.join("report.json"), "{}").unwrap();
+    let uid = std::fs::metadata(folder.path()).unwrap().uid();
+    let own = folder.path().join(format!("csi-capacity-{uid}"));
+    let refused = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
+        command
+            .args(["rerun", "--output=report"])
+            .current_dir(folder.path());
+        command
+            .env("TMPDIR", folder.path())
+            .env_remove("CARGO_MANIFEST_DIR");
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        text(&output.stderr)
+    };
+    std::os::unix::fs::symlink("foreign", &own).unwrap();
+    assert!(refused().contains("it belongs to another user, or is no folder; remove it"));
+    std::fs::remove_file(&own).unwrap();
+    std::fs::rename(folder.path().join("foreign"), &own).unwrap();
+    std::fs::set_permissions(&own, PermissionsExt::from_mode(0o777)).unwrap();
+    assert!(refused().contains("other users may write into it; remove it"));
+}
+
+#[test]
+fn no_character_of_a_file_acts_on_a_terminal() {
+    let acting = "\\e[2J\\e]0;title\\a\\x9b31m\\u202e\\r\\b";
+    let file = File::of(&REPORT.replacen("title: ", &format!("title: \"{acting}\"\n#"), 1));
+    let (out, error) = ended(0, &["explain", &file.name(), "small"]);
+    let is_printable = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+    assert!(out.contains('\u{fffd}'), "{out:?}");
+    assert!((out + &error).chars().all(is_printable));
 }
 
 /// Without a publisher a volume is made where the driver is registered, whatever the node is called.
