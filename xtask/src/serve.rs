@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use suites::harness::LiveCluster;
+use suites::harness::machine;
 use suites::harness::plan::Plan;
 use suites::harness::standalone::{ApiServer, Kubeconfig, Tls, User};
 use suites::harness::unattended::{self, Unattended};
@@ -121,10 +122,9 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
         token,
     };
     config.write(&path).map_err(|error| {
-        let why = format!(
-            "can't write {}: {error}; name another file with --kubeconfig",
-            path.display()
-        );
+        let folder = path.parent().unwrap_or(&path);
+        let remedy = machine::remedy(&error, folder, "name another file with --kubeconfig");
+        let why = format!("can't write {}: {error}; {remedy}", path.display());
         Refusal(Exit::Environment, why)
     })?;
     println!("server      {url}");

@@ -103,8 +103,11 @@ fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     let mut unfinished = path.as_os_str().to_owned();
     // Several processes may write the same file.
     unfinished.push(format!(".{}.unfinished", std::process::id()));
-    std::fs::write(&unfinished, text).map_err(at(path))?;
-    std::fs::rename(&unfinished, path).map_err(at(path))
+    let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, path));
+    written.map_err(|error| {
+        std::fs::remove_file(&unfinished).ok();
+        at(path)(error)
+    })
 }
 
 /// Removes the runs that an earlier report has left in a folder. Only folders that hold a run are touched.
