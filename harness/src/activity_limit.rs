@@ -4,11 +4,15 @@
 //! harness busy for ever. Beyond the limits it has failed, whatever the case is about.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::Arc;
 
 use crate::journal::{CallFact, ProcessEvent, ProcessFact, RefusalFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
+
+/// The client of a request without a valid token.
+const ANONYMOUS: &str = "system:anonymous";
 
 /// Changes of objects by one client, in a cluster where nothing is and nothing happens.
 const WRITES: u64 = 300;
@@ -21,6 +25,11 @@ const EVENTS: u64 = 100_000;
 /// So many more for each thing.
 const EVENTS_OF_EACH: u64 = 1_000;
 
+/// Bytes of all that, as the journal stores it: a Kubernetes API server accepts objects of more than a mebibyte.
+const BYTES: u64 = 64 << 20;
+/// So many more for each thing.
+const BYTES_OF_EACH: u64 = 64 << 10;
+
 /// What changes as long as a case lasts, whoever is in good health: a lease is renewed, a claim for which there is no room is tried
 /// again, and both are told in events.
 const ENDLESS: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
@@ -30,6 +39,7 @@ const ENDLESS: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
 pub(crate) struct ActivityLimit {
     writes: u64,
     events: u64,
+    bytes: u64,
     clients: HashMap<Arc<str>, Tally>,
 }
 
@@ -37,6 +47,8 @@ pub(crate) struct ActivityLimit {
 struct Tally {
     writes: u64,
     events: u64,
+    bytes: u64,
+    has_flooded: bool,
 }
 
 impl ActivityLimit {
@@ -52,6 +64,7 @@ impl ActivityLimit {
         ActivityLimit {
             writes: WRITES + WRITES_OF_EACH * things,
             events: EVENTS + EVENTS_OF_EACH * things,
+            bytes: BYTES + BYTES_OF_EACH * things,
             clients: HashMap::new(),
         }
     }
@@ -63,6 +76,9 @@ impl ActivityLimit {
             return Some(what);
         };
         let tally = self.clients.entry(Arc::clone(&client)).or_default();
+        if tally.has_flooded {
+            return None;
+        }
         let (count, limit, of) = match &what {
             What::Commit(commit) if !ENDLESS.contains(&&*commit.resource) => {
                 (&mut tally.writes, self.writes, "changes of objects")
@@ -70,16 +86,38 @@ impl ActivityLimit {
             _ => (&mut tally.events, self.events, "requests, watch events and calls"),
         };
         *count += 1;
-        if *count <= limit {
-            return Some(what);
-        }
+        tally.bytes += size(&what);
+        let (limit, of) = match *count > limit {
+            true => (limit, of),
+            false if tally.bytes > self.bytes => (self.bytes >> 20, "MiB of objects, requests and calls"),
+            false => return Some(what),
+        };
+        tally.has_flooded = true;
         let event = ProcessEvent::Flooded(format!("more than {limit} {of}"));
-        (*count == limit + 1).then_some(What::Process(ProcessFact { client, role, event }))
+        role.map(|role| What::Process(ProcessFact { client, role, event }))
     }
 }
 
-/// The system under test that did it.
-fn actor(what: &What) -> Option<(Arc<str>, Role)> {
+/// The length of a fact in the journal.
+fn size(what: &What) -> u64 {
+    struct Counter(u64);
+    impl Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // A counter fails never, and what can't be serialized is not stored.
+    serde_json::to_writer(&mut counter, what).ok();
+    counter.0
+}
+
+/// The system under test that did it. A client without a token may be any of them, so it has a limit and no role.
+fn actor(what: &What) -> Option<(Arc<str>, Option<Role>)> {
     let client = match what {
         What::Request(request) => Arc::clone(&request.client),
         What::Commit(commit) => Arc::clone(&commit.client),
@@ -91,8 +129,8 @@ fn actor(what: &What) -> Option<(Arc<str>, Role)> {
         }
         _ => return None,
     };
-    let role = Role::of_client(&client)?;
-    Some((client, role))
+    let role = Role::of_client(&client);
+    (role.is_some() || *client == *ANONYMOUS).then_some((client, role))
 }
 
 #[cfg(test)]
@@ -160,5 +198,35 @@ mod tests {
         for _ in 0..=EVENTS {
             assert!(activity.admit(request("harness")).is_some());
         }
+    }
+
+    #[test]
+    fn requests_without_a_token_are_limited_and_no_system_is_blamed() {
+        let mut activity = ActivityLimit::for_things(0);
+        for _ in 0..EVENTS {
+            assert!(activity.admit(request(ANONYMOUS)).is_some());
+        }
+        assert!(activity.admit(request(ANONYMOUS)).is_none());
+    }
+
+    #[test]
+    fn few_large_objects_are_a_flood() {
+        let mut activity = ActivityLimit::for_things(0);
+        let mut large = || {
+            let What::Commit(mut commit) = change_of("leases") else {
+                unreachable!()
+            };
+            commit.object = Arc::new("x".repeat(1 << 20).into());
+            activity.admit(What::Commit(commit))
+        };
+        let admitted: Vec<What> = std::iter::repeat_with(&mut large).take(70).flatten().collect();
+        let Some(What::Process(told)) = admitted.last() else {
+            panic!("no flood was reported");
+        };
+        let ProcessEvent::Flooded(text) = &told.event else {
+            panic!("{told:?}")
+        };
+        assert_eq!(text, "more than 64 MiB of objects, requests and calls");
+        assert_eq!(admitted.len(), 64);
     }
 }

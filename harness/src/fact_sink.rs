@@ -69,6 +69,12 @@ impl FactSink {
             None => Some(what),
         };
         if let Some(what) = what {
+            // It would go on filling the memory of the API server until the case is judged.
+            if let What::Process(process) = &what
+                && matches!(process.event, ProcessEvent::Flooded(_))
+            {
+                self.0.killer.kill(&process.client);
+            }
             // Under the lock, so that the order of the journal is that of the limit.
             self.0.journal.append(what);
         }

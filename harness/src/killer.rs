@@ -18,7 +18,13 @@ pub(crate) struct Killer(Arc<Mutex<Victims>>);
 struct Victims {
     /// Rules that kill.
     rules: BTreeSet<u64>,
-    running: BTreeMap<Arc<str>, CancellationToken>,
+    running: BTreeMap<Arc<str>, Victim>,
+}
+
+#[derive(Debug)]
+struct Victim {
+    stop: CancellationToken,
+    kill: CancellationToken,
 }
 
 impl Killer {
@@ -31,12 +37,28 @@ impl Killer {
     pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
         let victims = self.0.lock();
         let client = client.filter(|_| victims.rules.contains(&rule))?;
-        let stop = victims.running.get(client).filter(|stop| !stop.is_cancelled())?;
+        let victim = victims.running.get(client)?;
+        let stop = Some(&victim.stop).filter(|stop| !stop.is_cancelled())?;
         stop.cancel();
         Some((client.clone(), Role::of_client(client)?))
     }
 
-    pub(crate) fn watch(&self, client: &Arc<str>, stop: &CancellationToken) {
-        self.0.lock().running.insert(client.clone(), stop.clone());
+    /// Registers a client that was started. Returns the token by which it is killed without a grace period.
+    pub(crate) fn watch(&self, client: &Arc<str>, stop: &CancellationToken) -> CancellationToken {
+        let kill = CancellationToken::new();
+        let victim = Victim {
+            stop: stop.clone(),
+            kill: kill.clone(),
+        };
+        self.0.lock().running.insert(client.clone(), victim);
+        kill
+    }
+
+    /// Kills a client without a grace period, in which it could go on with what it does.
+    pub(crate) fn kill(&self, client: &str) {
+        if let Some(victim) = self.0.lock().running.get(client) {
+            victim.stop.cancel();
+            victim.kill.cancel();
+        }
     }
 }

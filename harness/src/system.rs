@@ -192,13 +192,20 @@ impl Fleet {
         let run = system.run.clone();
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
-        self.killer.watch(&client, &stop);
+        let killed = self.killer.watch(&client, &stop).cancelled_owned();
         // Whatever it spawns must take this along, which is its own business.
         let heard = access.log.as_ref().filter(|_| !system.is_child);
         let listener = heard.map(LogLines::dispatch);
         journal.append(process(&client, role, ProcessEvent::Started));
         let task = tokio::spawn(async move {
-            let running = std::panic::AssertUnwindSafe(run(access, token.clone())).catch_unwind();
+            let running = run(access, token.clone());
+            let running = async {
+                tokio::select! {
+                    ended = running => ended,
+                    () = killed => Ok(()),
+                }
+            };
+            let running = std::panic::AssertUnwindSafe(running).catch_unwind();
             let ended = match listener {
                 Some(listener) => running.with_subscriber(listener).await,
                 None => running.await,

@@ -12,7 +12,7 @@ use crate::scenario::Role;
 const UP: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    /// Waits until every child process has listed or watched something, stands for election, or has ended. One that does neither in time is
+    /// Waits until every child process has listed or watched something, stands for election, has ended or was killed for a flood. One that does neither in time is
     /// written down.
     pub(crate) async fn ready(&self, patience: f64) {
         let waiting: Vec<(Arc<str>, Role)> = self
@@ -60,9 +60,7 @@ impl Cluster {
                     What::Fault(FaultFact {
                         client: Some(client), ..
                     }) => client,
-                    What::Process(process) if matches!(process.event, ProcessEvent::Exited(_)) => {
-                        &process.client
-                    }
+                    What::Process(process) if has_ended(process) => &process.client,
                     _ => continue,
                 };
                 waiting.remove(seen);
@@ -77,9 +75,7 @@ impl Cluster {
     fn has_asked(&self, client: &str) -> bool {
         self.journal.since(0).iter().any(|fact| match &fact.what {
             What::Request(request) => *request.client == *client && is_look(request),
-            What::Process(process) => {
-                *process.client == *client && matches!(process.event, ProcessEvent::Exited(_))
-            }
+            What::Process(process) => *process.client == *client && has_ended(process),
             _ => false,
         })
     }
@@ -108,4 +104,8 @@ impl Cluster {
 /// A candidate that waits for the Lease requests nothing else.
 fn is_look(request: &RequestFact) -> bool {
     matches!(request.verb.as_str(), "list" | "watch") || request.resource == "leases"
+}
+
+fn has_ended(process: &ProcessFact) -> bool {
+    matches!(process.event, ProcessEvent::Exited(_) | ProcessEvent::Flooded(_))
 }
