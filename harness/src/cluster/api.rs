@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{
-    ApiServer, Authorization, LocalClient, Release, ResourceRef, Rule, RuleId, Running, ServerOptions, User,
+    ApiServer, Authorization, Limits, LocalClient, Release, ResourceRef, Rule, RuleId, Running,
+    ServerOptions, User,
 };
 use hyper::Method;
 use serde_json::Value;
@@ -17,6 +18,7 @@ use crate::apiserver::{APPLY, Case, RealServer, Refused, call, call_with, finish
 use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
+use crate::machine;
 use crate::network::Network;
 use crate::plan::{Plan, WORKLOADS, group_of};
 use crate::scenario::{ApplySpec, Role};
@@ -25,6 +27,12 @@ use crate::system::Systems;
 
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
+
+/// Connections to the API server of one case at least; client-go has a few for each program.
+const CONNECTIONS: usize = 64;
+
+/// The share of the file descriptors of this process that the connections of one case may have.
+const CASES_AT_ONCE: usize = 16;
 
 /// An API server.
 pub(super) enum Api {
@@ -123,7 +131,13 @@ impl Api {
                 tls,
             });
         }
+        let mut limits = Limits::default();
+        if let Some((descriptors, _)) = machine::descriptors() {
+            // One program with thousands of connections would take the file descriptors of the other cases.
+            limits.connections = (descriptors / CASES_AT_ONCE).clamp(CONNECTIONS, limits.connections);
+        }
         let options = ServerOptions {
+            limits,
             kubelet_less: true,
             // All the states of 10,000 pods would take a gigabyte.
             history: 10_000,
