@@ -86,7 +86,11 @@ impl ActivityLimit {
             _ => (&mut tally.events, self.events, "requests, watch events and calls"),
         };
         *count += 1;
-        tally.bytes += size(&what);
+        tally.bytes += match &what {
+            // It has no object, and its number is limited.
+            What::Delivery(_) => 0,
+            what => size(what),
+        };
         let (limit, of) = match *count > limit {
             true => (limit, of),
             false if tally.bytes > self.bytes => (self.bytes >> 20, "MiB of objects, requests and calls"),

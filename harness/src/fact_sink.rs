@@ -99,6 +99,7 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::Value;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::journal::Change;
@@ -119,7 +120,9 @@ mod tests {
     fn followers_hear_of_each_change_even_of_those_that_are_too_many_for_the_journal() {
         let journal = Journal::default();
         let activity = ActivityLimit::for_things(0);
-        let sink = FactSink::new(journal.clone(), Killer::default(), Some(activity));
+        let killer = Killer::default();
+        let killed = killer.watch(&"publisher".into(), &CancellationToken::new());
+        let sink = FactSink::new(journal.clone(), killer, Some(activity));
         sink.put(commit(0));
         let mut follower = sink.commits();
         for number in 1..=400 {
@@ -130,6 +133,7 @@ mod tests {
         }
         let facts = journal.since(0);
         assert_eq!(facts.len(), 301);
+        assert!(killed.is_cancelled());
         let told = &facts[300].what;
         assert!(
             matches!(told, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))),
