@@ -194,15 +194,18 @@ impl Fleet {
         let (name, token) = (client.clone(), stop.clone());
         let killed = self.killer.watch(&client, &stop).cancelled_owned();
         // Whatever it spawns must take this along, which is its own business.
-        let heard = access.log.as_ref().filter(|_| !system.is_child);
+        let is_child = system.is_child;
+        let heard = access.log.as_ref().filter(|_| !is_child);
         let listener = heard.map(LogLines::dispatch);
         journal.append(process(&client, role, ProcessEvent::Started));
         let task = tokio::spawn(async move {
             let running = run(access, token.clone());
             let running = async {
                 tokio::select! {
+                    biased;
                     ended = running => ended,
-                    () = killed => Ok(()),
+                    // Tasks of a system in this process would go on without their owner, and it ends when it is stopped.
+                    () = killed, if is_child => Ok(()),
                 }
             };
             let running = std::panic::AssertUnwindSafe(running).catch_unwind();
