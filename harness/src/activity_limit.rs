@@ -4,7 +4,6 @@
 //! harness busy for ever. Beyond the limits it has failed, whatever the case is about.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::sync::Arc;
 
 use crate::journal::{CallFact, ProcessEvent, ProcessFact, RefusalFact, What};
@@ -102,22 +101,9 @@ impl ActivityLimit {
     }
 }
 
-/// The length of a fact in the journal.
+/// The length of a fact in the journal. What can't be serialized is not stored there.
 fn size(what: &What) -> u64 {
-    struct Counter(u64);
-    impl Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len() as u64;
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // A counter fails never, and what can't be serialized is not stored.
-    serde_json::to_writer(&mut counter, what).ok();
-    counter.0
+    serde_json::to_vec(what).map_or(0, |text| text.len() as u64)
 }
 
 /// The system under test that did it. A client without a token may be any of them, so it has a limit and no role.
@@ -202,15 +188,9 @@ mod tests {
         for _ in 0..=EVENTS {
             assert!(activity.admit(request("harness")).is_some());
         }
-    }
-
-    #[test]
-    fn requests_without_a_token_are_limited_and_no_system_is_blamed() {
-        let mut activity = ActivityLimit::for_things(0);
-        for _ in 0..EVENTS {
-            assert!(activity.admit(request(ANONYMOUS)).is_some());
-        }
-        assert!(activity.admit(request(ANONYMOUS)).is_none());
+        // A request without a token is limited, and no system is blamed for it.
+        let anonymous = (0..=EVENTS).filter_map(|_| activity.admit(request(ANONYMOUS)));
+        assert_eq!(anonymous.count() as u64, EVENTS);
     }
 
     #[test]

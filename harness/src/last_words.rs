@@ -59,13 +59,11 @@ impl LastWords {
             // Since Python 3.11 a line of carets or tildes is below some frames.
             let is_marker = line.trim_start().chars().all(|c| c == '^' || c == '~');
             match line.starts_with(' ') || line.is_empty() {
-                true if is_marker => {}
                 true => {
+                    frames.extend((!is_marker).then(|| readable(line)));
                     // A program may print an endless stack.
-                    if frames.len() == 2 * PYTHON_FRAMES {
-                        frames.remove(0);
-                    }
-                    frames.push(readable(line));
+                    let outer = frames.len().saturating_sub(2 * PYTHON_FRAMES);
+                    frames.drain(..outer);
                 }
                 false => self.end_traceback(line),
             }
