@@ -118,7 +118,7 @@ mod tests {
         let unreadable = place.path().join("csi-gone/a/b");
         std::fs::create_dir_all(&unreadable).unwrap();
         for folder in [&unreadable, unreadable.parent().unwrap()] {
-            std::fs::set_permissions(folder, Permissions::from_mode(0)).unwrap();
+            std::fs::set_permissions(folder, Permissions::from_mode(0o000)).unwrap();
         }
         drop(make("sut-gone", true));
         let _running = make("csi-running", true);
