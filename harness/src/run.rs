@@ -80,7 +80,7 @@ pub async fn run_and_keep(
     };
     // Simulated time waits for everybody.
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
-    let played = conductor.play(&mut cluster).await;
+    let played = Box::pin(conductor.play(&mut cluster)).await;
     if conductor.judge.progress() == Progress::Failed {
         // Lag is reported when it is over: what decided may have come in the middle of some.
         tokio::time::sleep(TICK * 2).await;
