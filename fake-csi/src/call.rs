@@ -1,6 +1,7 @@
 //! What every call has in common: it is counted, may be scripted, is answered under the lock, and is reported to the observer exactly once.
 //! Does not know what the answers mean.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -29,6 +30,9 @@ pub(crate) struct Call {
     /// Cuts its connection.
     cut: Option<CancellationToken>,
 }
+
+/// The message of INTERNAL for a call whose handler panicked.
+pub const PANICKED: &str = "the fake driver panicked at this call; its log says where";
 
 /// What a service says about a call: the message, and the same for the observer.
 pub(crate) type Answered<M> = Result<(M, Answer), Status>;
@@ -132,7 +136,8 @@ impl Flight {
         answer: impl FnOnce(&mut DriverState, &mut Event) -> Answered<M>,
     ) -> Result<Response<M>, Status> {
         let mut state = self.shared.state.lock();
-        let answered = answer(&mut state, &mut self.call);
+        let caught = catch_unwind(AssertUnwindSafe(|| answer(&mut state, &mut self.call)));
+        let answered = caught.unwrap_or_else(|_| Err(Status::internal(PANICKED)));
         self.call.outcome = answered
             .as_ref()
             .map(|(_, answer)| answer.clone())
@@ -162,5 +167,25 @@ impl Drop for Flight {
             self.tell();
         }
         self.shared.in_flight.send_modify(|calls| *calls -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DriverSpec, FakeDriver};
+
+    #[test]
+    fn a_handler_that_panics_answers_internal_and_the_next_call_is_served() {
+        let driver = FakeDriver::new(DriverSpec::new("d"), None);
+        let flight = || Flight::start(&driver.0, Event::new(Method::Probe, None, crate::Peer::default()));
+        let status = flight()
+            .end::<()>(|_, _| panic!("a defect"))
+            .expect_err("it panicked");
+        assert_eq!(
+            (status.code(), status.message()),
+            (tonic::Code::Internal, PANICKED)
+        );
+        assert!(flight().end(|_, _| Ok(((), Answer::Done))).is_ok());
     }
 }

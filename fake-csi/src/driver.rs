@@ -13,7 +13,7 @@ use crate::{
 
 /// A fake CSI driver. Clones are handles to the same driver.
 #[derive(Clone)]
-pub struct FakeDriver(Arc<Shared>);
+pub struct FakeDriver(pub(crate) Arc<Shared>);
 
 impl FakeDriver {
     /// A driver without pools, listening nowhere yet.

@@ -55,6 +55,7 @@ pub use backend::{
     Access, CostFactor, Device, GROUP_VOLUME_BYTES_MIN, Held, Pool, Reservation, ReserveError,
     ReservedVolume, Storage, VolumeInfo,
 };
+pub use call::PANICKED;
 pub use caller::{Caller, Figure, Question, Reply};
 pub use channel::{channel, channel_over};
 pub use driver::FakeDriver;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fake_apiserver::PANICKED;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, extender};
 use crate::journal::{Begin, FORMAT, Fact, Journal, LagFact, StepMark, What, micros};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     systems: &Systems,
     options: RunOptions,
 ) -> Result<Outcome, StartError> {
-    let (outcome, live) = run_and_keep(plan, systems, options).await?;
+    let (outcome, live) = Box::pin(run_and_keep(plan, systems, options)).await?;
     // While the files of the case are still there: a system can't be blamed for a full disk.
     let failure = outcome.verdict.failure();
     if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
@@ -77,10 +77,11 @@ pub async fn run_and_keep(
         next: 0,
         patience,
         observer,
+        is_in_memory: systems.api_server.is_none(),
     };
     // Simulated time waits for everybody.
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
-    let played = Box::pin(conductor.play(&mut cluster)).await;
+    let played = conductor.play(&mut cluster).await;
     if conductor.judge.progress() == Progress::Failed {
         // Lag is reported when it is over: what decided may have come in the middle of some.
         tokio::time::sleep(TICK * 2).await;
@@ -90,9 +91,9 @@ pub async fn run_and_keep(
         lag.abort();
     }
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
-    let live = LiveCluster::of(cluster);
-    let panicked = conductor.panicked.filter(|_| systems.api_server.is_none());
+    let panicked = conductor.panicked.or(cluster.panicked().await);
     let panicked = panicked.map_or(Ok(()), Err);
+    let live = LiveCluster::of(cluster);
     if let Err(error) = panicked.and(played) {
         live.stop().await;
         return Err(error);
@@ -132,20 +133,34 @@ struct Conductor<'p> {
     /// First fact that the judge has not seen.
     next: u64,
     patience: f64,
-    /// Set when a handler of the in-memory API server has panicked.
+    /// Set when a part of the harness has panicked.
     panicked: Option<StartError>,
     observer: Option<Observer>,
+    /// Whether the API server is the harness's own.
+    is_in_memory: bool,
 }
 
-/// The error for a request whose handler in the in-memory API server panicked.
-fn panic_of(fact: &Fact) -> Option<StartError> {
-    let What::Request(request) = &fact.what else {
-        return None;
+/// The error for a request or call whose handler panicked. `is_in_memory`: whether the API server is the harness's own.
+fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
+    let part = match &fact.what {
+        What::Request(request)
+            if is_in_memory
+                && request.code == 500
+                && !request.injected
+                && request.message.as_deref() == Some(PANICKED) =>
+        {
+            let (client, verb, resource) = (&request.client, &request.verb, &request.resource);
+            format!("the API server, at {client} {verb} {resource},")
+        }
+        What::Call(call) if call.message.as_deref() == Some(fake_csi::PANICKED) => {
+            format!("the fake driver, at {},", call.method)
+        }
+        What::Extender(question) if question.error.as_deref() == Some(extender::PANICKED) => {
+            format!("the extender {}, at {},", question.extender, question.verb)
+        }
+        _ => return None,
     };
-    let is_panic = request.code == 500 && !request.injected && request.message.as_deref() == Some(PANICKED);
-    is_panic.then(|| StartError::Panicked {
-        request: format!("{} {} {}", request.client, request.verb, request.resource),
-    })
+    Some(StartError::Panicked { part })
 }
 
 /// Does what a step does, and before the first one starts the programs.
@@ -219,7 +234,10 @@ impl Conductor<'_> {
         for fact in self.journal.since(self.next) {
             assert_eq!(fact.seq, self.next, "facts were dropped before they were judged");
             self.next = fact.seq + 1;
-            self.panicked = self.panicked.take().or_else(|| panic_of(&fact));
+            self.panicked = self
+                .panicked
+                .take()
+                .or_else(|| panic_of(&fact, self.is_in_memory));
             if let Some(Observer(see)) = &self.observer {
                 see(&fact);
             }
@@ -280,13 +298,17 @@ mod tests {
                 "revision": null}});
             serde_json::from_value(request).expect("it is a fact")
         };
-        let error = panic_of(&fact(500, PANICKED)).expect("it is a panic");
+        let error = panic_of(&fact(500, PANICKED), true).expect("it is a panic");
         assert!(
             error
                 .to_string()
                 .contains("publisher create csistoragecapacities"),
             "{error}"
         );
-        assert!(panic_of(&fact(500, "scripted by the case")).is_none());
+        assert!(panic_of(&fact(500, "scripted by the case"), true).is_none());
+        assert!(
+            panic_of(&fact(500, PANICKED), false).is_none(),
+            "somebody else's server"
+        );
     }
 }

@@ -37,13 +37,11 @@ pub enum StartError {
     /// The driver can't be set up as the case wants it.
     #[error("the case's driver: {0}")]
     Driver(String),
-    /// A handler of the in-memory API server panicked; what follows proves nothing about a system under test.
-    #[error(
-        "internal error: the API server panicked at {request}; its log says where. Report it with the case"
-    )]
+    /// A part of the harness panicked; what follows proves nothing about a system under test.
+    #[error("internal error: {part} panicked; the log says where. Report it with the case")]
     Panicked {
-        /// Client, verb and resource of the request.
-        request: String,
+        /// Which part, and at which request.
+        part: String,
     },
     /// It goes on for ever.
     #[error(

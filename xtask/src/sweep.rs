@@ -222,6 +222,7 @@ fn worse(worst: Exit, exit: Exit) -> Exit {
     match (worst, exit) {
         (Exit::Nothing | Exit::Passed, exit) => exit,
         (worst, Exit::Passed) => worst,
+        (_, Exit::Internal) | (Exit::Internal, _) => Exit::Internal,
         (_, Exit::Failed) | (Exit::Failed, _) => Exit::Failed,
         (worst, _) => worst,
     }
@@ -365,7 +366,9 @@ fn show(id: &str, cells: &[CellRecord], seconds: f64) {
                 println!("{}  {}  {said}", paint.bad("FAIL"), cell.name);
             }
             Held::Known(place) => println!("known  {}  {place}", cell.name),
-            Held::Broken(why) => println!("{}  {}  {why}", paint.bad("ERROR"), cell.name),
+            Held::Broken(why) | Held::Internal(why) => {
+                println!("{}  {}  {why}", paint.bad("ERROR"), cell.name);
+            }
             _ => {}
         }
     }
@@ -391,6 +394,7 @@ fn exit_of(cells: &[CellRecord]) -> Exit {
     let has = |wanted: fn(&Held) -> bool| cells.iter().any(|cell| wanted(&cell.held));
     match () {
         () if has(|held| matches!(held, Held::Failed { .. })) => Exit::Failed,
+        () if has(|held| matches!(held, Held::Internal(_))) => Exit::Internal,
         () if has(|held| matches!(held, Held::Broken(_))) => Exit::Environment,
         () if has(|held| matches!(held, Held::Undecided)) => Exit::Inconclusive,
         () => Exit::Passed,

@@ -282,7 +282,7 @@ impl Common {
 impl Source {
     /// A moment of the cluster, after a warning of what it seems to lack.
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {
-        let snapshot = Box::pin(self.read()).await?;
+        let snapshot = self.read().await?;
         snapshot.warn();
         Ok(snapshot)
     }

@@ -218,11 +218,12 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         seed: Some(0),
         ..RunOptions::default()
     };
+    let observed = options.clone();
     let observe = move || {
         let (systems, reached) = (MUTANTS.observed)();
         Observed {
             systems,
-            options: options.clone(),
+            options: observed.clone(),
             reached,
         }
     };
@@ -239,8 +240,8 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         build: Arc::new(move |name| {
             let defect = name.and_then(|name| xtask::Defect::named(name).ok());
             let options = match defect {
-                Some(defect) => defect.spoil(options),
-                None => options,
+                Some(defect) => defect.spoil(options.clone()),
+                None => options.clone(),
             };
             (xtask::built_in(defect), options)
         }),

@@ -12,7 +12,7 @@ mod driver;
 mod driver_spec;
 mod driver_state;
 mod endpoint;
-mod extender;
+pub(crate) mod extender;
 mod external_driver;
 mod kubelet;
 mod metrics;
@@ -472,6 +472,15 @@ impl Cluster {
         self.endpoints
             .iter()
             .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
+    }
+
+    /// The error of the controllers, if they have panicked.
+    pub(crate) async fn panicked(&mut self) -> Option<StartError> {
+        let ended = self.controllers.is_finished().then_some(&mut self.controllers)?;
+        let error = ended.await.err()?;
+        error.is_panic().then(|| StartError::Panicked {
+            part: "the controllers of the cluster".to_owned(),
+        })
     }
 
     /// Stops the systems, then the servers. Returns what child processes have said, by client name.

@@ -72,6 +72,8 @@ pub enum Held {
     Undecided,
     /// The case could not be run.
     Broken(String),
+    /// A part of the harness panicked.
+    Internal(String),
 }
 
 /// Why a case can't be swept.
@@ -203,6 +205,7 @@ impl Sweep {
             Ok(outcome) => self.judged(cell, &outcome),
             // The program would have written it, if it had not been killed.
             Err(StartError::Refused { .. }) if cell.fault.kills => Held::Unmet,
+            Err(error @ StartError::Panicked { .. }) => Held::Internal(error.to_string()),
             Err(error) => Held::Broken(error.to_string()),
         }
     }

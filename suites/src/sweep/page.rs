@@ -85,7 +85,7 @@ impl Held {
             Held::Known(_) => "k",
             Held::Unmet => "u",
             Held::Undecided => "?",
-            Held::Broken(_) => "E",
+            Held::Broken(_) | Held::Internal(_) => "E",
         }
     }
 }

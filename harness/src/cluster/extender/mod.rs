@@ -8,11 +8,13 @@ mod reserving;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use capacity_spec::world::NamespacedName;
 use capacity_types::Segment;
 use fake_csi::FakeDriver;
+use futures::FutureExt;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, StatusCode};
@@ -31,6 +33,9 @@ use reserving::{Reservation, Reserving};
 
 /// Client name of the extenders.
 pub(super) const CLIENT: &str = "extender";
+
+/// The error of a question whose handler panicked.
+pub(crate) const PANICKED: &str = "the extender panicked at this question";
 
 /// A question names every node of a case with everything in it.
 const QUESTION_MAX: usize = 16 << 20;
@@ -148,7 +153,16 @@ impl Extender {
             fact.error = Some("status 500".to_owned());
             (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
         } else {
-            (StatusCode::OK, self.answer(&question, &mut fact).await)
+            let answered = AssertUnwindSafe(self.answer(&question, &mut fact))
+                .catch_unwind()
+                .await;
+            match answered {
+                Ok(answer) => (StatusCode::OK, answer),
+                Err(_) => {
+                    fact.error = Some(PANICKED.to_owned());
+                    (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
+                }
+            }
         };
         self.journal.append(What::Extender(fact));
         let mut response = Response::new(Full::from(answer.to_string()));
