@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::journal::{CallFact, ProcessEvent, ProcessFact, RefusalFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
@@ -85,11 +87,7 @@ impl ActivityLimit {
             _ => (&mut tally.events, self.events, "requests, watch events and calls"),
         };
         *count += 1;
-        tally.bytes += match &what {
-            // It has no object, and its number is limited.
-            What::Delivery(_) => 0,
-            what => size(what),
-        };
+        tally.bytes += size(&what);
         let (limit, of) = match *count > limit {
             true => (limit, of),
             false if tally.bytes > self.bytes => (self.bytes >> 20, "MiB of objects, requests and calls"),
@@ -101,9 +99,37 @@ impl ActivityLimit {
     }
 }
 
-/// The length of a fact in the journal. What can't be serialized is not stored there.
+/// About the length of what a fact carries; the number of those that carry little is limited.
 fn size(what: &What) -> u64 {
-    serde_json::to_vec(what).map_or(0, |text| text.len() as u64)
+    let bytes = match what {
+        What::Commit(commit) => length(&commit.object),
+        What::Request(request) => {
+            let texts = [&request.name, &request.namespace, &request.message];
+            request.resource.len() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+        }
+        What::Call(call) => call
+            .parameters
+            .iter()
+            .map(|(name, value)| name.len() + value.len())
+            .sum(),
+        _ => 0,
+    };
+    bytes as u64
+}
+
+/// The length of a value as JSON, roughly.
+fn length(value: &Value) -> usize {
+    /// Of quotes, separators, numbers and the like.
+    const REST: usize = 4;
+    REST + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(length).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| name.len() + length(value))
+            .sum(),
+        _ => 0,
+    }
 }
 
 /// The system under test that did it. A client without a token may be any of them, so it has a limit and no role.
@@ -151,7 +177,7 @@ mod tests {
             namespace: None,
             name: "n".to_owned(),
             revision: 1,
-            object: Arc::new(serde_json::Value::Null),
+            object: Arc::new(Value::Null),
         })
     }
 
