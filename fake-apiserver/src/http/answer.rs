@@ -8,6 +8,7 @@ use super::endpoint::Endpoint;
 use super::head::RequestHead;
 use super::inflight::RequestHold;
 use super::metrics::Labels;
+use super::offload::LongWork;
 use super::outcome::{Outcome, Rendered};
 use super::route::Route;
 use super::stream::WatchBody;
@@ -259,7 +260,7 @@ impl Exchange<'_> {
         let Reply {
             outcome,
             mut warnings,
-        } = carry_out(store, call).await;
+        } = carry_out(store, &self.endpoint.service.in_flight.long_work, call).await;
         warnings.splice(0..0, target.kind.advice(store.profile()));
         let fits = head.form(include_object.clone()).check();
         let answer = match outcome {
@@ -297,7 +298,7 @@ impl Exchange<'_> {
             Some(places) if is_long => Some(places.try_acquire().ok()?),
             _ => None,
         };
-        let permit = offload::permit(is_long).await;
+        let permit = in_flight.long_work.permit(is_long).await;
         if matches!(answer, Answer::List(_)) && in_flight.unread.is_full() {
             return None;
         }
@@ -321,12 +322,12 @@ impl Exchange<'_> {
 }
 
 /// Carries a request out, and waits for the webhooks that have to be asked.
-async fn carry_out(store: &Arc<Store>, call: Call) -> Reply {
+async fn carry_out(store: &Arc<Store>, long_work: &LongWork, call: Call) -> Reply {
     let (is_long, kind) = (offload::may_take_long(&call), call.target.kind.clone());
     let mut execution = Execution::new(store, call);
     loop {
         let executing = store.clone();
-        let permit = offload::permit(is_long).await;
+        let permit = long_work.permit(is_long).await;
         let waiting = match offload::run(permit, move || execution.attempt(&executing)).await {
             Progress::Done(reply) if kind.conversion().is_none() => return reply,
             Progress::Done(reply) => return Box::pin(execute::convert(store, &kind, reply)).await,

@@ -3,6 +3,7 @@
 //! Owns the two bounds of the real server, for reading and for changing requests. Watches do not count, and neither
 //! do members of `system:masters`: administrators who have to put the server in order always get in.
 
+use super::offload::LongWork;
 use super::untaken::{OnItsWay, UnreadBytes, Untaken};
 use crate::access::auth::{MASTERS, User};
 use crate::config::options::Limits;
@@ -18,6 +19,7 @@ pub(crate) struct InFlight {
     changing: Option<Arc<Semaphore>>,
     /// For long lists, half of the reading requests: while these wait for a processor, others still get a place.
     pub(super) long_lists: Option<Arc<Semaphore>>,
+    pub(super) long_work: LongWork,
     pub(super) unread: UnreadBytes,
 }
 
@@ -67,6 +69,7 @@ impl InFlight {
             reading: places(limits.reading),
             changing: places(limits.changing),
             long_lists: places(limits.reading.div_ceil(2)),
+            long_work: LongWork::new(),
             unread: UnreadBytes::new(limits.unread_bytes),
         }
     }

@@ -6,19 +6,30 @@
 use crate::observe::Verb;
 use crate::verbs::call::{Answer, Call};
 use std::panic::resume_unwind;
-use std::sync::LazyLock;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Objects that a list may be cut from on the spot: it takes a few milliseconds, selectors and tables included.
 const OBJECTS_ON_THE_SPOT: usize = 5_000;
 
-/// Long work that runs at the same time in this process: one per processor, and four at most, for each may hold several
-/// forms of a list. Without a limit the runtime would lack processors, and work would go on whose client has reset its
-/// request.
-static LONG: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(at_a_time()));
+/// The places for long work of one server: one per processor, and four at most, for each may hold several forms of a list.
+/// Without a limit the runtime would lack processors, and work would go on whose client has reset its request.
+#[derive(Clone)]
+pub(super) struct LongWork(Arc<Semaphore>);
 
-fn at_a_time() -> usize {
-    std::thread::available_parallelism().map_or(1, |processors| processors.get().min(4))
+impl LongWork {
+    pub(super) fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        LongWork(Arc::new(Semaphore::new(processors.min(4))))
+    }
+
+    /// The permit that long work runs with; none for other work.
+    pub(super) async fn permit(&self, is_long: bool) -> Option<OwnedSemaphorePermit> {
+        if !is_long {
+            return None;
+        }
+        self.0.clone().acquire_owned().await.ok()
+    }
 }
 
 /// Whether a request may touch any number of objects.
@@ -35,18 +46,10 @@ pub(super) fn is_long(answer: &Answer) -> bool {
     matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > OBJECTS_ON_THE_SPOT)
 }
 
-/// The permit that long work runs with; none for other work.
-pub(super) async fn permit(is_long: bool) -> Option<SemaphorePermit<'static>> {
-    if !is_long {
-        return None;
-    }
-    LONG.acquire().await.ok()
-}
-
 /// Does something on the spot, or on a thread of its own with the permit of long work. There it is done to its end even
 /// if its request is dropped, and the permit is free only then.
 pub(super) async fn run<T: Send + 'static>(
-    permit: Option<SemaphorePermit<'static>>,
+    permit: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
     let Some(permit) = permit else {
@@ -73,16 +76,14 @@ mod tests {
 
     #[tokio::test]
     async fn work_of_a_dropped_request_keeps_its_permit_until_it_ends() {
-        let mut permits = Vec::new();
-        for _ in 0..at_a_time() {
-            permits.push(permit(true).await);
-        }
+        let long = LongWork(Arc::new(Semaphore::new(1)));
+        let permit = long.permit(true).await;
         let (end, ended) = channel::<()>();
-        let mut work = Box::pin(run(permits.pop().flatten(), move || ended.recv().is_ok()));
+        let mut work = Box::pin(run(permit, move || ended.recv().is_ok()));
         assert!(futures::poll!(work.as_mut()).is_pending());
         drop(work);
-        assert!(LONG.try_acquire().is_err());
+        assert_eq!(long.0.available_permits(), 0);
         end.send(()).expect("the work waits");
-        assert!(permit(true).await.is_some());
+        assert!(long.permit(true).await.is_some());
     }
 }
