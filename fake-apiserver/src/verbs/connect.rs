@@ -5,6 +5,7 @@
 
 use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
+use super::escalation::may_create;
 use super::read::existing;
 use crate::kinds::{CONTAINER_LISTS, ENDPOINTS, NODE, POD, Subresource, first_ready};
 use crate::machinery::faults::Faults;
@@ -110,6 +111,8 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
 
 /// A command in a container, its process, or ports of a pod.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
+    // WebSockets start with a GET (`AuthorizePodWebsocketUpgradeCreatePermission`).
+    may_create(txn, &call.target)?;
     let pod = existing(txn, call)?;
     if names_container {
         container(pod.value(), call)?;

@@ -64,7 +64,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
     addresses::assign(txn, target, &mut object, None)?;
-    escalation::check(txn, kind, None, &object)?;
+    escalation::check(txn, target, None, &object)?;
     let sent = as_sent(&object, &std::mem::take(&mut txn.empties));
     let faults = devices::check(txn, target, None, &sent);
     let warnings = validate(kind, &sent, &setting(txn), faults)?;

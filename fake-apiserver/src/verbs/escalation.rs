@@ -9,7 +9,7 @@ use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::config::options::Authorization;
 use crate::kinds::{CLUSTER_ROLE, Grants, Kind, RBAC_GROUP as GROUP, ROLE};
 use crate::machinery::metadata;
-use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 const PARTS_MAX: usize = 20_000;
 
 /// Checks an object before it is written.
-pub(super) fn check(txn: &Txn<'_>, kind: &Kind, old: Option<&Value>, new: &Value) -> Result<(), Status> {
+pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &Value) -> Result<(), Status> {
+    let kind = &target.kind;
     // What the server itself writes has no user.
     let Some(user) = txn.user.clone() else {
         return Ok(());
@@ -28,29 +29,40 @@ pub(super) fn check(txn: &Txn<'_>, kind: &Kind, old: Option<&Value>, new: &Value
     let Some(grants) = kind.grants.filter(|_| !is_free) else {
         return Ok(());
     };
+    if old.is_some_and(|old| without_gc_fields(old) == without_gc_fields(new)) {
+        return Ok(());
+    }
     let writer = Grantor {
         txn,
         user: &user,
         kind,
     };
-    let is_same =
-        |fields: &[&str]| old.is_some_and(|old| fields.iter().all(|field| old[*field] == new[*field]));
     match grants {
-        Grants::Rules if !is_same(&["rules", "aggregationRule"]) => writer.check_role(new),
-        Grants::Role if !is_same(&["subjects"]) => writer.check_binding(new),
-        Grants::Rules | Grants::Role => Ok(()),
+        Grants::Rules => writer.check_role(target, old, new),
+        Grants::Role => writer.check_binding(new),
     }
 }
 
-/// Whether the user who may change an object may also make it, where it is not there.
+/// The object without the fields that the garbage collector changes (`IsOnlyMutatingGCFields`). Any other field counts: a label can
+/// add a role to an aggregated one.
+fn without_gc_fields(object: &Value) -> Value {
+    let mut object = object.clone();
+    for field in ["ownerReferences", "finalizers", "managedFields"] {
+        metadata::set(&mut object, field, None);
+    }
+    object
+}
+
+/// Refuses a user without the verb `create`, where a request with another verb creates an object or opens a connection to a pod.
 pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     let Some(user) = &txn.user else { return Ok(()) };
+    let path = target.path();
     let attributes = Attributes {
         verb: "create",
         asked: ResourceOrPath::Resource {
             group: target.kind.group,
             resource: target.kind.plural,
-            subresource: "",
+            subresource: path.subresource.as_deref().unwrap_or_default(),
             namespace: target.namespace.as_deref().unwrap_or_default(),
             name: target.name(),
         },
@@ -66,15 +78,19 @@ struct Grantor<'a, 'b> {
 }
 
 impl Grantor<'_, '_> {
-    fn check_role(&self, role: &Value) -> Result<(), Status> {
+    fn check_role(&self, target: &Target, old: Option<&Value>, role: &Value) -> Result<(), Status> {
         let (namespace, name) = (metadata::text(role, "namespace"), metadata::text(role, "name"));
-        if self.may("escalate", self.kind.plural, namespace, name) {
+        // The URL of a POST has no name, so `resourceNames` of `escalate` never apply to one.
+        if self.may("escalate", self.kind.plural, namespace, target.name()) {
             return Ok(());
         }
         self.confirm(namespace, name, &PolicyRule::all_of(role))?;
-        let aggregates = role.get("aggregationRule").is_some();
+        let aggregates = [Some(role), old]
+            .into_iter()
+            .flatten()
+            .any(|role| role.get("aggregationRule").is_some());
         if aggregates && self.confirm(namespace, name, &PolicyRule::everything()).is_err() {
-            let why = "must have cluster-admin privileges to use an aggregationRule";
+            let why = "must have cluster-admin privileges to use the aggregationRule";
             return Err(Status::forbidden(self.kind.resource(), name, why));
         }
         Ok(())
@@ -95,11 +111,7 @@ impl Grantor<'_, '_> {
             return Ok(());
         }
         let Some(found) = self.txn.get(role_kind, &role_kind.key(Some(namespace), role)) else {
-            let subject = GroupResource {
-                group: GROUP,
-                kind: role_kind.singular,
-            };
-            return Err(Status::not_found(subject, role));
+            return Err(Status::not_found(self.kind.resource(), role));
         };
         self.confirm(namespace, name, &PolicyRule::all_of(found.value()))
     }

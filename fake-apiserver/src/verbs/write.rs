@@ -120,7 +120,7 @@ pub(super) fn replace_reviewed(
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
     drop_disabled(kind, &mut new);
     count_generation(target, &mut new, before);
-    escalation::check(txn, kind, Some(before), &new)?;
+    escalation::check(txn, target, Some(before), &new)?;
     let empties = std::mem::take(&mut txn.empties);
     let denied = devices::check(txn, target, Some(before), &new);
     let warnings = judge(target, &new, before, &setting(txn), &empties, denied)?;

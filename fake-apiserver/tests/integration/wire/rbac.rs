@@ -265,6 +265,54 @@ async fn nobody_grants_what_they_do_not_have() {
 }
 
 #[tokio::test]
+async fn any_change_of_a_role_or_binding_requires_what_it_grants() {
+    let wire = guarded().await;
+    let ann = wire.server.add_client("ann");
+    let group = "rbac.authorization.k8s.io";
+    let rules = json!([
+        {"apiGroups": [group], "resources": ["clusterroles", "clusterrolebindings"], "verbs": ["create", "patch"]},
+        {"apiGroups": [group], "resources": ["clusterroles"], "resourceNames": ["own"], "verbs": ["escalate"]},
+        {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["get"]},
+    ]);
+    let secrets = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
+    let mut sum = role("sum", json!([]));
+    sum["aggregationRule"] = json!({"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]});
+    for made in [role("writer", rules), role("other", secrets.clone()), sum] {
+        wire.create(CLUSTER_ROLES, made).await;
+    }
+    for (name, bound, user) in [("mine", "writer", "ann"), ("theirs", "other", "bob")] {
+        let binding = binding(name, "ClusterRole", bound, user);
+        wire.create(CLUSTER_ROLE_BINDINGS, binding).await;
+    }
+    let own = role("own", secrets.clone());
+    let made = ask(&wire, Some(&ann), "POST", CLUSTER_ROLES, own).await;
+    assert_eq!(made.code, 403, "the URL of a POST has no name: {}", made.text);
+    wire.create(CLUSTER_ROLES, role("own", json!([]))).await;
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let finalizer = json!({"metadata": {"finalizers": ["example.com/f"]}});
+    for (path, patch, expected) in [
+        (format!("{CLUSTER_ROLES}/own"), json!({"rules": secrets}), 200),
+        (format!("{CLUSTER_ROLES}/other"), label.clone(), 403),
+        (format!("{CLUSTER_ROLES}/other"), finalizer, 200),
+        (
+            format!("{CLUSTER_ROLES}/sum"),
+            json!({"aggregationRule": null}),
+            403,
+        ),
+        (format!("{CLUSTER_ROLE_BINDINGS}/theirs"), label.clone(), 403),
+        (format!("{CLUSTER_ROLE_BINDINGS}/mine"), label, 200),
+    ] {
+        assert_eq!(
+            ask_merge(&wire, &ann, &path, patch.clone()).await,
+            expected,
+            "{path} {patch}"
+        );
+    }
+    let exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";
+    assert_eq!(code(&wire, &ann, "GET", exec).await, 403, "it requires `create`");
+}
+
+#[tokio::test]
 async fn rules_with_too_many_combinations_are_not_gone_through() {
     let wire = guarded().await;
     let ann = wire.server.add_client("ann");
