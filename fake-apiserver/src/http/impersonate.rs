@@ -25,13 +25,22 @@ pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Re
     {
         return Ok(user);
     }
-    let wanted = read(headers)?;
+    let wanted = read(headers);
+    if wanted.name.is_empty() {
+        let is_nobody = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        return match is_nobody {
+            true => Ok(user),
+            false => Err(Status::bad_request(
+                "requested impersonation of groups, a uid or extra without impersonating a user name",
+            )),
+        };
+    }
     check(store, &user, &wanted)?;
     Ok(with_groups(wanted))
 }
 
 /// Reads the headers.
-fn read(headers: &HeaderMap) -> Result<User, Status> {
+fn read(headers: &HeaderMap) -> User {
     let all = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();
         values
@@ -39,11 +48,7 @@ fn read(headers: &HeaderMap) -> Result<User, Status> {
             .map(str::to_owned)
             .collect()
     };
-    let Some(name) = all(USER).into_iter().next() else {
-        return Err(Status::internal(
-            "requested impersonation of groups, a uid or extra facts without impersonating a user; send Impersonate-User",
-        ));
-    };
+    let name = all(USER).into_iter().next().unwrap_or_default();
     let mut user = User {
         uid: all(UID).into_iter().next().unwrap_or_default(),
         groups: all(GROUP),
@@ -55,7 +60,7 @@ fn read(headers: &HeaderMap) -> Result<User, Status> {
             user.extra.insert(key, all(header.as_str()));
         }
     }
-    Ok(user)
+    user
 }
 
 /// Every part of the wanted identity needs a permission of its own.

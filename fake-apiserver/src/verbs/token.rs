@@ -5,7 +5,7 @@ use super::consult::Write;
 use super::read::existing;
 use super::sent;
 use crate::access::auth::{BINDABLE, Bound, Claim};
-use crate::kinds::{Catalogue, TOKEN_REQUEST, token_lifetime};
+use crate::kinds::{Catalogue, POD, TOKEN_REQUEST, token_lifetime};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
@@ -33,7 +33,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         spec["audiences"] = json!(txn.options().account_tokens.audiences());
     }
     let namespace = metadata::text(account.value(), "namespace");
-    let bound = bound(txn, namespace, &spec["boundObjectRef"])?;
+    let bound = bound(txn, namespace, call.target.name(), &spec["boundObjectRef"])?;
     let from = Timestamp::now().as_second();
     let until = from.saturating_add(seconds);
     let claim = Claim {
@@ -97,7 +97,7 @@ fn check(seconds: i64) -> Result<(), Status> {
 }
 
 /// The object that the token is to be bound to; it must exist and be the one that is meant.
-fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bound>, Status> {
+fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Result<Option<Bound>, Status> {
     if reference.is_null() {
         return Ok(None);
     }
@@ -123,6 +123,15 @@ fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bou
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
         .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;
+    // Without the plugin ServiceAccount, a pod may have no account.
+    let of_pod = found.value()["spec"]["serviceAccountName"]
+        .as_str()
+        .unwrap_or("default");
+    if *kind == POD && of_pod != account {
+        return Err(Status::bad_request(format!(
+            "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
+        )));
+    }
     let uid = metadata::text(found.value(), "uid");
     if !text("uid").is_empty() && text("uid") != uid {
         let why = format!(

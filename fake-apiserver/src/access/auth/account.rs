@@ -7,7 +7,7 @@ use super::user::{Authenticated, Lookup, User};
 use crate::config::account_tokens::AccountTokens;
 use crate::kinds::{Catalogue, Kind, SERVICE_ACCOUNT};
 use crate::machinery::jws::{PublicKey, SigningKey};
-use crate::machinery::{json, metadata};
+use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -148,9 +148,11 @@ pub(crate) fn user_name(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
 
-/// Namespace and name of a service account, by the name of its user.
+/// Namespace and name of a service account, by the name of its user (`SplitUsername`).
 pub(crate) fn named(user: &str) -> Option<(&str, &str)> {
-    user.strip_prefix(USER_PREFIX)?.split_once(':')
+    let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
+    let is_valid = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
+    is_valid.then_some((namespace, name))
 }
 
 /// The groups that every service account of a namespace is in.
@@ -183,7 +185,8 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
             continue;
         };
         alive(kind, bound)?;
-        for part in ["name", "uid"] {
+        // Secrets are not reported (`ServiceAccountInfo`).
+        for part in ["name", "uid"].into_iter().filter(|_| kind.singular != "secret") {
             let key = format!("authentication.kubernetes.io/{}-{part}", kind.singular);
             extra.insert(key, vec![bound[part].as_str()?.to_owned()]);
         }

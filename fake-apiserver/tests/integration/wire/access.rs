@@ -254,6 +254,11 @@ async fn token_requests_are_checked() {
                specify a duration less than 10 minutes";
     assert_eq!((short.code, &short.body["message"]), (422, &json!(why)));
     assert_eq!(token(&wire, "nobody", json!({})).await.code, 404);
+    let mut other = pod("other");
+    other["spec"]["serviceAccountName"] = json!("other");
+    wire.create(PODS, other).await;
+    let of_other = json!({"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "other"}});
+    assert_eq!(token(&wire, "default", of_other).await.code, 400);
     let unbindable = json!({"boundObjectRef": {"kind": "ConfigMap", "apiVersion": "v1", "name": "m"}});
     assert_eq!(token(&wire, "default", unbindable).await.code, 400);
 }
@@ -378,6 +383,20 @@ async fn impersonation_needs_a_permission_and_then_counts() {
         "system:authenticated"
     ]);
     assert_eq!(robot["status"]["userInfo"]["groups"], groups);
+    let invalid = [("impersonate-user", "system:serviceaccount:default:a:b")];
+    let invalid = wire.send("POST", WHOAMI, &invalid, "{}".to_owned()).await.body;
+    assert_eq!(
+        invalid["status"]["userInfo"]["groups"],
+        json!(["system:authenticated"])
+    );
+    for (headers, code) in [
+        (&[("impersonate-group", "dev")][..], 400),
+        (&[("impersonate-user", ""), ("impersonate-uid", "7")], 400),
+        (&[("impersonate-user", ""), ("impersonate-other", "x")], 201),
+    ] {
+        let answer = ask_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), headers).await;
+        assert_eq!(answer.code, code, "{headers:?}: {}", answer.text);
+    }
 }
 
 #[tokio::test]
