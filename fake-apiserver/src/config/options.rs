@@ -68,6 +68,8 @@ pub struct ServerOptions {
     /// Where webhooks are that are named by a service: addresses by `namespace/name`, whatever the port of the service is. Services that
     /// are not here are looked for in their endpoints and endpoint slices.
     pub services: BTreeMap<String, SocketAddr>,
+    /// Webhooks are dialled at any address, and not on loopback only; those in `services` always are.
+    pub remote_webhooks: bool,
     /// The time of day that `creationTimestamp`, `deletionTimestamp` and managed fields are written with.
     pub clock: fn() -> Timestamp,
 }
@@ -145,6 +147,7 @@ impl Default for ServerOptions {
             latency: Duration::ZERO,
             flags: None,
             services: BTreeMap::new(),
+            remote_webhooks: false,
             clock: Timestamp::now,
             limits: Limits::default(),
             release: Release::default(),

@@ -15,6 +15,7 @@ const OF_SERVICE: &str = "kubernetes.io/service-name";
 /// The place of a webhook, as it is now.
 pub(super) fn of(client: &Client, store: &Store) -> Destination {
     let authorities = client.authorities.clone();
+    let is_remote_allowed = store.options().remote_webhooks;
     match &client.place {
         Place::Url(url) => {
             let rest = url.strip_prefix("https://").unwrap_or(url);
@@ -25,6 +26,7 @@ pub(super) fn of(client: &Client, store: &Store) -> Destination {
                 path: cleaned(path),
                 name: name.trim_matches(['[', ']']).to_owned(),
                 address: Ok(format!("{name}:{}", port.unwrap_or(HTTPS))),
+                is_remote_allowed,
                 authorities,
             }
         }
@@ -35,11 +37,16 @@ pub(super) fn of(client: &Client, store: &Store) -> Destination {
             port,
         } => {
             let host = format!("{name}.{namespace}.svc");
+            let by_options = store.options().services.get(&format!("{namespace}/{name}"));
             Destination {
                 origin: format!("https://{host}:{port}"),
                 path: cleaned(path),
                 name: host,
-                address: service(namespace, name, *port, store),
+                address: match by_options {
+                    Some(address) => Ok(address.to_string()),
+                    None => service(namespace, name, *port, store),
+                },
+                is_remote_allowed: is_remote_allowed || by_options.is_some(),
                 authorities,
             }
         }
@@ -67,12 +74,9 @@ fn split(host: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// The address of a service. Why it has none, otherwise.
+/// The address of a service by its endpoints. Why it has none, otherwise.
 fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<String, String> {
     let key = format!("{namespace}/{name}");
-    if let Some(address) = store.options().services.get(&key) {
-        return Ok(address.to_string());
-    }
     let found = store.object(&SERVICE, &key);
     let found = found.ok_or_else(|| format!("service {name:?} not found"))?;
     let spec = &found.value()["spec"];

@@ -10,6 +10,8 @@ pub(crate) struct Destination {
     pub(crate) name: String,
     /// Host and port to connect to. Why there are none, otherwise.
     pub(crate) address: Result<String, String>,
+    /// Addresses other than loopback are dialled too.
+    pub(crate) is_remote_allowed: bool,
     /// Certificates of the authorities that are trusted, in PEM.
     pub(crate) authorities: Vec<u8>,
 }

@@ -19,12 +19,15 @@ use hyper::{Method, Request};
 use rustls::pki_types::ServerName;
 use serde_json::Value;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 const AGENT: &str = "kube-apiserver-admission";
+const REMOTE: &str =
+    "not a loopback address; use --allow-remote-webhooks (ServerOptions::remote_webhooks) to dial others";
 
 impl Connections {
     /// Sends JSON and returns the JSON that is answered. What went wrong, otherwise.
@@ -76,9 +79,7 @@ fn seconds(patience: Duration) -> u64 {
 
 /// Connects to a place, and makes sure that it is the one that is meant.
 async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
-    let address = to.address.as_ref().map_err(Clone::clone)?;
-    let stream = TcpStream::connect(address.as_str()).await;
-    let stream = stream.map_err(|why| format!("dial tcp {address}: {}", dialing(&why)))?;
+    let stream = dial(to).await?;
     // Without delay: a request is one write, and its answer is waited for.
     drop(stream.set_nodelay(true));
     let name = ServerName::try_from(to.name.clone())
@@ -86,6 +87,18 @@ async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
     let connector = TlsConnector::from(trust::config(&to.authorities)?);
     let stream = connector.connect(name, stream).await;
     stream.map_err(|why| trust::explain(&why, &to.name))
+}
+
+/// Dials one of the addresses that a single lookup of the host returned, so that a name cannot change in between.
+async fn dial(to: &Destination) -> Result<TcpStream, String> {
+    let address = to.address.as_ref().map_err(Clone::clone)?;
+    let failed = |why: io::Error| format!("dial tcp {address}: {}", dialing(&why));
+    let mut found: Vec<SocketAddr> = lookup_host(address.as_str()).await.map_err(failed)?.collect();
+    found.retain(|one| to.is_remote_allowed || one.ip().to_canonical().is_loopback());
+    if found.is_empty() {
+        return Err(format!("dial tcp {address}: {REMOTE}"));
+    }
+    TcpStream::connect(found.as_slice()).await.map_err(failed)
 }
 
 fn request(to: &Destination, url: &str, body: Bytes) -> Result<Request<Full<Bytes>>, String> {

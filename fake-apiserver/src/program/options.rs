@@ -39,6 +39,11 @@ pub(super) const FLAGS: &[Flag] = &[
         takes: Takes::Switch,
         about: "Pods may have privileged containers.",
     },
+    Flag {
+        name: "allow-remote-webhooks",
+        takes: Takes::Switch,
+        about: "Webhooks may be at any address: without it only loopback addresses are dialled.",
+    },
     value(
         "advertise-address",
         "The address that the endpoints of default/kubernetes name.",
@@ -210,6 +215,7 @@ pub(super) fn server(
         network: network(typed, listen)?,
         client_authority,
         flags: Some(typed.all()),
+        remote_webhooks: typed.is_on("allow-remote-webhooks"),
         limits,
         ..defaults
     })

@@ -66,6 +66,7 @@ impl Alike {
             latency: _,
             flags: _,
             services: _,
+            remote_webhooks: _,
             clock: _,
         } = options;
         Alike {

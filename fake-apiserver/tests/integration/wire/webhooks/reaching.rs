@@ -199,6 +199,37 @@ async fn a_service_leads_to_its_endpoints_or_to_where_the_options_say() {
 }
 
 #[tokio::test]
+async fn only_loopback_is_dialled_unless_the_options_allow_others() {
+    const HOSTS: [&str; 6] = [
+        "169.254.169.254",
+        "10.0.0.1:1",
+        "0.0.0.0:1",
+        "[::ffff:10.0.0.1]:1",
+        "[fe80::1]:1",
+        "[::]:1",
+    ];
+    let refused = |wire: Wire, url: String| async move {
+        let client = json!({"url": url, "caBundle": Hook::start(|_| json!({})).await.authority});
+        register(&wire, VALIDATING, "h", vec![hook("h", client, json!({}))]).await;
+        wire.post(CONFIG_MAPS, config_map("a", json!({}))).await.text
+    };
+    for host in HOSTS {
+        let text = refused(Wire::start().await, format!("https://{host}/")).await;
+        assert!(text.contains("not a loopback address; use --allow"), "{text}");
+    }
+    for host in ["127.8.9.1:1", "localhost:1", "[::ffff:127.0.0.1]:1"] {
+        let text = refused(Wire::start().await, format!("https://{host}/")).await;
+        assert!(!text.contains("not a loopback address"), "{text}");
+    }
+    let allowed = ServerOptions {
+        remote_webhooks: true,
+        ..Default::default()
+    };
+    let text = refused(Wire::with(allowed, None).await, "https://0.0.0.0:1/".to_owned()).await;
+    assert!(text.contains("connection refused"), "{text}");
+}
+
+#[tokio::test]
 async fn a_path_is_asked_for_in_its_shortest_form() {
     let wire = Wire::start().await;
     let server = Hook::raw(|path, review| {
