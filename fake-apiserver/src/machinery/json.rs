@@ -6,6 +6,42 @@ use bytes::{BufMut, BytesMut};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+/// Maximum nesting depth of a document, and of everything that is made of one: serde_json reads no deeper.
+pub(crate) const DEPTH_MAX: usize = 127;
+
+/// Whether lists and objects nest at most so deep in a value.
+pub(crate) fn nests_within(levels: usize, value: &Value) -> bool {
+    let inner = |value: &Value| {
+        levels
+            .checked_sub(1)
+            .is_some_and(|left| nests_within(left, value))
+    };
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(inner),
+        Value::Object(members) => levels > 0 && members.values().all(inner),
+        _ => true,
+    }
+}
+
+/// The same of a JSON text.
+pub(crate) fn text_nests_within(levels: usize, text: &[u8]) -> bool {
+    let (mut open, mut in_string, mut at) = (0, false, 0);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => open += 1,
+            b']' | b'}' if !in_string => open -= 1,
+            _ => {}
+        }
+        if open > levels {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// Sets a member of an object; `null` removes it.
 pub(crate) fn assign(object: &mut Value, name: &str, value: Value) {
     let Some(members) = object.as_object_mut() else {

@@ -97,7 +97,7 @@ impl Operation {
     fn apply(&self, document: &mut Value, copied: &mut usize) -> Result<(), DoesNotApply> {
         let path = self.path.as_deref().ok_or(DoesNotApply)?;
         match self.op.as_str() {
-            "add" => at(document, path)?.add(self.value.clone()),
+            "add" => slot_for(document, path, &self.value)?.add(self.value.clone()),
             "remove" => at(document, path)?.remove().map(drop),
             "replace" if path.is_empty() => match self.value {
                 Value::Object(_) | Value::Array(_) => {
@@ -106,10 +106,10 @@ impl Operation {
                 }
                 _ => Err(DoesNotApply),
             },
-            "replace" => at(document, path)?.replace(self.value.clone()),
+            "replace" => slot_for(document, path, &self.value)?.replace(self.value.clone()),
             "move" => {
                 let value = at(document, self.from()?)?.remove()?;
-                at(document, path)?.add(value)
+                slot_for(document, path, &value)?.add(value)
             }
             "copy" => {
                 let value = at(document, self.from()?)?.get()?;
@@ -117,7 +117,7 @@ impl Operation {
                 if *copied > COPIED_BYTES_MAX {
                     return Err(DoesNotApply);
                 }
-                at(document, path)?.add(value)
+                slot_for(document, path, &value)?.add(value)
             }
             "test" => {
                 let value = match path {
@@ -143,6 +143,15 @@ impl Operation {
 enum Slot<'a> {
     Member(&'a mut Map<String, Value>, String),
     Item(&'a mut Vec<Value>, String),
+}
+
+/// The slot at a path for a value that does not nest the document too deep there.
+fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Slot<'a>, DoesNotApply> {
+    let levels = json::DEPTH_MAX.checked_sub(path.matches('/').count());
+    match levels.is_some_and(|levels| json::nests_within(levels, value)) {
+        true => at(document, path),
+        false => Err(DoesNotApply),
+    }
 }
 
 /// The place that a path names. Everything but its last part must be there.

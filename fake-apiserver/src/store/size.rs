@@ -1,9 +1,10 @@
-//! How large objects may be: what etcd takes of the real server.
+//! How large and how deep objects may be. The size is what etcd takes of the real server.
 //!
 //! Owns the limits and their texts. Objects are measured as the real server stores them: in protobuf, without their
 //! resourceVersion.
 
 use crate::kinds::Kind;
+use crate::machinery::json;
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -14,6 +15,17 @@ const SENT_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Bytes of such a request besides the object and the key, which comes twice; as measured.
 const TAKEN_FRAME_BYTES: usize = 40;
 const SENT_FRAME_BYTES: usize = 25;
+
+/// Refuses an object that nests deeper than stored objects are read, its field managers included.
+pub(super) fn check_depth(object: &Object) -> Result<(), Status> {
+    match json::text_nests_within(json::DEPTH_MAX, object.bytes()) {
+        true => Ok(()),
+        false => Err(Status::bad_request(format!(
+            "the object nests deeper than {} levels",
+            json::DEPTH_MAX
+        ))),
+    }
+}
 
 /// Refuses an object that the real server could not store.
 pub(super) fn check(kind: &Kind, key: &str, object: &Object) -> Result<(), Status> {

@@ -174,7 +174,7 @@ impl Txn<'_> {
         self.keep(kind, key, object)
     }
 
-    /// Like `put`, for what clients write: there is a limit to the size of objects, which field managers yield to.
+    /// Like `put`, for what clients write: there is a limit to the size and depth of objects, which field managers yield to.
     pub(crate) fn put_limited(
         &mut self,
         kind: &Kind,
@@ -182,9 +182,13 @@ impl Txn<'_> {
         value: Value,
     ) -> Result<Arc<Object>, Status> {
         let mut object = self.render(kind, key, value);
-        if !self.dry_run && size::check(kind, key, &object).is_err() {
+        let check = |object: &Object| match self.dry_run {
+            true => size::check_depth(object),
+            false => size::check_depth(object).and_then(|()| size::check(kind, key, object)),
+        };
+        if check(&object).is_err() {
             object = Object::new(object.value().clone(), object.revision);
-            size::check(kind, key, &object)?;
+            check(&object)?;
         }
         Ok(self.keep(kind, key, object))
     }

@@ -90,7 +90,7 @@ impl Wire {
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
-        body: String,
+        body: impl Into<Vec<u8>>,
     ) -> Answer {
         answer(request(&self.client, method, path, headers, body).await).await
     }

@@ -19,15 +19,15 @@ struct Sent {
     method: &'static str,
     path: String,
     media_type: &'static str,
-    body: String,
+    body: Vec<u8>,
 }
 
-fn post(path: &str, media_type: &'static str, body: String) -> Sent {
+fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> Sent {
     Sent {
         method: "POST",
         path: path.to_owned(),
         media_type,
-        body,
+        body: body.into(),
     }
 }
 
@@ -40,7 +40,7 @@ fn get(mut path: String) -> Sent {
         method: "GET",
         path,
         media_type: "application/json",
-        body: String::new(),
+        body: Vec::new(),
     }
 }
 
@@ -49,7 +49,7 @@ fn patch(media_type: &'static str, body: String) -> Sent {
         method: "PATCH",
         path: format!("{MAPS}/a?fieldManager=f&dryRun=All"),
         media_type,
-        body,
+        body: body.into_bytes(),
     }
 }
 
@@ -94,6 +94,104 @@ fn policy(expression: &str) -> Sent {
         "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["*"]}]}}});
     let path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies?dryRun=All";
     post(path, "application/json", object.to_string())
+}
+
+fn varint(mut value: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// A protobuf field of counted bytes around what `reversed` holds; bytes are in reverse order, which keeps deep messages linear.
+fn wrap(reversed: &mut Vec<u8>, before: &[u8], number: usize) {
+    reversed.extend(before.iter().rev());
+    let head = [varint(number << 3 | 2), varint(reversed.len())].concat();
+    reversed.extend(head.iter().rev());
+}
+
+/// The envelope of an object (`runtime.Unknown`) around its message.
+fn envelope(reversed: &mut Vec<u8>, version: &str, kind: &str) {
+    let (version_field, kind_field) = (
+        [&[10, version.len() as u8], version.as_bytes()],
+        [&[18, kind.len() as u8], kind.as_bytes()],
+    );
+    let type_meta = [version_field.concat(), kind_field.concat()].concat();
+    wrap(reversed, &[], 2);
+    reversed.extend(
+        [&b"k8s\0\x0a"[..], &varint(type_meta.len()), &type_meta]
+            .concat()
+            .iter()
+            .rev(),
+    );
+}
+
+fn protobuf(path: &str, version: &str, kind: &str, mut reversed: Vec<u8>) -> Sent {
+    envelope(&mut reversed, version, kind);
+    reversed.reverse();
+    post(path, "application/vnd.kubernetes.protobuf", reversed)
+}
+
+/// A definition in protobuf whose schema nests so often in the field of that number, with these bytes before it.
+fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent {
+    let mut reversed = Vec::new();
+    for _ in 0..times {
+        match key {
+            // An entry of a map.
+            Some(key) => {
+                wrap(&mut reversed, &[], 2);
+                wrap(&mut reversed, key, number);
+            }
+            None => wrap(&mut reversed, &[], number),
+        }
+    }
+    // CustomResourceValidation.openAPIV3Schema, CustomResourceDefinitionVersion.schema, spec.versions, spec
+    for number in [1, 4, 7, 2] {
+        wrap(&mut reversed, &[], number);
+    }
+    protobuf(
+        &format!("{DEFINITIONS}?dryRun=All"),
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        reversed,
+    )
+}
+
+/// A ConfigMap in protobuf of these bytes.
+fn protobuf_map(mut bytes: Vec<u8>) -> Sent {
+    bytes.reverse();
+    protobuf(MAPS, "v1", "ConfigMap", bytes)
+}
+
+/// ControllerRevisions in the `data` of each other.
+fn protobuf_envelopes(times: usize) -> Sent {
+    let mut reversed = Vec::new();
+    for _ in 0..times {
+        envelope(&mut reversed, "apps/v1", "ControllerRevision");
+        wrap(&mut reversed, &[], 1);
+        wrap(&mut reversed, &[], 2);
+    }
+    protobuf(
+        "/apis/apps/v1/namespaces/default/controllerrevisions",
+        "apps/v1",
+        "ControllerRevision",
+        reversed,
+    )
+}
+
+/// Operations that put `data` one level deeper each time.
+fn moves(times: usize) -> String {
+    let one = json!([{"op": "add", "path": "/t", "value": {}}, {"op": "move", "from": "/data", "path": "/t/d"},
+        {"op": "move", "from": "/t", "path": "/data"}]);
+    let one = one.to_string();
+    let first = json!({"op": "add", "path": "/data", "value": {}}).to_string();
+    format!(
+        "[{first},{}]",
+        vec![one.trim_matches(['[', ']']); times].join(",")
+    )
 }
 
 const JSON: &str = "application/json";
@@ -279,6 +377,34 @@ const INPUTS: &[Input] = &[
         ANY,
     ),
     (
+        "JSON patch moves",
+        |n| patch("application/json-patch+json", moves(n.min(3_300))),
+        REFUSED,
+    ),
+    ("protobuf messages", |n| protobuf_definition(n, 28, None), ANY),
+    (
+        "protobuf map entries",
+        |n| protobuf_definition(n, 29, Some(b"\x0a\x01a")),
+        ANY,
+    ),
+    ("protobuf envelopes", protobuf_envelopes, ANY),
+    ("protobuf groups", |n| protobuf_map([0xa3, 6].repeat(n)), REFUSED),
+    (
+        "protobuf varint",
+        |n| protobuf_map([vec![0x80; n], vec![1]].concat()),
+        REFUSED,
+    ),
+    (
+        "protobuf lengths",
+        |n| protobuf_map([vec![0x12], varint(usize::MAX >> n.min(40))].concat()),
+        REFUSED,
+    ),
+    (
+        "protobuf empty entries",
+        |n| protobuf_map([0x12, 0].repeat(10 * n)),
+        ANY,
+    ),
+    (
         "label selector",
         |n| get(format!("{MAPS}?labelSelector=a{}", ",a".repeat(n))),
         ANY,
@@ -364,4 +490,62 @@ fn all_sizes(input: &Input) {
             assert_eq!(wire.get(&format!("{MAPS}/a")).await.code, 200);
         }
     });
+}
+
+/// The parser of stored objects accepts 127 levels; `managedFields` nest five levels deeper than the fields.
+#[tokio::test]
+async fn objects_that_nest_too_deep_to_be_read_again_are_not_stored() {
+    let wire = Wire::start().await;
+    let headers = [("content-type", JSON)];
+    let definition = defined(
+        r#"{"type": "object", "x-kubernetes-preserve-unknown-fields": true}"#,
+        "",
+    );
+    let path = DEFINITIONS;
+    let made = wire.send("POST", path, &headers, definition.body).await;
+    assert_eq!(made.code, 201, "{}", made.text);
+    const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
+    let nested = |levels| around(r#"{"a":"#, "{}", "}", levels);
+    let object = |levels| {
+        let spec = nested(levels);
+        format!(
+            r#"{{"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {{"name": "a"}}, "spec": {spec}}}"#
+        )
+    };
+    for levels in [122, 124, 125] {
+        wire.send("DELETE", &format!("{FOOS}/a"), &headers, "").await;
+        let made = wire.send("POST", FOOS, &headers, object(levels)).await;
+        assert_eq!(made.code, 201, "{levels}: {}", made.text);
+        // A table needs the whole object, with its field managers.
+        let accept = [(
+            "accept",
+            "application/json;as=Table;g=meta.k8s.io;v=v1;includeObject=Object",
+        )];
+        let table = wire
+            .send("GET", &format!("{FOOS}?includeObject=Object"), &accept, "")
+            .await;
+        assert_eq!(table.code, 200, "{levels}: {}", table.text);
+        let patch = json!([{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}},
+            {"op": "add", "path": format!("/spec{}/b", "/a".repeat(levels)), "value": {"c": {}}}]);
+        let headers = [("content-type", "application/json-patch+json")];
+        let patched = wire
+            .send("PATCH", &format!("{FOOS}/a"), &headers, patch.to_string())
+            .await;
+        assert_eq!(
+            patched.code,
+            if levels == 122 { 200 } else { 422 },
+            "{levels}: {}",
+            patched.text
+        );
+        let patched = wire
+            .send(
+                "PATCH",
+                &format!("{FOOS}/a"),
+                &headers,
+                moves(3_300).replace("/data", "/spec"),
+            )
+            .await;
+        assert_eq!(patched.code, 422, "{levels}: {}", patched.text);
+        assert_eq!(wire.get(&format!("{FOOS}/a")).await.code, 200);
+    }
 }
