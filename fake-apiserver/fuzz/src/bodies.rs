@@ -4,7 +4,7 @@
 
 use super::bench::Bench;
 use super::texts::escaped;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
@@ -167,6 +167,25 @@ pub(super) fn apply_patch(bench: &mut Bench, bytes: &[u8]) {
         }
     }
     remove(bench, CLAIM);
+}
+
+/// As the fields of a manager (`fieldsV1`), which an apply patch is compared with.
+pub(super) fn managed_fields(bench: &mut Bench, bytes: &[u8]) {
+    let Ok(fields) = serde_json::from_slice::<Value>(bytes) else {
+        return;
+    };
+    let entry = json!({"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields});
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "managed", "managedFields": [entry]},
+        "data": {"a": "b"}});
+    let maps = "/api/v1/namespaces/default/configmaps";
+    bench.send("POST", maps, JSON, map.to_string().as_bytes());
+    let path = format!("{maps}/managed");
+    let applied = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "c"}}).to_string();
+    for manager in ["m", "n"] {
+        let path = format!("{path}?fieldManager={manager}");
+        bench.send("PATCH", &path, "application/apply-patch+yaml", applied.as_bytes());
+    }
+    remove(bench, &path);
 }
 
 fn patch(bench: &mut Bench, media: &str, bytes: &[u8]) {

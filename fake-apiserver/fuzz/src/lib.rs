@@ -18,7 +18,7 @@ pub use bench::Bench;
 pub type Target = fn(&mut Bench, &[u8]);
 
 /// All targets by name: that of their program in `fuzz_targets` and of their folder in `seeds`.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 22] = [
     ("accept", texts::accept),
     ("apply_patch", bodies::apply_patch),
     ("continue_token", texts::continue_token),
@@ -27,11 +27,16 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("forms", bodies::forms),
     ("json_body", bodies::json_body),
     ("json_patch", bodies::json_patch),
+    ("json_path", rules::json_path),
     ("label_selector", texts::label_selector),
+    ("managed_fields", bodies::managed_fields),
     ("merge_patch", bodies::merge_patch),
     ("path", texts::path),
+    ("pattern", rules::pattern),
     ("protobuf_body", bodies::protobuf_body),
+    ("quantity", texts::quantity),
     ("rule", rules::rule),
+    ("schema", rules::schema),
     ("strategic_patch", bodies::strategic_patch),
     ("subresource_body", bodies::subresource_body),
     ("webhook_answer", reviews::webhook_answer),

@@ -3,6 +3,7 @@
 use super::bench::Bench;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
 use std::fmt::Write;
 
 const JSON: &[u8] = b"application/json";
@@ -55,6 +56,24 @@ pub(super) fn continue_token(bench: &mut Bench, bytes: &[u8]) {
                 .all(|item| item["metadata"]["namespace"] == "default");
             assert!(is_own, "a token leads out of its namespace: {}", page.text());
         }
+    }
+}
+
+/// As the size of a capacity and of a claim.
+pub(super) fn quantity(bench: &mut Bench, bytes: &[u8]) {
+    let size = String::from_utf8_lossy(bytes);
+    let capacity = json!({"metadata": {"name": "q"}, "storageClassName": "c", "capacity": size, "maximumVolumeSize": size});
+    let claim = json!({"metadata": {"name": "q"}, "spec": {"accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": size}, "limits": {"storage": size}}}});
+    for (collection, object) in [
+        (
+            "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
+            capacity,
+        ),
+        ("/api/v1/namespaces/default/persistentvolumeclaims", claim),
+    ] {
+        let path = format!("{collection}?dryRun=All");
+        bench.send("POST", &path, "application/json", object.to_string().as_bytes());
     }
 }
 

@@ -2,9 +2,10 @@
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
+mod spoilt;
 
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{Config, TestRunner};
+use spoilt::spoilt;
 use std::path::{Path, PathBuf};
 
 fn place(of: &str) -> PathBuf {
@@ -35,29 +36,6 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     entries.map(read).collect()
 }
 
-/// A seed with some bytes changed, put in or left out, or some piece of it repeated; or bytes that were never a seed.
-fn spoilt(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
-    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..5_u8), 1..6);
-    let changed = (prop::sample::select(seeds), changes).prop_map(|(mut bytes, changes)| {
-        for (place, byte, how) in changes {
-            let at = place.index(bytes.len().max(1));
-            match how {
-                _ if bytes.is_empty() => bytes.push(byte),
-                0 => bytes[at] = byte,
-                1 => bytes.insert(at, byte),
-                2 => drop(bytes.remove(at)),
-                3 => bytes.truncate(at),
-                _ => {
-                    let end = bytes.len().min(at + usize::from(byte));
-                    bytes.extend_from_within(at..end);
-                }
-            }
-        }
-        bytes
-    });
-    prop_oneof![5 => changed, 1 => prop::collection::vec(any::<u8>(), 0..100)]
-}
-
 /// Each target has a thread and so a server of its own: what it leaves behind is in nobody's way. `PROPTEST_CASES` says how many inputs
 /// each is given besides its seeds.
 #[test]
@@ -66,9 +44,9 @@ fn no_bytes_break_what_a_target_promises() {
         let run = move || {
             let seeds = seeds(name);
             seeds.iter().for_each(|seed| fuzz::run(name, seed));
-            let mut runner = TestRunner::new(ProptestConfig {
+            let mut runner = TestRunner::new(Config {
                 failure_persistence: None,
-                ..ProptestConfig::default()
+                ..Config::default()
             });
             let ran = runner.run(&spoilt(seeds), |bytes| {
                 fuzz::run(name, &bytes);

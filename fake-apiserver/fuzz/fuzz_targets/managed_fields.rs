@@ -1,0 +1,5 @@
+//! Fuzzes the target `managed_fields`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fake_apiserver_fuzz::run("managed_fields", bytes));

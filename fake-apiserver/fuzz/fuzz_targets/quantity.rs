@@ -1,0 +1,5 @@
+//! Fuzzes the target `quantity`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fake_apiserver_fuzz::run("quantity", bytes));
