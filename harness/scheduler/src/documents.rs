@@ -7,11 +7,17 @@ use std::io::BufRead;
 
 use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Value};
+use serde_saphyr::budget::BudgetBreach;
 
 /// One object is at most so large, in bytes of YAML. etcd takes objects of 1.5 MiB.
 const OBJECT_MAX: usize = 16 << 20;
 /// One object has at most so many maps, lists and values, aliases written out.
 const NODES_MAX: usize = 2_000_000;
+
+/// YAML nests at most so deep in one object. serde_json has a limit of its own.
+const DEPTH_MAX: usize = 64;
+/// Items that name anchors are read together with those before them that define some: at most so many bytes of the latter in all.
+const ANCHORS_MAX: usize = 256 << 20;
 
 /// Why a text holds no objects.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +42,22 @@ pub enum DocumentError {
     )]
     Large {
         /// Where it begins.
+        line: usize,
+    },
+    /// Something in it nests too deep.
+    #[error(
+        "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; leave it out"
+    )]
+    Deep {
+        /// Where it begins.
+        line: usize,
+    },
+    /// Reading it takes too long.
+    #[error(
+        "line {line}: too many items have aliases (`*name`) of anchors in items before them; give what `kubectl get … -o yaml` prints"
+    )]
+    Aliases {
+        /// The item with the first alias too many.
         line: usize,
     },
     /// It is no API object.
@@ -280,6 +302,7 @@ impl Piece {
             with_snippet: false,
             strict_booleans: true,
             budget: serde_saphyr::budget! {
+                max_depth: DEPTH_MAX,
                 max_nodes: NODES_MAX,
                 max_events: 2 * NODES_MAX,
                 max_total_scalar_bytes: OBJECT_MAX,
@@ -287,8 +310,11 @@ impl Piece {
         };
         let documents: Result<Vec<Value>, _> = serde_saphyr::from_multiple_with_options(&self.text, options);
         let documents = documents.map_err(|error| {
-            if matches!(error.without_snippet(), serde_saphyr::Error::Budget { .. }) {
-                return DocumentError::Large { line: self.line };
+            if let serde_saphyr::Error::Budget { breach, .. } = error.without_snippet() {
+                return match breach {
+                    BudgetBreach::Depth { .. } => DocumentError::Deep { line: self.line },
+                    _ => DocumentError::Large { line: self.line },
+                };
             }
             let place = error.location().map_or_else(
                 || format!("line {}", self.line),
@@ -352,6 +378,8 @@ struct Yaml {
     item: Piece,
     /// The items so far that define anchors, which those after them may name.
     anchors: String,
+    /// How many bytes of those were read together with other items.
+    anchors_read: usize,
     list: ListItems,
 }
 
@@ -430,6 +458,10 @@ impl Yaml {
             Indentation::At(at) => at,
             Indentation::None | Indentation::Begin => 0,
         };
+        self.anchors_read += self.anchors.len();
+        if self.anchors_read > ANCHORS_MAX {
+            return Err(DocumentError::Aliases { line: item.line });
+        }
         // A blank took the place of the dash.
         let mut dashed = item.text.clone();
         dashed.replace_range(at..=at, "-");
