@@ -34,6 +34,9 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
+/// Maximum number of values of all axes of a file: there are rows for all pairs of them.
+const VALUES_MAX: usize = 200;
+
 /// What joins the values of a row in its name.
 pub(super) const JOIN: char = '+';
 
@@ -126,6 +129,13 @@ impl Axes {
         if self.axes.value.0.len() < 2 {
             return wrong("there is one axis; write a `table` instead, or add another".to_owned());
         }
+        let values: usize = self.axes.value.0.iter().map(|(_, values)| values.0.len()).sum();
+        if values > VALUES_MAX {
+            let message = format!(
+                "the axes have {values} values, and {VALUES_MAX} are the most; make several files of them"
+            );
+            return wrong(message);
+        }
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (axis, values) in &self.axes.value.0 {
             if values.0.is_empty() {
@@ -158,7 +168,7 @@ impl Axes {
 
     fn fill(&self, text: &str, rows: &[Vec<usize>]) -> Result<Vec<Row>, TableError> {
         let columns: Vec<String> = self.cells.keys().cloned().collect();
-        let mut filled = Vec::new();
+        let (mut filled, mut left) = (Vec::new(), table::ROWS_BYTES_MAX);
         for row in rows {
             let chosen = self.axes.value.0.iter().zip(row);
             let chosen: Vec<&(String, Cells)> = chosen.map(|((_, values), at)| &values.0[*at]).collect();
@@ -168,13 +178,19 @@ impl Axes {
             }
             let values: Vec<Value> = columns
                 .iter()
-                .map(|name| replaced(&cells[name], &cells))
+                .map(|name| replaced(&cells[name], &cells, &mut left))
                 .collect();
+            if left == 0 {
+                let most = table::ROWS_BYTES_MAX >> 20;
+                let message =
+                    format!("the cells have more than {most} MiB with those that they name; name fewer");
+                return Err(table::at(&self.axes, message));
+            }
             let names: Vec<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
             let mut used = vec![false; columns.len()];
             filled.push(Row {
                 name: names.join(&JOIN.to_string()),
-                text: table::fill(text, &columns, &values, &mut used)?,
+                text: table::fill(text, &columns, &values, &mut used, &mut left)?,
             });
         }
         Ok(filled)

@@ -10,24 +10,32 @@ pub(super) type Cells = BTreeMap<String, Value>;
 /// Cells that name others may do so so many times over.
 const DEPTH_MAX: usize = 4;
 
-/// A cell with the cells in it that it names: as a whole, or as a part of a text.
-pub(super) fn replaced(cell: &Value, cells: &Cells) -> Value {
-    replaced_at(cell, cells, 0)
+/// A cell with the cells in it that it names: as a whole, or as a part of a text. `left`: how many bytes the result may have; 0 after the
+/// call means that it has more, and is incomplete.
+pub(super) fn replaced(cell: &Value, cells: &Cells, left: &mut usize) -> Value {
+    replaced_at(cell, cells, 0, left)
 }
 
-fn replaced_at(cell: &Value, cells: &Cells, depth: usize) -> Value {
-    if depth > DEPTH_MAX {
+fn replaced_at(cell: &Value, cells: &Cells, depth: usize, left: &mut usize) -> Value {
+    *left = left.saturating_sub(1);
+    if depth > DEPTH_MAX || *left == 0 {
         return cell.clone();
     }
     match cell {
         Value::String(text) => match text.strip_prefix('$').and_then(|name| cells.get(name)) {
-            Some(other) => replaced_at(other, cells, depth + 1),
-            None => text_with(text, cells, depth).into(),
+            Some(other) => replaced_at(other, cells, depth + 1, left),
+            None => text_with(text, cells, depth, left).into(),
         },
-        Value::Array(list) => list.iter().map(|item| replaced_at(item, cells, depth)).collect(),
+        Value::Array(list) => list
+            .iter()
+            .map(|item| replaced_at(item, cells, depth, left))
+            .collect(),
         Value::Object(map) => {
             let entry = |(key, value): (&String, &Value)| {
-                (text_with(key, cells, depth), replaced_at(value, cells, depth))
+                (
+                    text_with(key, cells, depth, left),
+                    replaced_at(value, cells, depth, left),
+                )
             };
             Value::Object(map.iter().map(entry).collect())
         }
@@ -35,14 +43,19 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize) -> Value {
     }
 }
 
-fn text_with(text: &str, cells: &Cells, depth: usize) -> String {
+fn text_with(text: &str, cells: &Cells, depth: usize, left: &mut usize) -> String {
     let mut text = text.to_owned();
     // The longest name first: it may begin with another.
     for (name, value) in cells.iter().rev() {
         let word = format!("${name}");
         if text.contains(&word)
-            && let Value::String(value) = replaced_at(value, cells, depth + 1)
+            && let Value::String(value) = replaced_at(value, cells, depth + 1, left)
         {
+            let added = value.len().saturating_mul(text.matches(&word).count());
+            *left = left.saturating_sub(added);
+            if *left == 0 {
+                return text;
+            }
             text = text.replace(&word, &value);
         }
     }

@@ -16,6 +16,9 @@ pub struct Table {
     pub rows: Vec<Spanned<Vec<Value>>>,
 }
 
+/// Maximum size in bytes of all rows of a file together, filled in: each row repeats the text of its file.
+pub(super) const ROWS_BYTES_MAX: usize = 32 << 20;
+
 /// What is wrong with a table, and where.
 pub(super) struct TableError {
     pub(super) line: u64,
@@ -34,9 +37,9 @@ pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> 
     check(table)?;
     let columns = &table.columns.value;
     let mut used = vec![false; columns.len()];
-    let mut rows = Vec::with_capacity(table.rows.len());
+    let (mut rows, mut left) = (Vec::with_capacity(table.rows.len()), ROWS_BYTES_MAX);
     for row in &table.rows {
-        let text = fill(text, columns, &row.value, &mut used)?;
+        let text = fill(text, columns, &row.value, &mut used, &mut left)?;
         rows.push(Row {
             name: name(&row.value[0]),
             text,
@@ -102,14 +105,23 @@ pub(super) fn at<T>(place: &Spanned<T>, message: String) -> TableError {
     }
 }
 
-/// Replaces each `$name` by the row's cell.
+/// Replaces each `$name` by the row's cell. `left`: how many bytes the result may have.
 pub(super) fn fill(
     text: &str,
     columns: &[String],
     cells: &[Value],
     used: &mut [bool],
+    left: &mut usize,
 ) -> Result<String, TableError> {
-    let mut out = String::with_capacity(text.len());
+    let too_large = |line: usize| TableError {
+        line: line as u64 + 1,
+        column: 1,
+        message: format!(
+            "the file with all rows filled in has more than {} MiB; make several files of it",
+            ROWS_BYTES_MAX >> 20
+        ),
+    };
+    let mut out = String::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let mut rest = line;
         while let Some(start) = rest.find('$') {
@@ -135,9 +147,13 @@ pub(super) fn fill(
             out.push_str(&rest[..start]);
             out.push_str(&render(&cells[index]));
             rest = &rest[start + 1 + name.len()..];
+            if out.len() > *left {
+                return Err(too_large(number));
+            }
         }
         out.push_str(rest);
     }
+    *left = left.checked_sub(out.len()).ok_or_else(|| too_large(0))?;
     Ok(out)
 }
 

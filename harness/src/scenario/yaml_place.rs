@@ -117,8 +117,17 @@ enum Content {
 impl Node {
     /// Reads a document; none: it is no YAML, or several documents.
     fn read(text: &str) -> Option<Node> {
-        let options = serde_saphyr::options! { with_snippet: false };
-        serde_saphyr::from_str_with_options(text, options).ok()
+        /// The parser needs 33 KiB per level in a debug build.
+        const STACK: usize = 4 << 20;
+        let read = || {
+            let budget = serde_saphyr::budget! { max_depth: super::parse::DEPTH_MAX };
+            let options = serde_saphyr::options! { with_snippet: false, budget: budget };
+            serde_saphyr::from_str_with_options(text, options).ok()
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            thread.spawn_scoped(scope, read).ok()?.join().ok()?
+        })
     }
 
     fn place(&self) -> Place {
