@@ -7,6 +7,7 @@ mod activity_limit;
 mod case_format;
 mod catalogue;
 mod decisions;
+mod deep;
 mod driver;
 mod edges;
 mod evidence;

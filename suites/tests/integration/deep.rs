@@ -1,0 +1,274 @@
+//! Deep, wide and long inputs for everything that parses a file or a text from outside of the API server: each is read or refused with a
+//! message, on a stack of 1 MiB and in bounded memory. Those of the API server are in `fake-apiserver/tests/integration/wire/deep.rs`.
+
+#[path = "../../../fake-apiserver/tests/integration/fuzzed/spoilt.rs"]
+mod spoilt;
+
+use std::path::Path;
+use std::process::Command;
+
+use capacity_scheduler::Release;
+use capacity_scheduler::configuration::{Configuration, Extender};
+use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::shape;
+use proptest::test_runner::{Config, TestRunner};
+use suites::harness::manifest::Manifest;
+use suites::harness::scenario::Size;
+use suites::harness::{complaints, exposition, journal, reason_of, scenario};
+use suites::report::Report;
+
+/// Half of the stack of a worker thread of tokio.
+const STACK: usize = 1 << 20;
+/// Address space in KiB: the inputs have at most 1 MB.
+const MEMORY: &str = "1000000";
+const SIZES: [usize; 5] = [1, 60, 130, 2_000, 20_000];
+
+type Read = fn(&str) -> Result<(), String>;
+
+/// A parser, and texts for it in which an input replaces `@`.
+type Parser = (&'static str, Read, &'static [&'static str]);
+
+fn in_file(text: &str, read: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    read(file.path())
+}
+
+fn short<T, E: ToString>(read: Result<T, E>) -> Result<(), String> {
+    read.map(drop).map_err(|error| error.to_string())
+}
+
+const PARSERS: &[Parser] = &[
+    (
+        "case",
+        |text| short(scenario::parse("f.yaml", text)),
+        &[
+            "@",
+            "id: a/b\ntitle: t\nsteps: @\n",
+            "id: a/b\ntitle: t\nsteps: []\ncluster: @\n",
+            "id: a/b\ntitle: t\nsteps: []\ntable: {columns: [row, a], rows: @}\n",
+            "id: a/b\ntitle: $a\nsteps: []\ntable:\n  columns: [row, a]\n  rows: @",
+            "id: a/b\ntitle: t\nsteps: []\naxes: {x: @, y: @}\n",
+            "id: a/b\ntitle: $c\nsteps: []\ncells: {c: '@'}\naxes: {x: {a: {}}, y: {b: {}}}\n",
+        ],
+    ),
+    (
+        "manifest",
+        |text| short(Manifest::parse(Path::new("f.yaml"), text)),
+        &["@", "features: []\nroles: @", "features: @\nroles: {}"],
+    ),
+    (
+        "dump",
+        |text| short(Inventory::default().add_text(text.as_bytes())),
+        &[
+            "@",
+            "kind: List\nitems:\n- @",
+            "kind: List\nitems: @",
+            r#"{"kind": "List", "items": @}"#,
+            "kind: Pod\nmetadata: {name: a}\nspec: @",
+            "kind: CSIStorageCapacity\nmetadata: {name: a}\nstorageClassName: a\ncapacity: @",
+        ],
+    ),
+    (
+        "journal",
+        |text| in_file(text, |path| short(journal::load(path))),
+        &["@", r#"{"seq":0,"at_us":0,"what":@}"#],
+    ),
+    (
+        "record",
+        |text| in_file(text, |path| short(Report::load(path))),
+        &["@", r#"{"cases": @}"#],
+    ),
+    (
+        "KubeSchedulerConfiguration",
+        |text| short(Configuration::parse(text, Release::DEFAULT, true)),
+        &[
+            "@",
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: @",
+        ],
+    ),
+    (
+        "extenders",
+        |text| short(Extender::parse_list(text)),
+        &["@", "- urlPrefix: @"],
+    ),
+    ("shape", |text| short(shape::parse_points(text)), &["@", "0=@"]),
+    (
+        "quantity",
+        |text| short(text.parse::<capacity_types::Quantity>()),
+        &["@", "1e@", "0.@"],
+    ),
+    ("size", |text| short(Size::parse(text)), &["@", "1Gi+@"]),
+    (
+        "segment",
+        |text| short(capacity_types::segment::parse(text)),
+        &["@", "a=@"],
+    ),
+    (
+        "metrics",
+        |text| {
+            exposition::samples(text).for_each(drop);
+            Ok(())
+        },
+        &["@", "a{b=\"@\"} 1", "a{@} 1"],
+    ),
+    (
+        "log lines",
+        |text| {
+            complaints(text.as_bytes(), 3);
+            reason_of(&[text.to_owned()]);
+            Ok(())
+        },
+        &["@", "E0101 00:00:00.000000       1 a.go:1] @"],
+    ),
+];
+
+/// Inputs that make a parser recurse or grow, by size.
+const INPUTS: &[fn(usize) -> String] = &[
+    |n| "[".repeat(n),
+    |n| format!("{}{}", "[".repeat(n), "]".repeat(n)),
+    |n| format!("{}1{}", r#"{"a":"#.repeat(n), "}".repeat(n)),
+    |n| format!("{}a", "- ".repeat(n)),
+    |n| format!("{}a", "? ".repeat(n)),
+    |n| {
+        (0..n.min(400))
+            .map(|level| format!("\n{}a:", " ".repeat(level)))
+            .collect()
+    },
+    |n| aliases(n.min(40), "[", "]"),
+    |n| aliases(n.min(40), "{a: ", "}"),
+    |n| {
+        (0..n.min(20_000))
+            .map(|at| format!("\n- &a{at} [*a{}]", at.saturating_sub(1)))
+            .collect()
+    },
+    |n| format!("[{}]", "a,".repeat(n)),
+    |n| format!("[{}{{}}]", "{},".repeat(n)),
+    |n| {
+        format!(
+            "{{{}}}",
+            (0..n).map(|at| format!("a{at}: {{}},")).collect::<String>()
+        )
+    },
+    |n| format!("[[a, &a {}]{}]", "x".repeat(n), ", [b, *a]".repeat(n.min(400))),
+    |n| (0..n).map(|at| format!("\n  - [r{at}, x]")).collect(),
+    |n| {
+        (0..n.min(20_000))
+            .map(|at| format!("\n- {{kind: A, a: &a{at} b, c: *a0}}"))
+            .collect()
+    },
+    |n| "$c".repeat(n),
+    |n| "a=1,".repeat(n),
+    |n| "9".repeat(n),
+    |n| "\"".repeat(n),
+    |n| "\\".repeat(n),
+    |n| "---\n".repeat(n),
+    |n| "a:\n".repeat(n),
+    |n| "&a ".repeat(n),
+    |n| "!a ".repeat(n),
+    |n| "\n".repeat(n),
+    |n| "Traceback (most recent call last):\n".repeat(n / 10),
+];
+
+/// Each name stands for nine of the one before.
+fn aliases(levels: usize, before: &str, after: &str) -> String {
+    let level = |level: usize| {
+        let entries = vec![format!("*a{}", level - 1); if before == "[" { 9 } else { 1 }];
+        format!("&a{level} {before}{}{after}", entries.join(", "))
+    };
+    let all: Vec<String> = std::iter::once("&a0 x".to_owned())
+        .chain((1..=levels).map(level))
+        .collect();
+    format!("[{}]", all.join(", "))
+}
+
+fn check((name, read, _): &Parser, text: &str) {
+    let Err(error) = read(text) else {
+        return;
+    };
+    let start: String = error.chars().take(300).collect();
+    assert!(
+        !error.is_empty() && (error.starts_with("f.yaml:") || !matches!(*name, "case" | "manifest")),
+        "{name}: {start}"
+    );
+    assert!(
+        error.len() <= 2 * text.len() + 8_000,
+        "{name}: {} bytes: {start}",
+        error.len()
+    );
+}
+
+/// Runs the test of that name in a process of its own, which has less memory: whether this process is the one.
+fn is_limited(test: &str) -> bool {
+    const MARK: &str = "HAS_LIMITED_MEMORY";
+    if std::env::var_os(MARK).is_some() {
+        return true;
+    }
+    let limited = format!("ulimit -v {MEMORY} && exec \"$0\" --exact \"$1\" --nocapture");
+    let child = Command::new("sh")
+        .args(["-c", &limited])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(MARK, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{}: {said}",
+        child.status
+    );
+    false
+}
+
+fn on_small_stack(name: &str, run: impl FnOnce() + Send + 'static) {
+    // A stack that overflows ends the process, with the name of its thread.
+    let thread = std::thread::Builder::new()
+        .name(name.to_owned())
+        .stack_size(STACK);
+    assert!(thread.spawn(run).unwrap().join().is_ok(), "{name}");
+}
+
+#[test]
+fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
+    if !is_limited("deep::deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory") {
+        return;
+    }
+    for parser in PARSERS {
+        on_small_stack(parser.0, move || {
+            for (input, size) in INPUTS.iter().flat_map(|input| SIZES.map(|size| (input, size))) {
+                let input = input(size);
+                parser
+                    .2
+                    .iter()
+                    .for_each(|around| check(parser, &around.replace('@', &input)));
+            }
+        });
+    }
+}
+
+#[test]
+fn changed_inputs_are_read_or_refused_in_bounded_memory() {
+    if !is_limited("deep::changed_inputs_are_read_or_refused_in_bounded_memory") {
+        return;
+    }
+    for parser in PARSERS {
+        on_small_stack(parser.0, move || {
+            let around = parser.2.iter();
+            let seeds = around.flat_map(|around| {
+                INPUTS
+                    .iter()
+                    .map(|input| around.replace('@', &input(3)).into_bytes())
+            });
+            let mut runner = TestRunner::new(Config {
+                failure_persistence: None,
+                ..Config::default()
+            });
+            let ran = runner.run(&spoilt::spoilt(seeds.collect()), |bytes| {
+                check(parser, &String::from_utf8_lossy(&bytes));
+                Ok(())
+            });
+            ran.unwrap_or_else(|failure| panic!("{}: {failure}", parser.0));
+        });
+    }
+}
