@@ -17,7 +17,7 @@ const NODES_MAX: usize = 2_000_000;
 /// YAML nests at most so deep in one object. serde_json has a limit of its own.
 const DEPTH_MAX: usize = 64;
 /// Items that name anchors are read together with those before them that define some: at most so many bytes of the latter in all.
-const ANCHORS_MAX: usize = 256 << 20;
+const ANCHORS_MAX: usize = 16 << 20;
 
 /// Why a text holds no objects.
 #[derive(Debug, thiserror::Error)]
