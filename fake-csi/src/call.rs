@@ -32,7 +32,7 @@ pub(crate) struct Call {
 }
 
 /// The message of INTERNAL for a call whose handler panicked.
-pub const PANICKED: &str = "the fake driver panicked at this call; its log says where";
+pub const PANICKED: &str = "the fake driver panicked while handling this call";
 
 /// What a service says about a call: the message, and the same for the observer.
 pub(crate) type Answered<M> = Result<(M, Answer), Status>;

@@ -54,6 +54,8 @@ impl ProcessLog {
         mut secrets: Vec<String>,
     ) -> std::io::Result<Self> {
         secrets.retain(|secret| !secret.is_empty());
+        // One may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let open = |path| File::options().create(true).append(true).open(path);
         let file = path.map(open).transpose()?;
         let length = file
@@ -121,6 +123,12 @@ impl ProcessLog {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let first = lines.len().saturating_sub(count);
         lines[first..].iter().map(|line| readable(line)).collect()
+    }
+}
+
+impl Drop for ProcessLog {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
@@ -217,11 +225,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_secret_is_replaced_also_where_two_reads_meet() {
-        let log = ProcessLog::open(None, None, vec!["sesame".to_owned(), String::new()]).unwrap();
+        let log = ProcessLog::open(
+            None,
+            None,
+            vec!["sesa".to_owned(), "sesame".to_owned(), String::new()],
+        )
+        .unwrap();
         let log = std::sync::Arc::new(log);
         let pipe = b"open ses".chain(&b"ame! sesa"[..]).chain(&b"sesame ses"[..]);
         copy(pipe, log.clone()).await;
-        assert_eq!(log.last_lines(1), ["open [secret]! sesa[secret] ses"]);
+        assert_eq!(log.last_lines(1), ["open [secret]! [secret][secret] ses"]);
     }
 
     #[test]

@@ -150,13 +150,16 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
                 && request.message.as_deref() == Some(PANICKED) =>
         {
             let (client, verb, resource) = (&request.client, &request.verb, &request.resource);
-            format!("the API server, at {client} {verb} {resource},")
+            format!("the API server panicked while handling {client} {verb} {resource}")
         }
         What::Call(call) if call.message.as_deref() == Some(fake_csi::PANICKED) => {
-            format!("the fake driver, at {},", call.method)
+            format!("the fake driver panicked while handling {}", call.method)
         }
         What::Extender(question) if question.error.as_deref() == Some(extender::PANICKED) => {
-            format!("the extender {}, at {},", question.extender, question.verb)
+            format!(
+                "the extender {} panicked while handling {}",
+                question.extender, question.verb
+            )
         }
         _ => return None,
     };

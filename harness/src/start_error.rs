@@ -38,9 +38,11 @@ pub enum StartError {
     #[error("the case's driver: {0}")]
     Driver(String),
     /// A part of the harness panicked; what follows proves nothing about a system under test.
-    #[error("internal error: {part} panicked; the log says where. Report it with the case")]
+    #[error(
+        "internal error: {part}; the panic message on standard error has the place. Report it with the case"
+    )]
     Panicked {
-        /// Which part, and at which request.
+        /// Which part panicked, and while handling what.
         part: String,
     },
     /// It goes on for ever.

@@ -63,7 +63,7 @@ pub(crate) fn tell(text: Arguments<'_>) {
         .ok();
 }
 
-/// Replaces the characters that act on a terminal, wherever they come from: names, messages, and the output of other programs. Only colours
+/// Replaces the characters that act on a terminal by `\u` and their number, wherever they come from: names, messages, and the output of other programs. Only colours
 /// are left.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -73,7 +73,12 @@ fn harmless(text: &str) -> String {
         rest = &rest[at..];
         let (shown, length) = match colour(rest) {
             Some(colour) => (colour, colour.len()),
-            None => ("\u{fffd}", rest.chars().next().map_or(0, char::len_utf8)),
+            None => {
+                let letter = rest.chars().next().unwrap_or_default();
+                // In JSON it stands for the same character.
+                out.push_str(&format!("\\u{:04x}", u32::from(letter)));
+                ("", letter.len_utf8())
+            }
         };
         out.push_str(shown);
         rest = &rest[length..];

@@ -13,7 +13,7 @@ use suites::harness::permissions::{least, refused};
 use suites::harness::plan::{Grants, Plan};
 use suites::harness::report::Paint;
 use suites::harness::scenario::{GrantSpec, Role};
-use suites::harness::{self, RunOptions};
+use suites::harness::{self, RunOptions, StartError};
 
 use crate::args::{SelectArgs, patience};
 use crate::chosen::Chosen;
@@ -132,7 +132,10 @@ impl Runner {
         let ran = harness::run(Arc::new(plan.clone()), &self.chosen.systems, self.options.clone()).await;
         let outcome = ran.map_err(|error| {
             eprintln!("error: {}: {error}", plan.id());
-            Exit::Environment
+            match error {
+                StartError::Panicked { .. } => Exit::Internal,
+                _ => Exit::Environment,
+            }
         })?;
         let Some(failure) = outcome.verdict.failure() else {
             return Ok(outcome.journal.since(0));

@@ -393,8 +393,8 @@ fn keep(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit> {
 fn exit_of(cells: &[CellRecord]) -> Exit {
     let has = |wanted: fn(&Held) -> bool| cells.iter().any(|cell| wanted(&cell.held));
     match () {
-        () if has(|held| matches!(held, Held::Failed { .. })) => Exit::Failed,
         () if has(|held| matches!(held, Held::Internal(_))) => Exit::Internal,
+        () if has(|held| matches!(held, Held::Failed { .. })) => Exit::Failed,
         () if has(|held| matches!(held, Held::Broken(_))) => Exit::Environment,
         () if has(|held| matches!(held, Held::Undecided)) => Exit::Inconclusive,
         () => Exit::Passed,

@@ -38,6 +38,9 @@ pub(crate) struct UpArgs {
     /// Listen on an address that other machines reach
     #[arg(long)]
     allow_remote: bool,
+    /// Let webhooks of the API server's objects be called on other machines as well
+    #[arg(long, conflicts_with = "scenario")]
+    allow_remote_webhooks: bool,
     /// Further tokens: a file with lines of token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -149,6 +152,7 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
         let options = ServerOptions {
             authorization: Authorization::Rbac,
             default_service_accounts: true,
+            remote_webhooks: args.allow_remote_webhooks,
             ..ServerOptions::default()
         };
         return Ok((ApiServer::new(options, None), None));

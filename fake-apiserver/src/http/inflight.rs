@@ -2,6 +2,7 @@
 //!
 //! Owns the two bounds of the real server, for reading and for changing requests. Watches do not count, and neither
 //! do members of `system:masters`: administrators who have to put the server in order always get in.
+//! The limits on long lists and on unread responses are about memory, and hold for them as well.
 
 use super::offload::LongWork;
 use super::untaken::{OnItsWay, UnreadBytes, Untaken};

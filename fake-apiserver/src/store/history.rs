@@ -189,19 +189,28 @@ impl History {
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// Drops the values of what a change has superseded, when it is no longer one of the newest or is large.
+    /// Drops the values of what the change has superseded that is no longer one of the newest.
     fn unparse_superseded(&self) {
-        let newest = self.order.back().filter(|(.., bytes)| *bytes > PARSED_BYTES_EACH);
-        let outdated = self.order.len().checked_sub(PARSED + 1);
-        for (revision, shelf, _) in outdated.map(|at| &self.order[at]).into_iter().chain(newest) {
-            self.unparse(*revision, *shelf);
+        let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
+            return;
+        };
+        let (revision, shelf, _) = self.order[at];
+        if let Some(logged) = self.logs[shelf].0.get(&revision) {
+            self.unparse(shelf, logged);
         }
     }
 
-    fn unparse(&self, revision: u64, shelf: usize) {
-        let Some(logged) = self.logs[shelf].0.get(&revision) else {
-            return;
-        };
+    /// Drops the value of a large state that a change has superseded. The watches have seen the change.
+    pub(super) fn unparse_large(&self, shelf: usize, logged: &Logged) {
+        if logged
+            .old()
+            .is_some_and(|old| old.bytes().len() > PARSED_BYTES_EACH)
+        {
+            self.unparse(shelf, logged);
+        }
+    }
+
+    fn unparse(&self, shelf: usize, logged: &Logged) {
         if let Some(old) = &logged.old {
             self.share(shelf, &old.unparse());
         }

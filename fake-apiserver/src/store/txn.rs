@@ -307,6 +307,7 @@ impl Txn<'_> {
             observer.observe(logged.committed(&kind.stored(), self.client));
         }
         let new = Some(shown.value()).filter(|_| change != Change::Deleted);
+        self.state.history.unparse_large(shelf_number, &logged);
         self.state.bound_values();
         self.account(&kind.stored(), old.as_deref().map(|old| old.value()), new);
     }

@@ -479,7 +479,7 @@ impl Cluster {
         let ended = self.controllers.is_finished().then_some(&mut self.controllers)?;
         let error = ended.await.err()?;
         error.is_panic().then(|| StartError::Panicked {
-            part: "the controllers of the cluster".to_owned(),
+            part: "the controllers of the cluster panicked".to_owned(),
         })
     }
 

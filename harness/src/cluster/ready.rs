@@ -12,8 +12,8 @@ use crate::scenario::Role;
 const UP: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    /// Waits until every child process has listed or watched something, stands for election, has ended or was killed for a flood. One that does neither in time is
-    /// written down.
+    /// Waits until every child process has sent a list, watch or Lease request, has ended, or was killed for a flood. Others are reported as
+    /// `NotReady`.
     pub(crate) async fn ready(&self, patience: f64) {
         let waiting: Vec<(Arc<str>, Role)> = self
             .fleet

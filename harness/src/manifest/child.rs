@@ -225,12 +225,27 @@ fn last_words(log: &ProcessLog) -> LastWords {
     }
 }
 
-/// Whether an environment variable holds a secret, by its name. Short values are words such as `true`; the path of a file is no secret.
+/// Whether an environment variable holds a secret, by the end of its name. Short values are words such as `true`; numbers and the paths of
+/// files are no secrets.
 fn is_secret(name: &str, value: &str) -> bool {
-    const WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSW", "CREDENTIAL", "PRIVATE_KEY", "API_KEY"];
+    const ENDS: [&str; 9] = [
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "PRIVATE_KEY",
+        "API_KEY",
+        "ACCESS_KEY",
+    ];
     const SHORTEST: usize = 8;
     let name = name.to_ascii_uppercase();
-    WORDS.iter().any(|word| name.contains(word)) && value.len() >= SHORTEST && !Path::new(value).exists()
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    ENDS.iter().any(|end| name.ends_with(end))
+        && value.len() >= SHORTEST
+        && !is_number
+        && !Path::new(value).exists()
 }
 
 impl Start {

@@ -29,8 +29,9 @@ for group in $held; do
 done
 for round in 1 2 3 4 5 6 7 8; do
     found=
-    for process in /proc/[0-9]*; do
-        grep -qsz "^$1" "$process/environ" && kill -s KILL "${process#/proc/}" && found=1
+    for file in $(grep -lsz "^$1" /proc/[0-9]*/environ); do
+        process=${file#/proc/}
+        kill -s KILL "${process%/environ}" && found=1
     done
     [ "$found" ] || break
 done
@@ -42,6 +43,8 @@ static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     let marked = format!("{}={}", mark::NAME, *mark::OF_THIS_PROCESS);
     command.args(["-c", SCRIPT, "sh", &marked]).stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
+    // This process may be a program under test of another run, which must not end the shell with it.
+    command.env_remove(mark::NAME);
     // In a group of its own it hears no Ctrl-C.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut shell = command.spawn().ok()?;

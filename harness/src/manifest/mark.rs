@@ -1,5 +1,5 @@
 //! Finds the processes that a program has started, also those that left its process group with `setsid` or became daemons: they inherit an
-//! environment variable.
+//! environment variable. Linux alone shows it, in `/proc`.
 //!
 //! A process that clears its environment, or whose environment this user may not read, is not found.
 

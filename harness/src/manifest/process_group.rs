@@ -43,7 +43,11 @@ impl ProcessGroup {
         self.signal(Signal::KILL);
         leader.wait().await?;
         for _ in 0..ROUNDS {
-            if !mark::kill(&self.mark) {
+            let mark = self.mark.clone();
+            if !tokio::task::spawn_blocking(move || mark::kill(&mark))
+                .await
+                .unwrap_or_default()
+            {
                 break;
             }
             tokio::time::sleep(LOOK_AGAIN).await;

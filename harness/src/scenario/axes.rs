@@ -182,8 +182,9 @@ impl Axes {
                 .collect();
             if left == 0 {
                 let most = table::ROWS_BYTES_MAX >> 20;
-                let message =
-                    format!("the cells have more than {most} MiB with those that they name; name fewer");
+                let message = format!(
+                    "the cells exceed {most} MiB after their `$name` references are replaced; use fewer references"
+                );
                 return Err(table::at(&self.axes, message));
             }
             let names: Vec<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();

@@ -18,7 +18,10 @@ pub(super) fn replaced(cell: &Value, cells: &Cells, left: &mut usize) -> Value {
 
 fn replaced_at(cell: &Value, cells: &Cells, depth: usize, left: &mut usize) -> Value {
     *left = left.saturating_sub(1);
-    if depth > DEPTH_MAX || *left == 0 {
+    if *left == 0 {
+        return Value::Null;
+    }
+    if depth > DEPTH_MAX {
         return cell.clone();
     }
     match cell {
@@ -44,6 +47,10 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize, left: &mut usize) -> V
 }
 
 fn text_with(text: &str, cells: &Cells, depth: usize, left: &mut usize) -> String {
+    *left = left.saturating_sub(text.len());
+    if *left == 0 {
+        return String::new();
+    }
     let mut text = text.to_owned();
     // The longest name first: it may begin with another.
     for (name, value) in cells.iter().rev() {

@@ -200,11 +200,8 @@ fn is_row_id(id: &str) -> bool {
         .is_some_and(|(file, row)| is_id(file) && row.contains(JOIN) && row.split(JOIN).all(is_name))
 }
 
-/// Maximum nesting depth of a case or a manifest.
-pub(super) const DEPTH_MAX: usize = 32;
-
 pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
-    let budget = serde_saphyr::budget! { max_depth: DEPTH_MAX };
+    let budget = serde_saphyr::budget! { max_depth: super::yaml_place::DEPTH_MAX };
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true, budget: budget };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let (place, message) = complaint(text, &error);

@@ -114,13 +114,16 @@ enum Content {
     Map(Vec<(Spanned<String>, Node)>),
 }
 
+/// Maximum nesting depth of a case or a manifest.
+pub(super) const DEPTH_MAX: usize = 32;
+
 impl Node {
     /// Reads a document; none: it is no YAML, or several documents.
     fn read(text: &str) -> Option<Node> {
         /// The parser needs 33 KiB per level in a debug build.
         const STACK: usize = 4 << 20;
         let read = || {
-            let budget = serde_saphyr::budget! { max_depth: super::parse::DEPTH_MAX };
+            let budget = serde_saphyr::budget! { max_depth: DEPTH_MAX };
             let options = serde_saphyr::options! { with_snippet: false, budget: budget };
             serde_saphyr::from_str_with_options(text, options).ok()
         };

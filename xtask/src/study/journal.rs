@@ -1,7 +1,7 @@
 //! What a run of a scenario made here came to, step by step: requests, calls, changes and deliveries. Knows no study.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -169,9 +169,10 @@ impl Run {
         };
     }
 
-    /// What was counted of a step.
+    /// What was counted of a step; nothing where the run did not come to it.
     pub(super) fn step(&self, step: usize) -> &Tally {
-        &self.steps[step]
+        static NOTHING: LazyLock<Tally> = LazyLock::new(Tally::default);
+        self.steps.get(step).unwrap_or(&NOTHING)
     }
 
     /// The bytes as JSON of each object that is left, by resource, without its metadata, which differs from run to run.

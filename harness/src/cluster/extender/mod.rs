@@ -34,8 +34,8 @@ use reserving::{Reservation, Reserving};
 /// Client name of the extenders.
 pub(super) const CLIENT: &str = "extender";
 
-/// The error of a question whose handler panicked.
-pub(crate) const PANICKED: &str = "the extender panicked at this question";
+/// The error of a request whose handler panicked.
+pub(crate) const PANICKED: &str = "the extender panicked while handling this request";
 
 /// A question names every node of a case with everything in it.
 const QUESTION_MAX: usize = 16 << 20;

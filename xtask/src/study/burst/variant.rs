@@ -25,8 +25,8 @@ pub(super) struct Variant {
     room: u64,
     /// How often the publisher asks the driver.
     pub(super) poll: Duration,
-    /// How long figures take from the API server to the scheduler.
-    lag: Option<&'static str>,
+    /// Whether the scheduler gets no new figures at first.
+    lags: bool,
 }
 
 impl Variant {
@@ -40,7 +40,7 @@ impl Variant {
             extender: false,
             room: 1,
             poll: Duration::from_secs(60),
-            lag: None,
+            lags: false,
         }
     }
 }
@@ -76,8 +76,11 @@ pub(super) const VARIANTS: [Variant; 10] = [
         ..Variant::new("polled", "tracked, and the driver is asked every second")
     },
     Variant {
-        lag: Some("2s"),
-        ..Variant::new(LATE, "tracked, and figures reach the scheduler after two seconds")
+        lags: true,
+        ..Variant::new(
+            LATE,
+            "tracked, and no new figures reach the scheduler while the nodes fill",
+        )
     },
     Variant {
         room: 2,
@@ -119,9 +122,11 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
     };
     let pods =
         (0..burst.pods()).map(|number| json!({"pod": {"name": format!("p{number}"), "ephemeral": volumes}}));
+    // Simulated, a second sees more than 500 placements, so that the nodes are full before the figures come.
+    let lag = format!("{}s", burst.pods().div_ceil(500).max(2));
     let slow = variant
-        .lag
-        .map(|lag| json!({"fault": {"api": format!("watch {CAPACITIES}"), "by": "scheduler", "lag": lag}}));
+        .lags
+        .then(|| json!({"fault": {"api": format!("watch {CAPACITIES}"), "by": "scheduler", "lag": lag}}));
     let extenders = match variant.extender {
         true => json!([{"name": "reserver", "reserves": true, "byName": true}]),
         false => json!([]),
