@@ -17,11 +17,11 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::mark;
 use super::objects::Objects;
 use super::pod_folder;
 use super::process_group::ProcessGroup;
 use super::template::Template;
+use super::{lifeline, mark};
 use crate::journal::LastWords;
 use crate::process_log::{ProcessLog, copy};
 use crate::scenario::Role;
@@ -159,6 +159,7 @@ struct Running {
 impl Running {
     fn start(mut command: Command, path: &Path, log: &Arc<ProcessLog>) -> Result<Self, BoxError> {
         let mark = mark::next();
+        lifeline::start();
         let mut child = command
             .env(mark::NAME, &mark)
             .spawn()

@@ -51,6 +51,11 @@ static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     shell.stdin.take().map(Mutex::new)
 });
 
+/// Starts the shell, before the first program: this process may be killed before it can hold the program's group.
+pub(super) fn start() {
+    LazyLock::force(&SHELL);
+}
+
 /// From now on the group does not outlive this process.
 pub(super) fn hold(group: Pid) {
     tell("hold", group);
