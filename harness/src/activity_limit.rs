@@ -26,7 +26,7 @@ const EVENTS: u64 = 100_000;
 /// So many more for each thing.
 const EVENTS_OF_EACH: u64 = 1_000;
 
-/// Bytes of all that, as the journal stores it: a Kubernetes API server accepts objects of more than a mebibyte.
+/// Bytes of all that, about: a Kubernetes API server accepts objects of more than a mebibyte.
 const BYTES: u64 = 64 << 20;
 /// So many more for each thing.
 const BYTES_OF_EACH: u64 = 64 << 10;

@@ -63,24 +63,26 @@ pub(crate) fn tell(text: Arguments<'_>) {
         .ok();
 }
 
-/// Replaces the characters that act on a terminal by `\u` and their number, wherever they come from: names, messages, and the output of other programs. Only colours
-/// are left.
+/// Replaces the characters that act on a terminal by `\u` and their number, wherever they come from: names, messages, and the output of
+/// other programs. Only colours are left.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(is_unprintable) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (shown, length) = match colour(rest) {
-            Some(colour) => (colour, colour.len()),
+        let length = match colour(rest) {
+            Some(colour) => {
+                out.push_str(colour);
+                colour.len()
+            }
             None => {
                 let letter = rest.chars().next().unwrap_or_default();
                 // In JSON it stands for the same character.
                 out.push_str(&format!("\\u{:04x}", u32::from(letter)));
-                ("", letter.len_utf8())
+                letter.len_utf8()
             }
         };
-        out.push_str(shown);
         rest = &rest[length..];
     }
     out.push_str(rest);

@@ -255,7 +255,7 @@ impl Backend {
     /// Raw bytes of all pools, and those that volumes take of them.
     pub(crate) fn raw_sums(&self, pool: &Pool) -> (u64, u64) {
         let of_pool = self.taken.get(&pool.key());
-        let taken = |extent: &Extent<'_>| taken_of(of_pool, extent);
+        let taken = |extent: &Extent<'_>| taken_of(of_pool, extent.name.unwrap_or_default());
         let taken = pool
             .extents()
             .iter()
@@ -323,7 +323,7 @@ impl Backend {
                 let extents = extents.filter(move |extent| extent.is_for(ask.parameters, ask.blocks));
                 extents.map(move |extent| Candidate {
                     pool,
-                    free: match taken_of(taken, &extent) {
+                    free: match taken_of(taken, extent.name.unwrap_or_default()) {
                         0 => extent.capacity,
                         _ if extent.is_indivisible() => 0,
                         taken => extent.capacity.saturating_sub(taken),
@@ -335,17 +335,13 @@ impl Backend {
     }
 
     fn taken_at(&self, place: &Place) -> u64 {
-        let of_pool = self.taken.get(&place.pool);
-        of_pool
-            .and_then(|taken| taken.get(place.name()))
-            .copied()
-            .unwrap_or(0)
+        taken_of(self.taken.get(&place.pool), place.name())
     }
 }
 
-fn taken_of(of_pool: Option<&ByDevice<u64>>, extent: &Extent<'_>) -> u64 {
-    let taken = of_pool.and_then(|taken| taken.get(extent.name.unwrap_or_default()));
-    taken.copied().unwrap_or(0)
+/// Raw bytes that volumes take of a device.
+fn taken_of(of_pool: Option<&ByDevice<u64>>, device: &str) -> u64 {
+    of_pool.and_then(|taken| taken.get(device)).copied().unwrap_or(0)
 }
 
 impl Candidate<'_> {

@@ -77,12 +77,12 @@ impl Reservations {
         }
     }
 
-    /// Ends what is so; whether anything was.
-    fn end(&mut self, is_so: impl Fn(&Holder) -> bool) -> bool {
+    /// Frees the devices whose holder matches; whether there was one.
+    fn end(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut ended = false;
         for held in self.0.values_mut() {
             held.retain(|_, holder| {
-                let ends = is_so(holder);
+                let ends = matches(holder);
                 ended |= ends;
                 !ends
             });

@@ -143,6 +143,10 @@ impl Cluster {
         let folder = network.folder().map_err(io("make a temporary folder"))?;
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
+        let mut state = ClusterState::default();
+        if observer.is_some() {
+            state.drop_events();
+        }
         let activity = observer.is_none().then(|| ActivityLimit::of(plan));
         let sink = FactSink::new(journal.clone(), killer, activity);
         let commits = sink.commits();
@@ -196,7 +200,7 @@ impl Cluster {
             journal: journal.clone(),
             sink,
             untold: BTreeSet::new(),
-            state: ClusterState::default(),
+            state,
             state_seen: 0,
             active: Vec::new(),
             settings: Settings {
@@ -457,7 +461,6 @@ impl Cluster {
 
     /// Drops the facts before one: of a measurement they have been counted.
     pub(crate) fn forget_facts(&mut self, before: u64) {
-        self.state.drop_events();
         self.catch_up();
         self.journal.forget(before);
     }

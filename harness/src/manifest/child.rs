@@ -3,6 +3,7 @@
 //! It leads a process group of its own, and all processes that it has started end with it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -290,10 +291,10 @@ impl Program {
         let processes = self.beside.iter().map(|process| &process.start);
         let env = processes.chain([&self.start]).flat_map(|start| &start.env);
         let filled = env.map(|(name, text)| (name.clone(), text.fill(values)));
-        let inherited = std::env::vars_os()
-            .map(|(name, value)| [name, value].map(|it| it.to_string_lossy().into_owned()));
+        let text = |it: OsString| it.to_string_lossy().into_owned();
+        let inherited = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         let named = filled
-            .chain(inherited.map(|[name, value]| (name, value)))
+            .chain(inherited)
             .filter(|(name, value)| is_secret(name, value));
         std::iter::once(access.token.clone())
             .chain(named.map(|(_, value)| value))
