@@ -15,6 +15,7 @@ mod cluster_state;
 mod cores;
 mod defect;
 pub mod driver_state;
+pub mod expectation;
 pub mod exposition;
 mod fact_display;
 mod fact_sink;

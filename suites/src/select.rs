@@ -164,7 +164,7 @@ pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
     }
     // Areas of cases can be meant as well as cases.
     let areas = |id: &'a str| id.match_indices('/').map(move |(end, _)| &id[..end]);
-    let ids = plans.iter().map(Plan::id);
+    let ids = plans.iter().map(|plan| plan.id());
     let ends = format!("/{name}");
     let below = |id: &&str| id.ends_with(&ends);
     let found = nearest(name, ids.clone().flat_map(areas).chain(ids.clone()));

@@ -226,7 +226,7 @@ impl SituationArgs {
         let Ok(plan) = plan_of(&captured.text) else {
             return Vec::new();
         };
-        let Ok(file) = Snapshot::of_objects(with_priorities(plan.objects)) else {
+        let Ok(file) = Snapshot::of_objects(with_priorities(plan.case.objects)) else {
             return Vec::new();
         };
         let differing = |((namespace, name), own): &((String, String), String)| {

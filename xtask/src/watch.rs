@@ -105,7 +105,7 @@ async fn judge(
     let all = plans.len();
     let (same, changed): (Vec<Plan>, Vec<Plan>) =
         plans.into_iter().partition(|plan| passed.contains(&plan.text));
-    let mut passing: BTreeSet<String> = same.into_iter().map(|plan| plan.text).collect();
+    let mut passing: BTreeSet<String> = same.into_iter().map(|plan| plan.case.text).collect();
     let same = passing.len();
     let runs = changed.into_iter().map(|plan| session.run_one(plan));
     let mut announcer = Announcer::new(verbose);

@@ -22,7 +22,8 @@ pub(super) fn always_be(plan: &mut Plan, one: Release) {
 
 /// Changes every release that the API server is to have, from the start or later on.
 pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {
-    change(&mut plan.release, &mut plan.gates);
+    let case = &mut plan.case;
+    change(&mut case.release, &mut case.gates);
     each(plan, |action| {
         if let Action::Release(release, gates) = action {
             change(release, gates);
@@ -34,8 +35,10 @@ pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut G
 pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
     plan.specified_metrics.retain(|known| !known.starts_with(name));
     for expect in plan.steps.iter_mut().flat_map(|step| &mut step.expect) {
-        if let Predicate::Metrics(list) = &mut expect.predicate {
-            list.retain(|metric| metric.of != Speaker::Server || !metric.series.name.starts_with(name));
+        if let Predicate::Metrics(metrics) = &mut expect.predicate {
+            metrics
+                .0
+                .retain(|metric| metric.of != Speaker::Server || !metric.series.name.starts_with(name));
         }
     }
 }

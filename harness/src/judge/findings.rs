@@ -10,8 +10,8 @@ use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::{ApiServer, Release};
 
 use super::duplicates::{Duplicates, Surplus};
-use super::rows::is_labelled;
 use crate::cluster_state::call_key;
+use crate::expectation::is_labelled;
 use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{Plan, without_sidecars};
 use crate::scenario::Role;

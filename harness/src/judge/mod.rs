@@ -1,18 +1,10 @@
 //! The judge: from a plan and facts to a verdict. A pure function, run live fact by fact and again over a stored journal.
 
-mod answers;
 mod deadline;
-mod diagnosis;
 mod duplicates;
 mod findings;
 mod lateness;
-mod metrics;
 mod monitor;
-mod objects;
-mod pattern;
-mod predicate;
-mod rows;
-mod served;
 mod settled;
 mod specification;
 mod summary;
@@ -26,17 +18,15 @@ use std::time::Duration;
 pub use capacity_spec::Rule as SpecRule;
 use capacity_spec::Violation;
 
-pub use diagnosis::{Chain, Link};
 pub use findings::{Finding, RULES, Rule, findings, rule};
-pub use monitor::Reason;
-pub use rows::{DiffRow, RowState, Subject};
-pub(crate) use rows::{Offer, format_offer, row_key};
 pub use verdict::{Failure, Progress, Verdict};
 
 use crate::cluster_state::ClusterState;
+pub use crate::expectation::{Chain, DiffRow, Link, Reason, RowState, Subject};
+use crate::expectation::{Predicate, Window};
 use crate::journal::{BoundFact, Fact, ProcessEvent, ProcessFact, What};
 use crate::oracle::Oracle;
-use crate::plan::{Plan, Predicate, Step};
+use crate::plan::{Action, Plan, Step};
 use deadline::{Acted, Pace, Wait};
 use duplicates::Duplicates;
 use monitor::{Monitor, Phase, View};
@@ -196,7 +186,7 @@ impl<'p> Judge<'p> {
             return false;
         }
         let mut expected = self.monitors.iter().map(|monitor| &monitor.expect.predicate);
-        expected.any(|it| matches!(it, Predicate::Ends(roles) if roles.contains_key(&process.role)))
+        expected.any(|it| matches!(it, Predicate::Ends(ends) if ends.0.contains_key(&process.role)))
             || self.oracle.as_ref().is_some_and(|it| it.must_end(process.role))
     }
 
@@ -371,9 +361,23 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn window(&self) -> diagnosis::Window<'_> {
-        diagnosis::Window {
-            plan: self.plan,
+    fn window(&self) -> Window<'_> {
+        let plan = self.plan;
+        let scheduler = &plan.scheduler;
+        let is_changed = plan
+            .actions()
+            .any(|action| matches!(action, Action::Reschedule(_)));
+        let pool = |action: &'p Action| match action {
+            Action::Pool(segment, Some(_)) => Some(segment),
+            _ => None,
+        };
+        Window {
+            case: plan,
+            is_usual: plan.has_usual_release()
+                && scheduler.release.is_none()
+                && scheduler.capacity.is_none()
+                && !is_changed,
+            later_pools: plan.actions().filter_map(pool).collect(),
             cluster: &self.cluster,
             facts: &self.facts,
             from: self.step_started,
@@ -447,9 +451,9 @@ impl<'p> Judge<'p> {
                 }
             }
             (predicate, _) => {
-                let rows = monitor.rows(self.plan, &self.cluster);
-                let seen = (monitor.seen, monitor.limit);
-                let chain = window.chain(predicate, &rows, seen, decided_by);
+                let kind = predicate.kind();
+                let rows = kind.rows(self.plan, &self.cluster);
+                let chain = kind.failure_chain(&window, &rows, &monitor.seen, decided_by);
                 Failure {
                     rows,
                     chain,

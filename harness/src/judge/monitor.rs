@@ -2,18 +2,14 @@
 //!
 //! A monitor never looks at a clock: bounds reach it as facts of the journal, so that a stored journal judges the same.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::pattern;
-use super::predicate::{self};
-use super::rows::DiffRow;
 use super::settled::Scene;
 use crate::cluster_state::{ClusterState, Rounds};
-use crate::journal::{BoundKind, Fact, ProcessEvent, What};
+use crate::expectation::{Expect, Expectation, FactView, Observed, Predicate, Reason, Seen};
+use crate::journal::{BoundKind, Fact, What};
 use crate::oracle::Oracle;
-use crate::plan::{Bound, Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
-use crate::scenario::Role;
+use crate::plan::{Bound, Plan};
 
 /// Where a monitor stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,21 +26,6 @@ pub(super) enum Phase {
     Failed(Reason),
 }
 
-/// Why an expectation failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// It did not become true in time.
-    Late,
-    /// A fact that must not be seen was seen.
-    Violated,
-    /// The fact that starts the window of a negative expectation was not seen.
-    NoEvidence,
-    /// The driver has answered something else, and is not called again.
-    OtherAnswer,
-    /// A role has ended with other words.
-    OtherWords,
-}
-
 /// One expectation of the running step.
 #[derive(Debug, Clone)]
 pub(super) struct Monitor<'p> {
@@ -52,14 +33,8 @@ pub(super) struct Monitor<'p> {
     pub(super) phase: Phase,
     /// The fact that decided, or decided last.
     pub(super) decided_by: Option<u64>,
-    /// Facts seen so far that the predicate counts: matches, or places in the order.
-    pub(super) seen: u64,
-    /// How many of them there may be by now.
-    pub(super) limit: Option<u64>,
-    /// The roles that have ended as they must.
-    ended: BTreeSet<Role>,
-    /// Whether the window of a negative expectation is open.
-    anchored: bool,
+    /// Facts seen so far that the expectation counts.
+    pub(super) seen: Seen,
     /// Since when it has been true.
     pub(super) since: Since,
 }
@@ -95,24 +70,24 @@ pub(super) struct View<'a> {
     pub(super) refreshes: f64,
 }
 
-impl View<'_> {
-    fn matches(&self, pattern: &Pattern, fact: &Fact) -> bool {
-        !self.is_surplus && pattern::matches(self.plan, pattern, fact)
+impl<'a> View<'a> {
+    fn of_facts(self) -> FactView<'a> {
+        FactView {
+            case: self.plan,
+            is_surplus: self.is_surplus,
+            refreshes: self.refreshes,
+        }
     }
 }
 
 impl<'p> Monitor<'p> {
     /// At the fact that starts the step.
     pub(super) fn new(expect: &'p Expect, view: View<'_>, fact: &Fact) -> Self {
-        let anchored = !matches!(expect.predicate, Predicate::Never { after: Some(_), .. });
         let mut monitor = Monitor {
             expect,
             phase: Phase::Waiting,
             decided_by: None,
-            seen: 0,
-            limit: None,
-            ended: BTreeSet::new(),
-            anchored,
+            seen: Seen::default(),
             since: Since::default(),
         };
         if monitor.is_satisfied_now() {
@@ -121,8 +96,12 @@ impl<'p> Monitor<'p> {
         monitor
     }
 
-    pub(super) fn rows(&self, plan: &Plan, cluster: &ClusterState) -> Vec<DiffRow> {
-        predicate::evaluate(plan, cluster, &self.expect.predicate)
+    fn kind(&self) -> &'p dyn Expectation {
+        self.expect.predicate.kind()
+    }
+
+    fn is_satisfied_now(&self) -> bool {
+        self.kind().is_satisfied(&self.seen).unwrap_or(false)
     }
 
     /// Takes one fact in; the view has it already.
@@ -130,12 +109,9 @@ impl<'p> Monitor<'p> {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
         }
-        match &self.expect.predicate {
-            Predicate::Never { of, after } => self.observe_never(view, of, after.as_deref(), fact),
-            Predicate::Count(count) => self.observe_count(view, count, fact),
-            Predicate::Order(list) => self.observe_order(view, list, fact),
-            Predicate::Ends(roles) => self.observe_end(view, roles, fact),
-            _ => self.observe_state(view, fact),
+        match self.kind().is_satisfied(&self.seen) {
+            Some(_) => self.observe_fact(view, fact),
+            None => self.observe_state(view, fact),
         }
         self.ripen(view, fact);
     }
@@ -210,12 +186,7 @@ impl<'p> Monitor<'p> {
             (BoundKind::Unasked, Phase::Holding) => self.since.unasked = true,
             (BoundKind::Undecided, Phase::Holding) => self.since.undecided = true,
             (BoundKind::Within, Phase::Waiting) => {
-                let reason = if self.anchored {
-                    Reason::Late
-                } else {
-                    Reason::NoEvidence
-                };
-                self.decide(Phase::Failed(reason), fact);
+                self.decide(Phase::Failed(self.kind().missed()), fact);
             }
             _ => {}
         }
@@ -227,75 +198,27 @@ impl<'p> Monitor<'p> {
         self.decided_by = Some(fact.seq);
     }
 
-    fn observe_never(&mut self, view: View<'_>, of: &Pattern, after: Option<&Pattern>, fact: &Fact) {
-        if self.anchored && view.matches(of, fact) {
-            return self.decide(Phase::Failed(Reason::Violated), fact);
-        }
-        if !self.anchored && after.is_some_and(|after| view.matches(after, fact)) {
-            self.anchored = true;
-            self.start_holding(view, fact);
-        }
-    }
-
-    fn observe_count(&mut self, view: View<'_>, count: &Count, fact: &Fact) {
-        if !view.matches(&count.of, fact) {
-            return;
-        }
-        self.seen += 1;
-        self.limit = count.limit(view.refreshes);
-        if self.limit.is_some_and(|limit| self.seen > limit) {
-            return self.decide(Phase::Failed(Reason::Violated), fact);
-        }
-        self.satisfy(view, fact);
-    }
-
-    fn observe_order(&mut self, view: View<'_>, list: &[Pattern], fact: &Fact) {
-        let next = usize::try_from(self.seen).ok().and_then(|seen| list.get(seen));
-        if next.is_some_and(|next| view.matches(next, fact)) {
-            self.seen += 1;
-            self.satisfy(view, fact);
-        }
-    }
-
-    fn observe_end(&mut self, view: View<'_>, roles: &BTreeMap<Role, String>, fact: &Fact) {
-        let What::Process(process) = &fact.what else {
-            return;
-        };
-        let (ProcessEvent::Exited(exit), Some(words)) = (&process.event, roles.get(&process.role)) else {
-            return;
-        };
-        if !exit.to_string().contains(words) {
-            return self.decide(Phase::Failed(Reason::OtherWords), fact);
-        }
-        self.ended.insert(process.role);
-        self.satisfy(view, fact);
-    }
-
-    fn satisfy(&mut self, view: View<'_>, fact: &Fact) {
-        self.decided_by = Some(fact.seq);
-        if self.phase == Phase::Waiting && self.is_satisfied_now() {
-            self.start_holding(view, fact);
-        }
-    }
-
-    /// For predicates over facts: whether only silence is missing.
-    fn is_satisfied_now(&self) -> bool {
-        match &self.expect.predicate {
-            Predicate::Never { .. } => self.anchored,
-            Predicate::Count(count) => self.seen >= count.min,
-            Predicate::Order(list) => self.seen >= list.len() as u64,
-            Predicate::Ends(roles) => self.ended.len() == roles.len(),
-            _ => false,
+    fn observe_fact(&mut self, view: View<'_>, fact: &Fact) {
+        let kind = self.kind();
+        match kind.observe(&mut self.seen, view.of_facts(), fact) {
+            Observed::Nothing => {}
+            Observed::Failed(reason) => self.decide(Phase::Failed(reason), fact),
+            Observed::Counted => {
+                self.decided_by = Some(fact.seq);
+                if self.phase == Phase::Waiting && self.is_satisfied_now() {
+                    self.start_holding(view, fact);
+                }
+            }
         }
     }
 
     fn observe_state(&mut self, view: View<'_>, fact: &Fact) {
-        if !self.is_moved_by(&fact.what) {
+        if !self.kind().is_moved_by(&fact.what) {
             return;
         }
         let holds = match (&self.expect.predicate, view.oracle) {
             (Predicate::Specification, Some(oracle)) => oracle.is_settled(),
-            (predicate, _) => predicate::is_true(view.plan, view.cluster, predicate),
+            _ => self.kind().holds(view.plan, view.cluster),
         };
         match (&self.phase, holds) {
             (Phase::Waiting, true) => {
@@ -313,30 +236,9 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    /// Whether a fact may change whether it is true.
-    fn is_moved_by(&self, what: &What) -> bool {
-        if let Predicate::Metrics(_) = self.expect.predicate {
-            return matches!(what, What::Metrics(_));
-        }
-        match what {
-            What::Commit(_) | What::StepActed(_) | What::Answer(_) | What::Discovery(_) => true,
-            // What there is in the driver counts, and who runs.
-            What::Call(_) | What::Process(_) | What::Metrics(_) => {
-                matches!(self.expect.predicate, Predicate::Specification)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether all answers are there that decide: answers do not change once the questions are put. Published objects do.
+    /// Whether all answers that decide have come, and one is not as expected.
     fn has_other_answer(&self, fact: &Fact) -> bool {
-        let is_acted = matches!(fact.what, What::StepActed(_));
-        is_acted
-            && match &self.expect.predicate {
-                Predicate::Answers(wanted) => !names_of(wanted).contains(PUBLISHED),
-                Predicate::Served(_) => true,
-                _ => false,
-            }
+        matches!(fact.what, What::StepActed(_)) && self.kind().is_decided_by_actions()
     }
 
     fn start_holding(&mut self, view: View<'_>, fact: &Fact) {

@@ -13,25 +13,15 @@ use serde_json::Value;
 
 use super::troubles::Troubles;
 use crate::cluster_state::{ClusterState, Rounds, is_given_back};
+use crate::expectation::{NEWS, Predicate};
 use crate::journal::{CallFact, Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
-use crate::plan::{Place, Plan, Predicate};
+use crate::plan::Plan;
 use crate::pod::claims_of;
-use crate::scenario::{ClaimState, Role};
+use crate::scenario::Role;
 
 /// A call may have begun before the change, and the one after it belongs to the refresh that sees it. The third begins only when all of
 /// the second refresh have been made.
 const CALLS: u64 = 3;
-
-/// Resources whose events let a scheduler try a pod again; besides, pods that go.
-pub(super) const NEWS: [&str; 7] = [
-    "csidrivers",
-    "csinodes",
-    "csistoragecapacities",
-    "nodes",
-    "persistentvolumeclaims",
-    "persistentvolumes",
-    "storageclasses",
-];
 
 /// The calls of the Identity service, with which a publisher begins.
 const IDENTITY: [&str; 3] = ["Probe", "GetPluginInfo", "GetPluginCapabilities"];
@@ -169,7 +159,7 @@ impl Scene {
         predicate: &Predicate,
         step_started: u64,
     ) -> bool {
-        let subjects = subjects(cluster, predicate);
+        let subjects = predicate.kind().pods(cluster);
         self.decides_about(cluster, |name| match &subjects {
             // What was refused in an earlier step was refused for the reasons of that step.
             Some(subjects) if subjects.contains(name) => Some(step_started),
@@ -246,24 +236,4 @@ fn is_list(request: &RequestFact) -> bool {
         && request.code == 200
         && Role::of_client(&request.client) == Some(Role::Scheduler)
         && NEWS.contains(&request.resource.as_str())
-}
-
-/// The pods that an expectation speaks of; none: it may be about any.
-fn subjects(cluster: &ClusterState, predicate: &Predicate) -> Option<Vec<String>> {
-    match predicate {
-        Predicate::Placement(pods) => Some(
-            pods.iter()
-                .filter(|(_, place)| **place == Place::Refused)
-                .map(|(pod, _)| pod.clone())
-                .collect(),
-        ),
-        Predicate::Refusal(pods) => Some(pods.keys().cloned().collect()),
-        Predicate::Claims(claims) => {
-            let is_unbound = |name: &String| claims.get(name).is_some_and(|want| *want != ClaimState::Bound);
-            let pods = cluster.objects("pods");
-            let about = pods.filter(|(_, pod)| claims_of(pod).iter().any(is_unbound));
-            Some(about.map(|((_, name), _)| name.clone()).collect())
-        }
-        _ => None,
-    }
 }

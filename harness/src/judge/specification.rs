@@ -2,11 +2,11 @@
 
 use capacity_spec::{Violation, violation};
 
-use super::diagnosis::{Chain, Window};
-use super::predicate;
-use super::rows::{DiffRow, RowState, Subject, row_key};
+use crate::expectation::{
+    Capacities, Chain, DiffRow, Expectation, Placement, RowState, Seen, Subject, Window, holds, row_key,
+};
 use crate::oracle::Demands;
-use crate::plan::{Plan, Predicate};
+use crate::plan::Case;
 
 const CAPACITIES: &str = "csistoragecapacities";
 
@@ -17,13 +17,14 @@ pub(super) fn shown(
     violations: &[Violation],
     seq: u64,
 ) -> (Vec<DiffRow>, Chain) {
-    let capacities = demands.capacities.map(Predicate::Capacities);
-    let placement = Predicate::Placement(demands.placement);
+    let capacities = demands.capacities.map(Capacities);
+    let capacities = capacities.as_ref().map(|kind| kind as &dyn Expectation);
+    let placement = Placement(demands.placement);
     let (mut shown, mut chain) = (Vec::new(), Chain::default());
-    for predicate in capacities.iter().chain([&placement]) {
-        let rows = predicate::evaluate(window.plan, window.cluster, predicate);
-        if chain.links.is_empty() && !predicate::holds(&rows) {
-            chain = window.chain(predicate, &rows, (0, None), seq);
+    for kind in capacities.into_iter().chain([&placement as &dyn Expectation]) {
+        let rows = kind.rows(window.case, window.cluster);
+        if chain.links.is_empty() && !holds(&rows) {
+            chain = kind.failure_chain(window, &rows, &Seen::default(), seq);
         }
         shown.extend(rows);
     }
@@ -32,7 +33,7 @@ pub(super) fn shown(
         let told = subject(window, violation);
         let is_it = |it: &DiffRow| Some(&it.subject) == told.as_ref();
         if !shown.iter().any(|it| is_it(it) && it.state != RowState::Same) {
-            shown.push(row(window.plan, violation));
+            shown.push(row(window.case, violation));
         }
     }
     if let (true, Some(violation)) = (chain.links.is_empty(), violations.first()) {
@@ -44,21 +45,21 @@ pub(super) fn shown(
 /// The row of an explicit expectation in which a violation shows; none: there is none.
 fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     let violation::Subject::Object(key) = &violation.subject else {
-        return Some(row(window.plan, violation).subject);
+        return Some(row(window.case, violation).subject);
     };
     let object = window
         .cluster
         .object(CAPACITIES, Some(&key.namespace), &key.name)?;
-    let (class, segment) = row_key(window.plan, object);
+    let (class, segment) = row_key(window.case, object);
     Some(Subject::Capacity { class, segment })
 }
 
 /// What is wrong as a row: the rule against what is so.
-pub(super) fn row(plan: &Plan, violation: &Violation) -> DiffRow {
+pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     let subject = match &violation.subject {
         violation::Subject::Pair { class, segment, .. } => Subject::Capacity {
             class: class.clone(),
-            segment: plan.segments.format(segment),
+            segment: case.segments.format(segment),
         },
         violation::Subject::Object(key) => Subject::Object {
             resource: CAPACITIES.to_owned(),
@@ -84,7 +85,7 @@ pub(super) fn row(plan: &Plan, violation: &Violation) -> DiffRow {
         },
         violation::Subject::Call { segment, .. } => Subject::Answer {
             answer: "GetCapacity".to_owned(),
-            figure: plan.segments.format(segment),
+            figure: case.segments.format(segment),
         },
     };
     DiffRow {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::deadline::{Pace, Wait};
-use super::monitor::{Monitor, Phase, Reason};
-use super::pattern;
-use crate::plan::{Bound, Expect, Predicate};
+use super::monitor::{Monitor, Phase};
+use crate::expectation::{Expect, Reason};
+use crate::plan::Bound;
 
 /// How a bound passed.
 #[derive(Debug, Clone, Copy)]
@@ -19,46 +19,19 @@ pub(super) struct Passed {
 /// Of an expectation that failed.
 pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> String {
     let late = || timed_out(monitor.expect, pace, passed);
-    match (&monitor.phase, &monitor.expect.predicate) {
-        (
-            Phase::Failed(Reason::NoEvidence),
-            Predicate::Never {
-                after: Some(after), ..
-            },
-        ) => {
-            format!(
-                "no evidence: {} was not seen, so the window never opened",
-                pattern::format(after)
-            )
-        }
-        (Phase::Failed(Reason::Violated), Predicate::Never { of, .. }) => {
-            format!("seen, and must not be: {}", pattern::format(of))
-        }
-        (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
-            let limit = monitor.limit.unwrap_or_default();
-            let seen = format_seen(monitor.seen);
-            format!(
-                "{} was {seen}; at most {limit} allowed",
-                pattern::format(&count.of)
-            )
-        }
-        (Phase::Failed(Reason::OtherAnswer), _) => "the driver answered something else".to_owned(),
-        (Phase::Failed(Reason::OtherWords), _) => "it ended with other words".to_owned(),
-        (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
-        (_, Predicate::Count(count)) => {
-            let seen = format_seen(monitor.seen);
-            format!("{}: {} was {seen}", late(), pattern::format(&count.of))
-        }
-        (_, Predicate::Order(list)) => {
-            format!(
-                "{}: {} of {} events were seen in this order",
-                late(),
-                monitor.seen,
-                list.len()
-            )
-        }
-        _ => late(),
-    }
+    let Phase::Failed(reason) = monitor.phase else {
+        return late();
+    };
+    let of_kind = monitor
+        .expect
+        .predicate
+        .kind()
+        .summary(&monitor.seen, reason, &late);
+    of_kind.unwrap_or_else(|| match reason {
+        Reason::OtherAnswer => "the driver answered something else".to_owned(),
+        Reason::Violated => "not true at every moment of the step".to_owned(),
+        Reason::Late | Reason::NoEvidence | Reason::OtherWords => late(),
+    })
 }
 
 /// That a bound passed: the time that it came to, what the case says, and what was waited for beyond that.
@@ -102,14 +75,5 @@ fn seconds(time: Duration) -> String {
         milliseconds if milliseconds < 1000 => format!("{milliseconds} ms"),
         _ if tenths % 10.0 == 0.0 => format!("{} s", tenths / 10.0),
         _ => format!("{:.1} s", tenths / 10.0),
-    }
-}
-
-/// How often something was seen.
-pub(super) fn format_seen(number: u64) -> String {
-    match number {
-        0 => "never seen".to_owned(),
-        1 => "seen once".to_owned(),
-        number => format!("seen {number} times"),
     }
 }

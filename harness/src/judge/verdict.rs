@@ -1,7 +1,6 @@
 //! What the judge says of a case. Does not know how it is found.
 
-use super::diagnosis::Chain;
-use super::rows::DiffRow;
+use crate::expectation::{Chain, DiffRow};
 use crate::journal::Exit;
 
 /// The result of a case.

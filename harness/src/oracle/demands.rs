@@ -9,7 +9,7 @@ use capacity_spec::placement::{Decision, View};
 use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use capacity_spec::world::{CapacityObject, NamespacedName, Objects};
 use capacity_spec::{Question, Violation, World, rules, violation};
-use capacity_types::{Arithmetic, Quantity, Segment};
+use capacity_types::{Arithmetic, CapacityValues, Quantity, Segment};
 use serde_json::{Value, json};
 
 use super::Oracle;
@@ -50,9 +50,9 @@ impl Demands {
 fn written(row: Row) -> Value {
     match row {
         Row::Nothing => "nothing".into(),
-        Row::Values { capacity, maximum } => {
+        Row::Values(values) => {
             let mut fields = json!({});
-            for (name, figure) in [("capacity", capacity), ("maximum", maximum)] {
+            for (name, figure) in [("capacity", values.capacity), ("maximum", values.maximum)] {
                 if let Some(bytes) = figure {
                     fields[name] = bytes.to_string().into();
                 }
@@ -196,10 +196,10 @@ fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
 
 fn row(object: &CapacityObject) -> Row {
     let bytes = |quantity: Option<Quantity>| quantity.map(|it| it.bytes(Arithmetic::Exact));
-    Row::Values {
+    Row::Values(CapacityValues {
         capacity: bytes(object.capacity),
         maximum: bytes(object.maximum),
-    }
+    })
 }
 
 /// Whether the driver has nothing, which can be published in several ways.
@@ -208,5 +208,5 @@ fn is_of_nothing(demand: &Demand) -> bool {
 }
 
 fn is_zero(row: Row) -> bool {
-    matches!(row, Row::Values { capacity, maximum } if maximum.or(capacity).unwrap_or(0) <= 0)
+    matches!(row, Row::Values(values) if values.is_empty())
 }

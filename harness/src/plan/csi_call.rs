@@ -1,48 +1,12 @@
 //! Calls of the driver by a case: which there are, what each needs, and that expectations name only answers of such calls.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use capacity_types::Segment;
-
-use super::Action;
 use super::scope::Scope;
 use super::vocabulary::names;
-use crate::scenario::{AnswerSpec, CsiCallSpec, Expression, Relation};
-
-/// A call under a name.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CsiCall {
-    /// The case's name for its answer.
-    pub name: String,
-    /// The class that it is about.
-    pub class: Option<String>,
-    /// The segment that it is about.
-    pub segment: Option<Segment>,
-    /// The call.
-    pub kind: CsiCallKind,
-    /// What its figures have to become, if anything.
-    pub until: AnswerSpec,
-}
-
-/// The call. Figures of earlier answers are filled in when it runs.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CsiCallKind {
-    /// A call without arguments, by its method.
-    Plain(&'static str),
-    /// GetCapacity with these parameters.
-    Capacity(BTreeMap<String, String>),
-    /// CreateVolume.
-    Create {
-        /// Its name.
-        volume: String,
-        /// required_bytes.
-        size: Expression,
-        /// Parameters of the class, and more.
-        parameters: BTreeMap<String, String>,
-    },
-    /// DeleteVolume of what CreateVolume answered under that name.
-    Delete(String),
-}
+use super::{Action, CsiCall, CsiCallKind};
+use crate::expectation::names_of;
+use crate::scenario::CsiCallSpec;
 
 /// The calls without arguments.
 const PLAIN: [&str; 5] = [
@@ -53,23 +17,11 @@ const PLAIN: [&str; 5] = [
     "NodeGetInfo",
 ];
 
-impl CsiCallKind {
-    /// The CSI method.
-    pub fn method(&self) -> &'static str {
-        match self {
-            CsiCallKind::Plain(method) => method,
-            CsiCallKind::Capacity(_) => "GetCapacity",
-            CsiCallKind::Create { .. } => "CreateVolume",
-            CsiCallKind::Delete(_) => "DeleteVolume",
-        }
-    }
-}
-
 impl Scope<'_> {
     pub(super) fn csi_call(&mut self, spec: &CsiCallSpec) -> Result<Vec<(Action, String)>, String> {
         let kind = self.ask_kind(spec)?;
         let figures = BTreeMap::from([(spec.name.clone(), spec.until.clone())]);
-        let mut others = named(&figures).into_iter().filter(|name| *name != spec.name);
+        let mut others = names_of(&figures).into_iter().filter(|name| *name != spec.name);
         others.try_for_each(|name| self.known_answer(name))?;
         let segment = spec
             .segment
@@ -158,15 +110,4 @@ fn check_keys(spec: &CsiCallSpec) -> Result<(), String> {
         Some((key, ..)) => Err(format!("{} has no `{key}`; remove it", spec.call)),
         None => Ok(()),
     }
-}
-
-/// All answers that an expectation names.
-pub(crate) fn named(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
-    let relations = answers.values().flat_map(BTreeMap::values).flat_map(|it| &it.any);
-    let compared = relations.filter_map(|relation| match relation {
-        Relation::Compared(_, expression) => Some(expression),
-        _ => None,
-    });
-    let named = compared.flat_map(Expression::answers);
-    named.chain(answers.keys().map(String::as_str)).collect()
 }

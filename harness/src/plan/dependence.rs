@@ -7,7 +7,8 @@ use std::time::Duration;
 use fake_apiserver::Release;
 
 use super::features::cuts_connection;
-use super::{Action, Effect, Expect, Pattern, PatternKind, Plan, Predicate};
+use super::{Action, Effect, Expect, Plan, Predicate};
+use crate::expectation::Pattern;
 
 impl Plan {
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
@@ -27,37 +28,26 @@ impl Plan {
 
     /// Whether it matters which requests there are: to permissions, faults, or expectations of requests, metrics and logs.
     pub(crate) fn depends_on_requests(&self) -> bool {
-        let is_about_requests = |pattern: &Pattern| match pattern.kind {
-            PatternKind::Request { .. } | PatternKind::Fault(_) | PatternKind::Log(_) => true,
-            PatternKind::Write(..)
-            | PatternKind::Call(_)
-            | PatternKind::Delivery(..)
-            | PatternKind::Extender { .. } => false,
-        };
         !self.grants.is_empty()
             || self
                 .actions()
                 .any(|action| matches!(action, Action::Fault { .. }))
             || expectations(self).any(|expect| {
                 matches!(expect.predicate, Predicate::Metrics(_))
-                    || expect.predicate.patterns().into_iter().any(is_about_requests)
+                    || expect
+                        .predicate
+                        .kind()
+                        .patterns()
+                        .into_iter()
+                        .any(Pattern::depends_on_requests)
             })
     }
 
     /// Whether it matters how an object of a resource looks that nobody reads.
     pub(crate) fn depends_on(&self, resource: &str) -> bool {
-        let is_about = |pattern: &Pattern| {
-            let of = pattern.kind.resource();
-            of.is_some_and(|of| [resource, "*"].contains(&of))
-        };
         self.actions()
             .any(|action| action.resource().as_deref() == Some(resource))
-            || expectations(self).any(|expect| match &expect.predicate {
-                Predicate::Objects(list) => list.iter().any(|objects| objects.resource == resource),
-                Predicate::Capacities(_) => resource == "csistoragecapacities",
-                Predicate::Specification => true,
-                predicate => predicate.patterns().into_iter().any(is_about),
-            })
+            || expectations(self).any(|expect| expect.predicate.kind().depends_on(resource))
     }
 
     /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{NAMESPACE, Plan, WORKLOADS};
+use super::{Grants, NAMESPACE, Plan, WORKLOADS};
 use crate::scenario::{GrantSpec, Role};
-
-/// Role → its rules. A role that is not in it may do everything, and where none is in it, permissions are not looked at.
-pub type Grants = BTreeMap<Role, Vec<GrantSpec>>;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -3,8 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 /// A resource in a group, whatever the version.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub struct GroupResource {
     /// The API group; empty: the core group.
     pub group: String,
@@ -30,6 +33,14 @@ impl FromStr for GroupResource {
             group: group.to_owned(),
             resource: resource.to_owned(),
         })
+    }
+}
+
+impl TryFrom<String> for GroupResource {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

@@ -8,8 +8,9 @@ use fake_apiserver::Verb;
 use serde_json::Value;
 
 use super::objects::class_parameters;
-use super::{Action, Pattern, PatternKind, Predicate, WORKLOADS};
-use crate::scenario::{ActionSpec, ClaimSpec, ClaimState, ClassAction, ClassSpec, Scenario};
+use super::{Action, WORKLOADS};
+use crate::expectation::Pattern;
+use crate::scenario::{ActionSpec, ClaimSpec, ClassAction, ClassSpec, Scenario};
 
 /// Names of objects in the namespace of workloads, as far as expectations speak of them, and of classes.
 #[derive(Default)]
@@ -133,29 +134,28 @@ impl Known {
         }
     }
 
-    /// Whether all that an expectation speaks of is defined.
-    pub(super) fn check(&self, predicate: &Predicate) -> Result<(), String> {
-        let pods: Vec<&String> = match predicate {
-            Predicate::Placement(pods) => pods.keys().collect(),
-            Predicate::Refusal(pods) => pods.keys().collect(),
-            Predicate::Claims(claims) => return self.claims(claims),
-            _ => Vec::new(),
-        };
-        pods.into_iter()
-            .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))?;
-        let mut patterns = predicate.patterns().into_iter();
-        patterns.try_for_each(|pattern| {
-            self.named(pattern)?;
-            match &pattern.kind {
-                PatternKind::Fault(text) => self.fault(text),
-                PatternKind::Call(call) => call
-                    .parameters
-                    .iter()
-                    .flatten()
-                    .try_for_each(|it| self.parameter(it)),
-                _ => Ok(()),
-            }
-        })
+    /// Whether a pod that an expectation names is defined.
+    pub(super) fn expected_pod(&self, name: &str) -> Result<(), String> {
+        defined("pod", name, &self.pods, "pods", "create it in a step before")
+    }
+
+    /// Whether a claim that an expectation names is defined.
+    pub(super) fn expected_claim(&self, name: &str) -> Result<(), String> {
+        defined(
+            "claim",
+            name,
+            &self.claims,
+            "claims",
+            "create it in a step before",
+        )
+    }
+
+    /// Whether all that a pattern of facts names is defined.
+    pub(super) fn pattern(&self, pattern: &Pattern) -> Result<(), String> {
+        self.named(pattern)?;
+        pattern.fault.as_deref().map_or(Ok(()), |text| self.fault(text))?;
+        let mut parameters = pattern.parameters.iter().flatten();
+        parameters.try_for_each(|parameter| self.parameter(parameter))
     }
 
     /// Whether there can be the pod or the class that a fact is about. Other objects get names that no case gives.
@@ -163,7 +163,7 @@ impl Known {
         let Some(name) = &pattern.name else {
             return Ok(());
         };
-        match pattern.kind.resource() {
+        match pattern.resource() {
             Some("pods") => defined("pod", name, &self.all_pods, "pods", "create it by then"),
             Some("storageclasses") => defined("class", name, &self.classes, "classes", "create it"),
             _ => Ok(()),
@@ -215,19 +215,6 @@ impl Known {
     /// Whether a class that is to be deleted is there by then.
     pub(super) fn deleted_class(&self, name: &str) -> Result<(), String> {
         defined("class", name, &self.classes, "classes", "create it before")
-    }
-
-    fn claims(&self, claims: &BTreeMap<String, ClaimState>) -> Result<(), String> {
-        let mut names = claims.keys();
-        names.try_for_each(|claim| {
-            defined(
-                "claim",
-                claim,
-                &self.claims,
-                "claims",
-                "create it in a step before",
-            )
-        })
     }
 }
 

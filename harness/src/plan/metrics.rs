@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Metric, Plan, Predicate, Step};
+use super::{Plan, Predicate, Step};
+use crate::expectation::Metric;
 use crate::scenario::{ClusterSpec, Speaker};
 
 /// The names of the series of which the specification is to speak in a case.
@@ -11,27 +12,10 @@ pub(super) fn specified(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
     names.filter(|_| cluster.metrics).collect()
 }
 
-/// Whether everybody runs whose metrics are read. The error has the index of the step.
-pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
-    for (at, step) in plan.steps.iter().enumerate() {
-        let roles = metrics_of(step).filter_map(|metric| metric.of.role());
-        if let Some(role) = roles.into_iter().find(|role| !plan.roles.contains(role)) {
-            let role = role.as_str();
-            return Err((
-                at,
-                format!(
-                    "the metrics of the {role} are read, and none runs in this case; add it to `cluster.roles`"
-                ),
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// What a step says of metrics.
 fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
     let lists = step.expect.iter().filter_map(|expect| match &expect.predicate {
-        Predicate::Metrics(list) => Some(list),
+        Predicate::Metrics(metrics) => Some(&metrics.0),
         _ => None,
     });
     lists.flatten()

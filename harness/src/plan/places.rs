@@ -7,10 +7,9 @@ use capacity_types::Segment;
 use fake_apiserver::ResourceRef;
 use serde_json::Value;
 
+use super::Action;
 use super::objects::node_labels;
-use super::pattern::PatternKind;
-use super::vocabulary::names;
-use super::{Action, Predicate};
+use crate::expectation::{Pattern, check_fields};
 use crate::scenario::{ActionSpec, NodeAction, Scenario};
 use crate::segment::Segments;
 
@@ -110,47 +109,15 @@ impl Places {
         ))
     }
 
-    /// All that an expectation names.
-    pub(super) fn check(
-        &self,
-        predicate: &Predicate,
-        nodes: &BTreeMap<String, BTreeMap<String, String>>,
-        segments: &Segments,
-    ) -> Result<(), String> {
-        match predicate {
-            Predicate::Objects(list) => list.iter().try_for_each(|it| {
-                self.resource(&it.resource)?;
-                fields(&it.resource, "having", &it.having)?;
-                fields(&it.resource, "fields", &it.fields)
-            })?,
-            Predicate::Capacities(rows) => rows
-                .keys()
-                .try_for_each(|(_, text)| self.segment(&segments.parse(text)?, segments))?,
-            _ => {}
-        }
-        for pattern in predicate.patterns() {
-            self.kind(&pattern.kind, &pattern.having, segments)?;
-            let is_of_node = matches!(pattern.kind.resource(), Some("nodes" | "csinodes"));
-            let named = pattern.name.as_ref().filter(|_| is_of_node);
-            let mut named = pattern.node.iter().chain(named);
-            if let Some(node) = named.find(|node| !nodes.contains_key(*node)) {
-                return Err(format!("node `{node}` is not defined; nodes: {}", names(nodes)));
+    /// The resource that a pattern of facts names, and the fields of its objects.
+    pub(super) fn pattern(&self, pattern: &Pattern) -> Result<(), String> {
+        match pattern.resource() {
+            Some(resource) => {
+                check_fields(resource, "having", &pattern.having)?;
+                self.resource(resource)
             }
+            None => Ok(()),
         }
-        Ok(())
-    }
-
-    fn kind(&self, kind: &PatternKind, having: &Value, segments: &Segments) -> Result<(), String> {
-        if let PatternKind::Write(_, resource) = kind {
-            fields(resource, "having", having)?;
-        }
-        if let PatternKind::Call(call) = kind {
-            let named = [&call.segment, &call.placed].into_iter().flatten();
-            return named
-                .into_iter()
-                .try_for_each(|text| self.segment(&segments.parse(text)?, segments));
-        }
-        kind.resource().map_or(Ok(()), |resource| self.resource(resource))
     }
 
     /// What an action names.
@@ -163,37 +130,5 @@ impl Places {
             Action::Attempt(inner) => self.check_action(inner),
             _ => Ok(()),
         }
-    }
-}
-
-/// Whether objects of the resource can have what an expectation looks for; anything may be absent (`null`).
-fn fields(resource: &str, key: &str, part: &Value) -> Result<(), String> {
-    if part.is_null() {
-        return Ok(());
-    }
-    if !part.is_object() {
-        return Err(format!(
-            "`{key}` is a map of fields, such as {{storageClassName: fast}}, not {part}"
-        ));
-    }
-    let unknown = ResourceRef::unknown_fields(resource, &without_nulls(part));
-    let unknown = unknown.map_err(|error| format!("`{key}` can never match: {error}"))?;
-    match unknown.first() {
-        Some(path) => Err(format!(
-            "`{key}`: {resource} have no field `{path}`; correct it, or write `null` for its absence"
-        )),
-        None => Ok(()),
-    }
-}
-
-fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(key, value)| (key.clone(), without_nulls(value)))
-            .collect(),
-        Value::Array(list) => list.iter().map(without_nulls).collect(),
-        other => other.clone(),
     }
 }

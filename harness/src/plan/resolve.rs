@@ -18,12 +18,10 @@ use super::places::Places;
 use super::scope::Scope;
 use super::trial::Trial;
 use super::{
-    DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, settings,
+    Case, DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, settings,
     whole_maximum,
 };
-use crate::scenario::{
-    ClusterSpec, Mode, NodeSpec, Role, Scenario, ScenarioError, Short, SnapshotSpec, Spanned,
-};
+use crate::scenario::{ClusterSpec, NodeSpec, Role, Scenario, ScenarioError, Short, SnapshotSpec, Spanned};
 use crate::segment::Segments;
 
 /// The gRPC code that CSI has for a volume for which there is no room.
@@ -136,7 +134,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let excused_rules = excused_rules
         .map(|id| rule_id(&id.value).map_err(|message| scenario.error(id.defined, message)))
         .collect::<Result<_, _>>()?;
-    let mut plan = Plan {
+    let case = Case {
         id: scenario.id.clone(),
         title: scenario.file.title.clone(),
         requirements: texts(&scenario.file.requirements),
@@ -181,15 +179,15 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         driver_nodes,
         class_parameters: scope.classes,
         segments: scope.segments,
-        steps,
     };
+    let mut plan = Plan { case, steps };
     if let Some(beyond) = &scenario.file.beyond {
         plan.go_beyond(beyond.clone());
     }
     if stands_in_with_maximum && !plan.has_largest() {
         whole_maximum::tell(&mut plan);
     }
-    let checked = modelled::check(&plan).and_then(|()| metrics::check(&plan));
+    let checked = modelled::check(&plan);
     checked.map_err(|(step, message)| {
         let id = &plan.steps[step].id;
         let mut steps = scenario.file.steps.iter();
@@ -353,13 +351,6 @@ impl Scope<'_> {
     }
 }
 
-impl Plan {
-    /// Whether each node has a publisher of its own.
-    pub fn is_distributed(&self) -> bool {
-        self.mode == Mode::Distributed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -371,8 +362,8 @@ mod tests {
     /// A case with this cluster and these steps.
     fn resolved(id: &str, cluster: &Value, steps: &Value) -> Result<Plan, String> {
         let text = json!({"id": id, "title": "t", "cluster": cluster, "steps": steps}).to_string();
-        let scenarios = parse("case.yaml", &text).expect("the text is a case");
-        resolve(&scenarios[0]).map_err(|error| error.to_string())
+        let plan = parse("case.yaml", &text).and_then(|cases| resolve(&cases[0]));
+        plan.map_err(|error| error.to_string())
     }
 
     fn cluster() -> Value {
@@ -390,7 +381,7 @@ mod tests {
         let roles = |id: &str, roles: &Value| {
             let mut cluster = cluster();
             cluster["roles"] = roles.clone();
-            resolved(id, &cluster, &steps).expect("it makes sense").roles
+            resolved(id, &cluster, &steps).expect("it makes sense").case.roles
         };
         for (id, expected) in [
             ("publisher/a/b", vec![Role::Publisher]),

@@ -12,11 +12,8 @@ use super::objects;
 use super::places::Places;
 use super::pod_fields;
 use super::trial::Trial;
-use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, Role};
+use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, PUBLISHED, Role};
 use crate::segment::Segments;
-
-/// In relations: the object that is published for the class and the segment of the answer.
-pub(crate) const PUBLISHED: &str = "published";
 
 /// What is known by the step that is being resolved.
 pub(super) struct Scope<'s> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Plan;
+use super::Case;
 use crate::scenario::{Mode, PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
@@ -29,7 +29,7 @@ pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), St
     }
 }
 
-impl Plan {
+impl Case {
     /// The settings at the start, without the extenders, which have no address yet.
     pub(crate) fn settings(&self, refresh: Duration) -> Settings {
         Settings {

@@ -1,12 +1,10 @@
 //! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
 
-use super::pattern::OfDriver;
 use super::scope::Scope;
-use super::vocabulary::names;
-use super::{
-    Action, Expect, GroupResource, Objects, PatternKind, Place, Predicate, Row, Step, csi_call, expect,
-};
-use crate::scenario::{ActionSpec, ExpectSpecs, Role, Scenario, ScenarioError, Spanned, StepSpec};
+use super::vocabulary::{self, names};
+use super::{Action, GroupResource, Step};
+use crate::expectation::{Expect, ExpectSpecs, Names, Pattern, check_keys};
+use crate::scenario::{ActionSpec, Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
     /// Resolves a step. `polls`: whether a publisher refreshes by itself.
@@ -39,15 +37,14 @@ impl Scope<'_> {
         self.is_unregistered |= actions.iter().any(|(action, _)| is_end(action));
         let mut expectations = Vec::new();
         if let ExpectSpecs::Specification = spec.value.expect {
-            expectations.push(expect::specification(spec.defined.line(), self.is_unregistered));
+            expectations.push(Expect::specification(spec.defined.line(), self.is_unregistered));
         }
         for item in spec.value.expect.list() {
-            let driver = OfDriver {
-                segments: &self.segments,
-                parameters: &self.needed_parameters,
+            let names = StepNames {
+                scope: self,
+                actions: &actions,
             };
-            let resolved = expect::expect(&item.value, item.defined.line(), driver, polls)
-                .and_then(|resolved| self.check(resolved, &actions))
+            let resolved = Expect::resolve(&item.value, item.defined.line(), &names, polls)
                 .map_err(|message| scenario.error(item.defined, message))?;
             expectations.push(resolved);
         }
@@ -66,90 +63,120 @@ impl Scope<'_> {
             expect: expectations,
         })
     }
+}
 
-    /// Names in expectations must be defined by then: a typing error must not pass as "absent".
-    fn check(&self, expect: Expect, actions: &[(Action, String)]) -> Result<Expect, String> {
-        self.known.check(&expect.predicate)?;
-        let patterns = expect.predicate.patterns();
-        for pattern in &patterns {
-            if let PatternKind::Call(call) = &pattern.kind {
-                self.callers.check(&call.method)?;
-            }
+/// The names that an expectation may use: what the case has defined by the step, and what the step does.
+struct StepNames<'a> {
+    scope: &'a Scope<'a>,
+    actions: &'a [(Action, String)],
+}
+
+impl Names for StepNames<'_> {
+    fn pod(&self, name: &str) -> Result<(), String> {
+        self.scope.known.expected_pod(name)
+    }
+
+    fn claim(&self, name: &str) -> Result<(), String> {
+        self.scope.known.expected_claim(name)
+    }
+
+    fn class(&self, name: &str) -> Result<(), String> {
+        match self.scope.classes.contains_key(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "class `{name}` is not defined; classes: {}",
+                names(&self.scope.classes)
+            )),
         }
-        let mut by = patterns.iter().filter_map(|pattern| pattern.by);
-        by.try_for_each(|role| self.runs(role))?;
-        self.places
-            .check(&expect.predicate, &self.nodes, &self.segments)?;
-        match &expect.predicate {
-            Predicate::Capacities(rows) => {
-                if let Some((class, _)) = rows.keys().find(|(class, _)| !self.classes.contains_key(class)) {
-                    return Err(format!(
-                        "class `{class}` is not defined; classes: {}",
-                        names(&self.classes)
-                    ));
-                }
-                if rows.values().any(|row| !matches!(row, Row::Nothing)) {
-                    self.can_have_capacities()?;
-                }
-            }
-            Predicate::Objects(list) => {
-                let is_capacity = |want: &Objects| want.resource == "csistoragecapacities";
-                if list.iter().any(|want| is_capacity(want) && want.count != Some(0)) {
-                    self.can_have_capacities()?;
-                }
-            }
-            Predicate::Placement(pods) => {
-                for place in pods.values() {
-                    let Place::On(nodes) = place else { continue };
-                    if let Some(node) = nodes.iter().find(|node| !self.nodes.contains_key(*node)) {
-                        return Err(format!(
-                            "node `{node}` is not defined{}; nodes: {}",
-                            meant(node),
-                            names(&self.nodes)
-                        ));
-                    }
-                }
-                let created = |pod: &&String| actions.iter().any(|(action, _)| creates_pod(action, pod));
-                if let Some(pod) = pods.keys().find(created).filter(|_| expect.always) {
-                    return Err(format!(
-                        "`always` counts from when the step has acted, and by then no scheduler has decided about pod `{pod}`; \
-                         create it in a step before, or write `stays`"
-                    ));
-                }
-            }
-            Predicate::Answers(answers) => {
-                for name in csi_call::named(answers) {
-                    self.known_answer(name)?;
-                }
-            }
-            Predicate::Served(wanted) => {
-                let asks = |of: &GroupResource| {
-                    let mut asked = actions.iter();
-                    asked.any(|(action, _)| matches!(action, Action::Discover(resource) if resource == of))
-                };
-                if let Some(resource) = wanted.keys().find(|resource| !asks(resource)) {
-                    return Err(format!(
-                        "the step does not ask for `{resource}`; add `discover: {resource}` to its actions"
-                    ));
-                }
-            }
-            _ => {}
+    }
+
+    fn node(&self, name: &str) -> Result<(), String> {
+        match self.scope.nodes.contains_key(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "node `{name}` is not defined{}; nodes: {}",
+                meant(name),
+                names(&self.scope.nodes)
+            )),
         }
-        Ok(expect)
+    }
+
+    fn segment(&self, text: &str) -> Result<String, String> {
+        let segments = &self.scope.segments;
+        let segment = segments.parse(text)?;
+        self.scope.places.segment(&segment, segments)?;
+        Ok(segments.format(&segment))
+    }
+
+    fn resource(&self, text: &str) -> Result<(), String> {
+        self.scope.places.resource(text)
+    }
+
+    fn answer(&self, name: &str) -> Result<(), String> {
+        self.scope.known_answer(name)
     }
 
     fn runs(&self, role: Role) -> Result<(), String> {
-        match self.roles.contains(&role) {
+        match self.scope.roles.contains(&role) {
             true => Ok(()),
             false => Err(format!(
                 "no {role} runs in the case; add it to `roles`, or correct `by`; roles: {}",
-                self.roles
+                self.scope
+                    .roles
                     .iter()
                     .map(|role| role.as_str())
                     .collect::<Vec<_>>()
                     .join(", "),
                 role = role.as_str()
             )),
+        }
+    }
+
+    fn can_have_capacities(&self) -> Result<(), String> {
+        self.scope.can_have_capacities()
+    }
+
+    fn creates_pod(&self, name: &str) -> bool {
+        self.actions.iter().any(|(action, _)| creates_pod(action, name))
+    }
+
+    fn discovers(&self, resource: &GroupResource) -> bool {
+        let mut actions = self.actions.iter();
+        actions.any(|(action, _)| matches!(action, Action::Discover(of) if of == resource))
+    }
+
+    fn pattern(&self, pattern: &mut Pattern) -> Result<(), String> {
+        let scope = self.scope;
+        check_keys(pattern)?;
+        pattern.check()?;
+        if let Some(method) = &pattern.call {
+            if method != "*" {
+                vocabulary::method(method)?;
+            }
+            pattern.code.as_deref().map(vocabulary::code).transpose()?;
+        }
+        if let Some(parameters) = &mut pattern.parameters {
+            parameters.extend(scope.needed_parameters.clone());
+        }
+        scope.known.pattern(pattern)?;
+        pattern
+            .call
+            .as_deref()
+            .map_or(Ok(()), |method| scope.callers.check(method))?;
+        pattern.by.map_or(Ok(()), |role| self.runs(role))?;
+        for text in [&mut pattern.segment, &mut pattern.placed].into_iter().flatten() {
+            *text = self.segment(text)?;
+        }
+        scope.places.pattern(pattern)?;
+        let is_of_node = matches!(pattern.resource(), Some("nodes" | "csinodes"));
+        let named = pattern.name.as_ref().filter(|_| is_of_node);
+        let mut nodes = pattern.node.iter().chain(named);
+        match nodes.find(|node| !scope.nodes.contains_key(*node)) {
+            Some(node) => Err(format!(
+                "node `{node}` is not defined; nodes: {}",
+                names(&scope.nodes)
+            )),
+            None => Ok(()),
         }
     }
 }

@@ -16,16 +16,16 @@ pub(super) fn tell(plan: &mut Plan) {
             }
         }
         for expected in &mut step.expect {
-            if let Predicate::Capacities(rows) = &mut expected.predicate {
-                rows.values_mut().for_each(row);
+            if let Predicate::Capacities(capacities) = &mut expected.predicate {
+                capacities.0.values_mut().for_each(row);
             }
         }
     }
 }
 
 fn row(row: &mut Row) {
-    if let Row::Values { capacity, maximum } = row {
-        *maximum = maximum.or(*capacity);
+    if let Row::Values(values) = row {
+        values.maximum = values.largest_volume();
     }
 }
 

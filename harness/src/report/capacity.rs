@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::backend::Backend;
+use crate::expectation::{row_key, values_of};
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
-use crate::judge::{Offer, row_key};
 use crate::plan::Plan;
+use capacity_types::CapacityValues;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +102,7 @@ struct Observed<'p> {
     plan: &'p Plan,
     backend: Backend<'p>,
     /// By namespace and name.
-    published: BTreeMap<(Option<String>, String), (Key, Offer)>,
+    published: BTreeMap<(Option<String>, String), (Key, CapacityValues)>,
 }
 
 impl<'p> Observed<'p> {
@@ -127,8 +128,8 @@ impl<'p> Observed<'p> {
         match commit.change {
             Change::Deleted => drop(self.published.remove(&name)),
             Change::Added | Change::Modified => {
-                let offer = (row_key(self.plan, &commit.object), Offer::of(&commit.object));
-                self.published.insert(name, offer);
+                let values = (row_key(self.plan, &commit.object), values_of(&commit.object));
+                self.published.insert(name, values);
             }
         }
     }

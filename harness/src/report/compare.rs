@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::client_name::OURS;
 use crate::cluster_state::ClusterState;
+use crate::expectation::values_of;
 use crate::journal::{Fact, What};
-use crate::judge::{Offer, format_offer};
 use crate::plan::{Plan, WORKLOADS};
 
 /// Two runs, compared.
@@ -188,7 +188,7 @@ fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     for (_, object) in cluster.objects("csistoragecapacities") {
         let class = object["storageClassName"].as_str().unwrap_or_default();
         let segment = plan.segments.format_topology(object.get("nodeTopology"));
-        let offer = format_offer(Offer::of(object));
+        let offer = values_of(object).to_string();
         // Several objects for one segment are reported one after the other.
         let several = values.entry(format!("capacity {class} {segment}")).or_default();
         let mut offers: Vec<&str> = several.split(" and ").filter(|offer| !offer.is_empty()).collect();

@@ -36,6 +36,9 @@ pub struct CsiCallSpec {
     pub until: AnswerSpec,
 }
 
+/// In relations: the object that is published for the class and the segment of the answer.
+pub(crate) const PUBLISHED: &str = "published";
+
 /// What one answer must be: figure → relation, or relations of which one is enough.
 pub type AnswerSpec = BTreeMap<String, Short<Relations>>;
 

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use super::bound::duration;
 
 /// A value that is read from a text.
-pub(super) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(crate) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr<Err: Display>,

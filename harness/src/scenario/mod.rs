@@ -14,8 +14,6 @@ mod cover;
 mod coverage;
 mod csi_call;
 mod error;
-mod expect;
-mod expect_list;
 mod extender;
 mod external_driver;
 mod fault;
@@ -28,9 +26,11 @@ mod ordered;
 mod outline;
 mod parse;
 mod reserve;
+mod role;
 mod server;
 mod short;
 mod size;
+mod step;
 mod systems;
 mod table;
 mod yaml_place;
@@ -53,22 +53,24 @@ pub use cluster::{
 };
 pub use cover::{Strength, pairs};
 pub use coverage::PairCoverage;
+pub(crate) use csi_call::PUBLISHED;
 pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
 pub use error::ScenarioError;
-pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
-pub use expect_list::ExpectSpecs;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, LagSpec, StaleSpec};
+pub(crate) use from_text::parsed;
 pub use grant::GrantSpec;
 pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};
 pub use metrics::{Amount, Amounts, Speaker};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one, parse_plain};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
+pub use role::{Level, Role};
 pub use server::{ApplySpec, MergeSpec, ReleaseSpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::{Bytes, Size};
+pub use step::StepSpec;
 pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
 pub(crate) use yaml_words::complaint;
 
@@ -146,74 +148,4 @@ pub struct ScenarioFile {
     pub excused_rules: Vec<Spanned<String>>,
     /// What happens, in order.
     pub steps: Vec<Spanned<StepSpec>>,
-}
-
-/// How binding a failure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Every implementation of the role must pass.
-    #[default]
-    Core,
-    /// Must pass where the feature is claimed.
-    Extended,
-    /// Runs and is reported, but never gates.
-    Provisional,
-}
-
-/// The part a system under test plays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Keeps CSIStorageCapacity objects right, and provisions volumes.
-    Publisher,
-    /// Filters and scores nodes with them.
-    Scheduler,
-    /// Removes the objects of publishers whose nodes are gone.
-    Cleaner,
-    /// Holds the storage, and reports how much there is (CSI).
-    Driver,
-}
-
-impl Role {
-    /// All roles.
-    pub const ALL: [Role; 4] = [Role::Publisher, Role::Scheduler, Role::Cleaner, Role::Driver];
-
-    /// The word used in case files, journals and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Publisher => "publisher",
-            Role::Scheduler => "scheduler",
-            Role::Cleaner => "cleaner",
-            Role::Driver => "driver",
-        }
-    }
-
-    /// The name of the client that plays it: of the one on a node, or of the only one.
-    pub(crate) fn client(self, node: Option<&str>) -> String {
-        match node {
-            Some(node) => format!("{}@{node}", self.as_str()),
-            None => self.as_str().to_owned(),
-        }
-    }
-
-    /// The role that the name of a client belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
-    pub fn of_client(client: &str) -> Option<Role> {
-        let name = client.split('@').next();
-        Role::ALL.into_iter().find(|role| name == Some(role.as_str()))
-    }
-}
-
-/// One step: things to do, then what must follow.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StepSpec {
-    /// Short name, unique in the case.
-    pub id: String,
-    /// What the harness does, in order.
-    #[serde(default, rename = "do")]
-    pub actions: Vec<Spanned<ActionSpec>>,
-    /// What must be seen: a list, or the word `specification`, which stands for all that the specification demands.
-    #[serde(default)]
-    pub expect: ExpectSpecs,
 }

@@ -4,12 +4,14 @@
 //! it is decided, once by each of them. No I/O, no clients, no types of the API: texts, numbers and maps come in as the API spells them.
 
 pub mod capacity_api;
+mod capacity_values;
 mod claim;
 pub mod quantity;
 mod requirement;
 pub mod segment;
 mod selector;
 
+pub use self::capacity_values::CapacityValues;
 pub use self::claim::ephemeral_claim_name;
 pub use self::quantity::{Arithmetic, Quantity, QuantityError};
 pub use self::requirement::{Operator, Requirement, RequirementError};

@@ -17,7 +17,7 @@ pub(super) fn values(scenario: &Scenario) -> Result<BTreeSet<Pair>, ScenarioErro
     let actions = steps.flat_map(|step| step.value.actions.iter().map(|action| attempted(&action.value)));
     let case = Case {
         cluster: &scenario.file.cluster,
-        roles: resolve(scenario)?.roles,
+        roles: resolve(scenario)?.roles.clone(),
         actions: actions.collect(),
     };
     let of = |axis: &'static str, values: BTreeSet<&'static str>| {

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use harness::expectation::{Documentation, KINDS};
 use harness::plan::resolve;
 use harness::scenario::parse;
 use harness::standalone::Release;
@@ -11,7 +12,7 @@ use harness::standalone::Release;
 use crate::page::{hold, with};
 
 /// What is listed, in the order of the page: heading, file, type.
-const TYPES: [(&str, &str, &str); 39] = [
+const TYPES: [(&str, &str, &str); 38] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
     ("A node", "cluster", "NodeSpec"),
@@ -27,7 +28,7 @@ const TYPES: [(&str, &str, &str); 39] = [
     ("A capacity object", "cluster", "CapacitySpec"),
     ("A volume", "cluster", "VolumeSpec"),
     ("An extender", "extender", "ExtenderSpec"),
-    ("A step", "mod", "StepSpec"),
+    ("A step", "step", "StepSpec"),
     ("An action", "action", "ActionSpec"),
     ("`pod`", "action", "PodSpec"),
     ("A claim", "action", "ClaimSpec"),
@@ -46,15 +47,14 @@ const TYPES: [(&str, &str, &str); 39] = [
     ("`apply`", "server", "ApplySpec"),
     ("`reserve`", "reserve", "ReserveSpec"),
     ("A claim of `reserve`", "reserve", "ReservedClaimSpec"),
-    ("An expectation", "expect", "ExpectSpec"),
-    ("A row of `capacities`", "expect", "RowSpec"),
-    ("An entry of `objects`", "expect", "ObjectSpec"),
+    ("A row of `capacities`", "../expectation/capacities", "RowSpec"),
+    ("An entry of `objects`", "../expectation/objects", "ObjectsOfKind"),
     (
         "A pattern: `never`, `of`, entries of `order`",
-        "expect",
-        "PatternSpec",
+        "../expectation/pattern",
+        "Pattern",
     ),
-    ("`count`", "expect", "CountSpec"),
+    ("`count`", "../expectation/count", "Count"),
 ];
 
 fn page() -> PathBuf {
@@ -169,13 +169,18 @@ fn the_keys_are_those_of_the_code() {
 }
 
 #[test]
-fn every_expectation_is_explained() {
-    let text = std::fs::read_to_string(page()).unwrap();
-    let source = include_str!("../../../harness/src/scenario/expect.rs");
-    for Key { name: key, .. } in keys(source, "ExpectSpec") {
-        let is_explained = text.contains(&format!("| `{key}: ")) || text.contains(&format!("| `{key}` |"));
-        assert!(is_explained || key == "why", "`{key}` is not explained");
+fn the_expectations_are_those_of_the_registry() {
+    let row = |kind: &Documentation| format!("| `{}` | {} |\n", kind.example, kind.holds);
+    let rows: String = KINDS.iter().map(row).collect();
+    let table = format!("\n| key | it holds when |\n|---|---|\n{rows}\n");
+    for kind in KINDS {
+        assert!(
+            kind.example.starts_with(&format!("{}: ", kind.key)),
+            "{}",
+            kind.key
+        );
     }
+    hold(&page(), "case_format", |text| with(text, "expectations", &table));
 }
 
 #[test]

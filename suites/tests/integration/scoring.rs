@@ -23,7 +23,7 @@ fn with_scoring() -> Vec<Plan> {
     let turned = |mut plan: Plan| {
         plan.scheduler = SchedulerSpec {
             scoring: Some(true),
-            ..plan.scheduler
+            ..plan.scheduler.clone()
         };
         plan
     };

@@ -431,7 +431,7 @@ proptest! {
         let before = told(&objects, "team", "app");
         for (scrub, pod) in [(false, "app"), (true, "pod-1")] {
             let text = captured(&objects, scrub, false);
-            let after = told(&admitted(plan(&text).objects), "default", pod);
+            let after = told(&admitted(plan(&text).case.objects), "default", pod);
             prop_assert_eq!(&after, &before, "{}", text);
             for part in ["unrelated", "secret-handle", "corp/app"] {
                 prop_assert!(!text.contains(part), "{part} in:\n{}", text);

@@ -534,7 +534,9 @@ fn an_instance_on_a_node_may_ask_for_each_claim_that_waits_for_no_consumer() {
         .judge
         .plan;
     let is_too_often = |mode: Mode, binding: &str| {
-        let plan: &Plan = Box::leak(Box::new(Plan { mode, ..plan.clone() }));
+        let mut plan = plan.clone();
+        plan.mode = mode;
+        let plan: &Plan = Box::leak(Box::new(plan));
         let mut story = Story {
             judge: Judge::new(plan),
             seq: 0,

@@ -1,7 +1,7 @@
 //! One expectation over facts: what makes it true, what it takes to stay so, and what ends it.
 
 use super::*;
-use crate::judge::monitor::Reason;
+use crate::judge::Reason;
 
 fn reason(story: &Story) -> Option<Reason> {
     story

@@ -553,9 +553,11 @@ fn a_volume_takes_room_and_its_end_gives_it_back() {
         let rows = oracle.demands().capacities.expect("they can be written");
         rows[&("fast".to_owned(), "n1".to_owned())]
     };
-    let gigabytes = |count: u64| Row::Values {
-        capacity: Some(i128::from(count * GI)),
-        maximum: None,
+    let gigabytes = |count: u64| {
+        Row::Values(capacity_types::CapacityValues {
+            capacity: Some(i128::from(count * GI)),
+            maximum: None,
+        })
     };
     assert_eq!(capacity(&story), gigabytes(5));
     story.tell(volume("CreateVolume"));

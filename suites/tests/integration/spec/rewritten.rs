@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
+use suites::harness::expectation::ExpectSpecs;
 use suites::harness::interposer::WireRule;
 use suites::harness::journal::Fact;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::oracle::demands;
 use suites::harness::plan::{Plan, resolve};
-use suites::harness::scenario::{ExpectSpecs, Scenario, load_tree, parse};
+use suites::harness::scenario::{Scenario, load_tree, parse};
 use suites::harness::{RunOptions, run};
 use suites::{Defects, case_files};
 

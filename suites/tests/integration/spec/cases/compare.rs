@@ -7,6 +7,7 @@ use capacity_spec::objects::{self, Demand};
 use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Question, World};
+use capacity_types::CapacityValues;
 use capacity_types::Segment;
 use suites::harness::plan::{NAMESPACE, Place, Plan, Row, Rows};
 
@@ -27,18 +28,12 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
         return Compared::Differs(texts.join("; "));
     }
     for (key, row) in rows {
-        let Row::Values { capacity, maximum } = row else {
+        let Row::Values(values) = row else {
             continue;
         };
         let mut others = rows.clone();
-        let capacity = capacity.map(|capacity| capacity + 1);
-        others.insert(
-            key.clone(),
-            Row::Values {
-                capacity,
-                maximum: *maximum,
-            },
-        );
+        let capacity = values.capacity.map(|capacity| capacity + 1);
+        others.insert(key.clone(), Row::Values(CapacityValues { capacity, ..*values }));
         if capacity.is_some() && judged(plan, world, &others).is_empty() {
             return Compared::Differs(format!("{key:?} may have one byte more"));
         }
@@ -85,7 +80,7 @@ fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     for (class, segment, row) in open {
         let segment = plan.segments.parse(segment).unwrap();
         let figures = match row {
-            Row::Values { capacity, maximum } => Some((*capacity, *maximum)),
+            Row::Values(values) => Some((values.capacity, values.maximum)),
             Row::Nothing => published_nothing(world, class, &segment),
         };
         if let Some(figures) = figures
@@ -126,12 +121,12 @@ fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
 fn says(object: &CapacityObject, row: &Row) -> bool {
     match row {
         Row::Nothing => object.is_empty(true),
-        Row::Values { capacity, maximum } => {
+        Row::Values(values) => {
             let bytes = |figure: Option<i128>| figure.and_then(|figure| i64::try_from(figure).ok());
-            bytes(*capacity).is_some_and(|available| {
+            bytes(values.capacity).is_some_and(|available| {
                 object.says(&Figures {
                     available,
-                    maximum: bytes(*maximum),
+                    maximum: bytes(values.maximum),
                 })
             })
         }

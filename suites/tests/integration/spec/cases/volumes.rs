@@ -231,7 +231,7 @@ impl Walk<'_> {
 /// Whether a step allows a pod on a node, or says nothing about it.
 fn is_wanted(step: &Step, pod: &NamespacedName, node: &str) -> bool {
     step.expect.iter().all(|expect| match &expect.predicate {
-        Predicate::Placement(pods) => match pods.get(&pod.name) {
+        Predicate::Placement(pods) => match pods.0.get(&pod.name) {
             Some(Place::On(nodes)) => nodes.iter().any(|it| it == node),
             _ => true,
         },

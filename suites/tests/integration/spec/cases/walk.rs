@@ -154,13 +154,13 @@ impl<'p> Walk<'p> {
         }
         let fails = (!self.faults.is_empty()).then_some(LeftOut::Fault);
         match &expect.predicate {
-            Predicate::Capacities(rows) => vec![match self.stuck.or(fails) {
+            Predicate::Capacities(capacities) => vec![match self.stuck.or(fails) {
                 Some(why) => Compared::LeftOut(why),
-                None => compare::capacities(self.plan, &self.cluster.world, rows),
+                None => compare::capacities(self.plan, &self.cluster.world, &capacities.0),
             }],
             Predicate::Placement(pods) => {
                 let of_pod = |(pod, place): (&String, &Place)| self.compare_pod(pod, place);
-                pods.iter().map(of_pod).collect()
+                pods.0.iter().map(of_pod).collect()
             }
             _ => Vec::new(),
         }

@@ -1,15 +1,104 @@
-//! What metrics say, against what sums of series must be. Knows no metric by its name.
+//! `metrics`: sums of series in the metrics of a role, or of the API server. Knows no metric by its name.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, Names};
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
-use crate::journal::{MetricsFact, Reading};
-use crate::plan::Metric;
-use crate::scenario::{Role, Speaker};
+use crate::exposition::Series;
+use crate::journal::{MetricsFact, Reading, What};
+use crate::plan::Case;
+use crate::scenario::{Amounts, Role, Short, Speaker};
 
-/// A row for each sum.
-pub(super) fn rows(cluster: &ClusterState, wanted: &[Metric]) -> Vec<DiffRow> {
-    let metrics = cluster.metrics().map(|(_, metrics)| metrics);
-    wanted.iter().map(|metric| row(metrics, metric)).collect()
+/// The sums. They are read when everything is quiet.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>")]
+pub struct Metrics(pub Vec<Metric>);
+
+/// What a sum of series must be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// Whose metrics.
+    pub of: Speaker,
+    /// The series that are added up: all that have this name and at least these labels.
+    pub series: Series,
+    /// What the sum must be.
+    pub want: Amounts,
+}
+
+impl From<BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>> for Metrics {
+    fn from(speakers: BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>) -> Self {
+        let list = speakers.into_iter().flat_map(|(of, sums)| {
+            let metric = move |(series, want): (Series, Short<Amounts>)| Metric {
+                of,
+                series,
+                want: want.0,
+            };
+            sums.into_iter().map(metric)
+        });
+        Metrics(list.collect())
+    }
+}
+
+impl Metrics {
+    pub(super) const EXAMPLE: &str = "metrics: {publisher: {csistoragecapacities_obsolete: 0}}";
+    pub(super) const HOLDS: &str = "the metrics of a role, or of the API server (`server`), say so";
+}
+
+impl Expectation for Metrics {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        if self.0.is_empty() {
+            return Err("`metrics` names no series, so it could not fail; name one".to_owned());
+        }
+        let mut roles = self.0.iter().filter_map(|metric| metric.of.role());
+        match roles.find(|role| names.runs(*role).is_err()) {
+            Some(role) => {
+                let role = role.as_str();
+                Err(format!(
+                    "the metrics of the {role} are read, and none runs in this case; add it to `cluster.roles`"
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn may_be_always(&self) -> bool {
+        false
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        self.0.iter().any(|metric| !metric.want.only_grow())
+    }
+
+    fn rows(&self, _: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
+        let metrics = cluster.metrics().map(|(_, metrics)| metrics);
+        self.0.iter().map(|metric| row(metrics, metric)).collect()
+    }
+
+    fn is_moved_by(&self, what: &What) -> bool {
+        matches!(what, What::Metrics(_))
+    }
+
+    fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
+        let Subject::Metric { of, series } = &row.subject else {
+            return Chain::default();
+        };
+        let mut chain = Chain::default();
+        let who = of.as_str();
+        let metrics = window.cluster.metrics().filter(|(seq, _)| *seq >= window.from);
+        let read = metrics.and_then(|(seq, _)| window.fact(*seq));
+        if chain.link(format!("the metrics of the {who} are read"), read, "never") {
+            let note = match metrics {
+                Some((_, fact)) if row.state == RowState::Missing => instead(fact, *of),
+                _ => format!("it is {}", row.got),
+            };
+            chain.missing(format!("{who} {series} is {}", row.want), note);
+        }
+        chain
+    }
 }
 
 fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
@@ -50,7 +139,7 @@ fn readings(metrics: &MetricsFact, of: Speaker) -> impl Iterator<Item = &Reading
 }
 
 /// Why a series is not there, as far as the reading shows.
-pub(super) fn instead(metrics: &MetricsFact, of: Speaker) -> String {
+fn instead(metrics: &MetricsFact, of: Speaker) -> String {
     let readings: Vec<&Reading> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());
     let told: usize = readings.iter().map(|reading| reading.told).sum();
@@ -66,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scenario::{Amounts, FromShort};
+    use crate::scenario::FromShort;
 
     fn wanted(series: &str, want: &str) -> Metric {
         Metric {

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
-use super::{ExpectSpec, Spanned};
+use serde_saphyr::Spanned;
+
+use super::ExpectSpec;
 
 /// The word in the place of a list.
 const SPECIFICATION: &str = "specification";

@@ -8,20 +8,30 @@ use super::claims::SELECTED_NODE;
 use super::{Chain, Window};
 use crate::client_name::HARNESS;
 use crate::cluster_state::Refusal;
+use crate::expectation::placement::{Place, format_place, node_of};
+use crate::expectation::rows::{row_key, values_of};
 use crate::journal::{Change, CommitFact, Fact, What};
-use crate::judge::predicate::{format_place, node_of};
-use crate::judge::rows::{Offer, format_offer, row_key};
-use crate::judge::settled::NEWS;
-use crate::plan::{Place, WORKLOADS};
+use crate::plan::WORKLOADS;
 use crate::pod::claims_of;
 use crate::scenario::Role;
 
 /// Objects named in one link at most.
 const OFFERS: usize = 6;
 
+/// Resources whose events let a scheduler try a pod again; besides, pods that go.
+pub(crate) const NEWS: [&str; 7] = [
+    "csidrivers",
+    "csinodes",
+    "csistoragecapacities",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "storageclasses",
+];
+
 impl<'a> Window<'a> {
     /// Why a pod is not where it must be.
-    pub(super) fn placement_chain(&self, pod: &str, want: &Place) -> Chain {
+    pub(in crate::expectation) fn placement_chain(&self, pod: &str, want: &Place) -> Chain {
         let mut chain = Chain::default();
         if !self.seen_by_scheduler(&mut chain, pod) {
             return chain;
@@ -43,7 +53,7 @@ impl<'a> Window<'a> {
     }
 
     /// Why the refusal of a pod lacks a text.
-    pub(super) fn refusal_chain(&self, pod: &str, want: &str, got: &str) -> Chain {
+    pub(in crate::expectation) fn refusal_chain(&self, pod: &str, want: &str, got: &str) -> Chain {
         let mut chain = Chain::default();
         if self.seen_by_scheduler(&mut chain, pod) {
             chain.missing(
@@ -56,7 +66,7 @@ impl<'a> Window<'a> {
 
     /// That the scheduler looks at no capacity of the case's driver, where that is so.
     fn without_tracking(&self) -> String {
-        let driver = &self.plan.driver.name;
+        let driver = &self.case.driver.name;
         match self.storage_capacity() {
             None => format!("; there is no CSIDriver {driver}, so the scheduler looks at no capacity of it"),
             Some(true) => String::new(),
@@ -68,7 +78,7 @@ impl<'a> Window<'a> {
 
     /// `spec.storageCapacity` of the CSIDriver of the case; none: it does not exist.
     pub(super) fn storage_capacity(&self) -> Option<bool> {
-        let object = self.cluster.object("csidrivers", None, &self.plan.driver.name)?;
+        let object = self.cluster.object("csidrivers", None, &self.case.driver.name)?;
         Some(object["spec"]["storageCapacity"] == true)
     }
 
@@ -114,8 +124,8 @@ impl<'a> Window<'a> {
                 .objects("csistoragecapacities")
                 .filter(|(_, object)| is_of_class(object))
                 .map(|(_, object)| {
-                    let (_, segment) = row_key(self.plan, object);
-                    format!("{} at {segment}", format_offer(Offer::of(object)))
+                    let (_, segment) = row_key(self.case, object);
+                    format!("{} at {segment}", values_of(object))
                 })
                 .collect();
             if let (Some((fact, _)), 2..) = (newest, offers.len()) {
@@ -351,8 +361,8 @@ impl<'a> Window<'a> {
 
     /// What an object offered when it was last written.
     fn format_capacity(&self, commit: &CommitFact) -> String {
-        let (class, segment) = row_key(self.plan, &commit.object);
-        let offer = format_offer(Offer::of(&commit.object));
+        let (class, segment) = row_key(self.case, &commit.object);
+        let offer = values_of(&commit.object);
         match commit.change {
             Change::Deleted => format!("none any more for {class} at {segment}"),
             Change::Added | Change::Modified => format!("{offer} for {class} at {segment}"),

@@ -1,100 +1,10 @@
-//! Expectations about objects of any kind: which are meant, how many there are, and where one differs. Sizes compare as quantities and
-//! topology selectors by meaning; everything else compares as JSON.
+//! Whether an object contains what is wanted of it. Sizes compare as quantities and topology selectors by meaning; everything else compares
+//! as JSON.
 
 use capacity_types::{Quantity, capacity_api::RESOURCE};
 use serde_json::{Map, Value};
 
-use super::rows::{DiffRow, RowState, Subject};
-use crate::cluster_state::ClusterState;
-use crate::plan::Objects;
 use crate::segment::as_label;
-
-/// The objects that an expectation is about.
-fn selected<'w>(cluster: &'w ClusterState, want: &Objects) -> impl Iterator<Item = (&'w str, &'w Value)> {
-    cluster
-        .objects(&want.resource)
-        .map(|((_, name), object)| (name.as_str(), &**object))
-        .filter(|(name, object)| {
-            want.name.as_ref().is_none_or(|wanted| wanted == name)
-                && first_difference(&want.resource, &want.having, object).is_none()
-        })
-}
-
-/// Their names.
-pub(super) fn selected_names(cluster: &ClusterState, want: &Objects) -> Vec<String> {
-    selected(cluster, want).map(|(name, _)| name.to_owned()).collect()
-}
-
-/// Which objects an expectation is about, in words.
-fn selection(want: &Objects) -> String {
-    let mut fields = Vec::new();
-    leaves("", &want.having, &mut fields);
-    match fields.is_empty() {
-        true => want.resource.clone(),
-        false => format!("{} with {}", want.resource, fields.join(" and ")),
-    }
-}
-
-/// Each value below a place, with its path.
-fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                leaves(&format!("{path}.{key}"), value, found);
-            }
-        }
-        Value::Null if path.is_empty() => {}
-        _ => found.push(format!("{path} {value}")),
-    }
-}
-
-/// `at`: the place of the expectation in its list. A row for each object, and one where there are too few or too many.
-pub(super) fn rows(cluster: &ClusterState, at: usize, want: &Objects) -> Vec<DiffRow> {
-    let selected: Vec<_> = selected(cluster, want).collect();
-    let subject = |name: &str| Subject::Object {
-        resource: want.resource.clone(),
-        name: name.to_owned(),
-    };
-    let enough = want
-        .count
-        .map_or(!selected.is_empty(), |count| selected.len() == count);
-    let mut rows = Vec::new();
-    if !enough {
-        let number = want
-            .count
-            .map_or_else(|| "at least 1".to_owned(), |count| count.to_string());
-        let (state, got) = (RowState::Missing, selected.len().to_string());
-        let subject = match &want.name {
-            Some(name) => subject(name),
-            None => Subject::Number {
-                of: at,
-                selection: selection(want),
-            },
-        };
-        rows.push(DiffRow {
-            state,
-            subject,
-            want: number,
-            got,
-        });
-    }
-    for (name, object) in selected {
-        let difference = first_difference(&want.resource, &want.fields, object);
-        let state = if difference.is_none() {
-            RowState::Same
-        } else {
-            RowState::Differs
-        };
-        let (want, got) = difference.unwrap_or_else(|| ("as wanted".to_owned(), "as wanted".to_owned()));
-        rows.push(DiffRow {
-            state,
-            subject: subject(name),
-            want,
-            got,
-        });
-    }
-    rows
-}
 
 /// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
 pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Option<(String, String)> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::capacities::format_answer;
 use super::{Chain, Window, labels};
 use crate::journal::{Fact, What};
-use crate::plan::{Action, WORKLOADS};
+use crate::plan::WORKLOADS;
 use crate::pod::class_of;
 
 /// The class and size of a claim that has no volume.
@@ -53,14 +53,8 @@ impl<'a> Window<'a> {
     /// Whether the case's driver has `storageCapacity: true`, a publisher has called GetCapacity, and the scheduler looks at capacity: one of
     /// the usual release does, unless the case switches that off.
     fn is_tracked(&self) -> bool {
-        let (plan, scheduler) = (self.plan, &self.plan.scheduler);
-        let is_usual =
-            plan.has_usual_release() && scheduler.release.is_none() && scheduler.capacity.is_none();
-        let is_switched = plan
-            .actions()
-            .any(|action| matches!(action, Action::Reschedule(_)));
         let is_call = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == "GetCapacity");
-        if !is_usual || is_switched || !self.facts.iter().any(is_call) {
+        if !self.is_usual || !self.facts.iter().any(is_call) {
             return false;
         }
         self.storage_capacity() == Some(true)
@@ -76,7 +70,7 @@ impl<'a> Window<'a> {
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
         let (size, class) = self.requested(claim)?;
         let of_class = self.cluster.object("storageclasses", None, &class)?;
-        let is_meant = of_class["provisioner"] == self.plan.driver.name.as_str()
+        let is_meant = of_class["provisioner"] == self.case.driver.name.as_str()
             && of_class["volumeBindingMode"] == "WaitForFirstConsumer"
             && object["spec"]["volumeName"].as_str().is_none_or(str::is_empty);
         let bytes = size.parse::<Quantity>().ok()?.bytes(Arithmetic::Exact);
@@ -105,7 +99,7 @@ impl<'a> Window<'a> {
 
     /// Why no object for a node is large enough; adds a link for the GetCapacity call that shows it.
     fn cause(&self, chain: &mut Chain, claim: &Wanted, node: &str, labels: &Labels) -> String {
-        let driver = &self.plan.driver.name;
+        let driver = &self.case.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
         let registered = csi_node.and_then(|object| match Change::set("csinodes", &**object).ok()?? {
             Change::CsiNode(_, csi_node) => csi_node?.drivers.remove(driver),
@@ -122,8 +116,8 @@ impl<'a> Window<'a> {
                 "node {node} lacks the label {missing}, a topology key of {driver} in CSINode {node}"
             );
         };
-        let name = self.plan.segments.format(&segment);
-        let parameters = self.plan.driver_parameters(&claim.class);
+        let name = self.case.segments.format(&segment);
+        let parameters = self.case.driver_parameters(&claim.class);
         let calls = self.facts.iter().filter_map(|fact: &Fact| match &fact.what {
             What::Call(call)
                 if call.method == "GetCapacity"
@@ -149,10 +143,9 @@ impl<'a> Window<'a> {
             ),
             fact,
         );
-        let has_pool = |action: &Action| matches!(action, Action::Pool(of, Some(_)) if *of == segment);
-        let mut pools = self.plan.driver.pools.iter();
-        let is_without_pool =
-            !pools.any(|(of, _)| *of == segment) && !self.plan.actions().any(has_pool) && answer == "0";
+        let first = self.case.driver.pools.iter().map(|(of, _)| of);
+        let mut pools = first.chain(self.later_pools.iter().copied());
+        let is_without_pool = !pools.any(|of| *of == segment) && answer == "0";
         let pool = match is_without_pool {
             true => "; `backend` of the case has no storage there",
             false => "",

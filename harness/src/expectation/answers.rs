@@ -1,32 +1,92 @@
-//! What the driver answered, against what must hold between its figures. Knows no driver, and no figure but by its name.
+//! `answers`: figures of the driver's answers to calls of the harness. Knows no driver, and no figure but by its name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::rows::{DiffRow, Offer, RowState, Subject, is_managed, row_key};
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, Names};
+use super::rows::{DiffRow, RowState, Subject, is_managed, row_key, values_of};
 use crate::cluster_state::ClusterState;
 use crate::journal::AnswerFact;
-use crate::plan::{PUBLISHED, Plan};
-use crate::scenario::{AnswerSpec, Comparison, Expression, Relation, Relations};
+use crate::plan::Case;
+use crate::scenario::{AnswerSpec, Comparison, Expression, PUBLISHED, Relation, Relations};
 
-/// A row for each figure.
-pub(super) fn rows(
-    plan: &Plan,
-    cluster: &ClusterState,
-    wanted: &BTreeMap<String, AnswerSpec>,
-) -> Vec<DiffRow> {
-    let of_answer = |(name, figures): (&String, &AnswerSpec)| {
-        let rows = figures
-            .iter()
-            .map(|(figure, relations)| row(plan, cluster, (name, figure), relations));
-        rows.collect::<Vec<_>>()
-    };
-    wanted.iter().flat_map(of_answer).collect()
+/// Figures by the name of the answer.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Answers(pub BTreeMap<String, AnswerSpec>);
+
+impl PartialEq for Answers {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
 }
 
-fn row(plan: &Plan, cluster: &ClusterState, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
+impl Answers {
+    pub(super) const EXAMPLE: &str = "answers: {NAME: {available: \">= 0\"}}";
+    pub(super) const HOLDS: &str = "the driver's answer to an earlier `ask` has such figures; a bare one such as `512Gi` must be equal. Figures \
+        of two answers that differ by 1Mi at most are equal: the free space of a file system moves while others write to it";
+}
+
+/// The names of all answers that these figures speak of: their own, and those with which they are compared.
+pub(crate) fn names_of(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
+    let relations = answers.values().flat_map(BTreeMap::values).flat_map(|it| &it.any);
+    let compared = relations.filter_map(|relation| match relation {
+        Relation::Compared(_, expression) => Some(expression),
+        _ => None,
+    });
+    let named = compared.flat_map(Expression::answers);
+    named.chain(answers.keys().map(String::as_str)).collect()
+}
+
+impl Expectation for Answers {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        names_of(&self.0)
+            .into_iter()
+            .try_for_each(|name| names.answer(name))
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        false
+    }
+
+    fn rows(&self, case: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
+        let of_answer = |(name, figures): (&String, &AnswerSpec)| {
+            let rows = figures
+                .iter()
+                .map(|(figure, relations)| row(case, cluster, (name, figure), relations));
+            rows.collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_answer).collect()
+    }
+
+    /// An answer does not change once it has come. Published objects do.
+    fn is_decided_by_actions(&self) -> bool {
+        !names_of(&self.0).contains(PUBLISHED)
+    }
+
+    fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
+        let Subject::Answer { answer: name, figure } = &row.subject else {
+            return Chain::default();
+        };
+        let mut chain = Chain::default();
+        let Some((seq, answer)) = window.cluster.answer(name) else {
+            chain.missing(format!("the driver is asked as {name}"), "never");
+            return chain;
+        };
+        let text = format!("the driver answered {} as {name}", answer.call);
+        chain.link(text, window.fact(*seq), "never");
+        let message = answer.message.as_deref().map(|text| format!(": {text}"));
+        let note = format!("it is {}{}", row.got, message.unwrap_or_default());
+        chain.missing(format!("{name}.{figure} is {}", row.want), note);
+        chain
+    }
+}
+
+fn row(case: &Case, cluster: &ClusterState, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
     let answer = cluster.answer(name).map(|(_, answer)| answer);
     let got = answer.and_then(|answer| figure_of(answer, figure));
     let text = |other: &str, figure: &str| {
@@ -34,7 +94,7 @@ fn row(plan: &Plan, cluster: &ClusterState, (name, figure): (&str, &str), wanted
         Some(figure_of(answer, figure)?.as_str()?.to_owned())
     };
     let lookup = |other: &str, figure: &str| match (other, answer) {
-        (PUBLISHED, Some(answer)) => published(plan, cluster, answer, figure),
+        (PUBLISHED, Some(answer)) => published(case, cluster, answer, figure),
         _ => {
             let (_, answer) = cluster.answer(other)?;
             figure_of(answer, figure)?.as_i64().map(i128::from)
@@ -78,15 +138,15 @@ fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
 }
 
 /// What the object for the class and segment of an answer says, in bytes.
-fn published(plan: &Plan, cluster: &ClusterState, answer: &AnswerFact, figure: &str) -> Option<i128> {
+fn published(case: &Case, cluster: &ClusterState, answer: &AnswerFact, figure: &str) -> Option<i128> {
     let key = (answer.class.clone()?, answer.segment.clone()?);
     let (_, object) = cluster
-        .objects("csistoragecapacities")
-        .find(|(_, object)| is_managed(plan, cluster, object) && row_key(plan, object) == key)?;
-    let offer = Offer::of(object);
+        .objects(RESOURCE)
+        .find(|(_, object)| is_managed(case, cluster, object) && row_key(case, object) == key)?;
+    let values = values_of(object);
     match figure {
-        "capacity" => offer.capacity,
-        "maximum" => offer.maximum,
+        "capacity" => values.capacity,
+        "maximum" => values.maximum,
         _ => None,
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::CapacityValues;
 use capacity_types::quantity::format_bytes;
 
 use super::{Chain, Window, labels};
+use crate::expectation::capacities::Row;
+use crate::expectation::rows::{RowState, is_managed, row_key, values_of};
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
-use crate::judge::rows::{Offer, RowState, format_offer, format_row, is_managed, row_key};
-use crate::plan::Row;
 use crate::scenario::Role;
 
 /// The calls after which a driver has another amount left.
@@ -15,7 +16,7 @@ const CHANGES: [&str; 3] = ["CreateVolume", "DeleteVolume", "ControllerExpandVol
 
 impl<'a> Window<'a> {
     /// Why a row is not as wanted.
-    pub(super) fn capacity_chain(
+    pub(in crate::expectation) fn capacity_chain(
         &self,
         want: Option<Row>,
         class: &str,
@@ -35,7 +36,7 @@ impl<'a> Window<'a> {
         if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
             return chain;
         }
-        let parameters = self.plan.driver_parameters(class);
+        let parameters = self.case.driver_parameters(class);
         let changed = self.last_change_of_truth(segment);
         let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
         let is_meant = |call: &CallFact| {
@@ -84,7 +85,7 @@ impl<'a> Window<'a> {
 
     /// The segments and refusals of the GetCapacity calls about a class.
     fn instead(&self, class: &str, since: u64) -> String {
-        let parameters = self.plan.driver_parameters(class);
+        let parameters = self.case.driver_parameters(class);
         let segments: BTreeSet<&str> = self
             .facts
             .iter()
@@ -177,7 +178,7 @@ impl<'a> Window<'a> {
         let answer = format_answer(call);
         if !answers(call, want) {
             chain.missing(
-                format!("the driver answers {}", format_row(want)),
+                format!("the driver answers {want}"),
                 format!("it answered {answer}{}", self.volumes_at(row.1)),
             );
             return;
@@ -208,19 +209,14 @@ impl<'a> Window<'a> {
             return;
         }
         chain.found(format!("the object {} was written", commit.name), fact);
-        let offer = Offer::of(&commit.object);
-        let as_wanted = match want {
-            Row::Values { capacity, maximum } => (offer.capacity, offer.maximum) == (capacity, maximum),
-            Row::Nothing => false,
-        };
-        if as_wanted {
+        let got = values_of(&commit.object);
+        if want == Row::Values(got) {
             chain.missing(
                 "the object stays",
                 "it was written as wanted, and changed or removed later",
             );
         } else {
-            let got = format_offer(offer);
-            chain.missing(format!("it says {}", format_row(want)), format!("it says {got}"));
+            chain.missing(format!("it says {want}"), format!("it says {got}"));
         }
     }
 
@@ -262,8 +258,8 @@ impl<'a> Window<'a> {
 
     fn is_row(&self, commit: &CommitFact, key: &(String, String)) -> bool {
         &*commit.resource == "csistoragecapacities"
-            && is_managed(self.plan, self.cluster, &commit.object)
-            && row_key(self.plan, &commit.object) == *key
+            && is_managed(self.case, self.cluster, &commit.object)
+            && row_key(self.case, &commit.object) == *key
     }
 
     fn class_delivered(&self, chain: &mut Chain, class: &str) -> bool {
@@ -283,7 +279,7 @@ impl<'a> Window<'a> {
 
     /// Only a central publisher learns segments from the API.
     fn segment_delivered(&self, chain: &mut Chain, segment: &str) -> bool {
-        if self.plan.is_distributed() || segment == "*" {
+        if self.case.is_distributed() || segment == "*" {
             return true;
         }
         let nodes = self.nodes_of(segment);
@@ -308,8 +304,8 @@ impl<'a> Window<'a> {
     fn nodes_of(&self, segment: &str) -> Vec<String> {
         let of_commit = |fact: &Fact| match &fact.what {
             What::Commit(commit) if &*commit.resource == "nodes" => {
-                let of_node = self.plan.segments.of_node(&labels(&commit.object)?)?;
-                (self.plan.segments.format(&of_node) == segment).then(|| commit.name.clone())
+                let of_node = self.case.segments.of_node(&labels(&commit.object)?)?;
+                (self.case.segments.format(&of_node) == segment).then(|| commit.name.clone())
             }
             _ => None,
         };
@@ -331,9 +327,8 @@ impl<'a> Window<'a> {
 }
 
 fn answers(call: &CallFact, want: Row) -> bool {
-    let answer = (call.available.map(i128::from), call.maximum.map(i128::from));
     match want {
-        Row::Values { capacity, maximum } => call.code == "OK" && answer == (capacity, maximum),
+        Row::Values(values) => call.code == "OK" && values == answered(call),
         Row::Nothing => true,
     }
 }
@@ -343,16 +338,17 @@ fn format_refusal(request: &RequestFact) -> String {
     format!("refused: {} {} {message}", request.verb, request.code)
 }
 
+/// The values of an answer.
+fn answered(call: &CallFact) -> CapacityValues {
+    CapacityValues {
+        capacity: call.available.map(i128::from),
+        maximum: call.maximum.map(i128::from),
+    }
+}
+
 pub(super) fn format_answer(call: &CallFact) -> String {
-    match (call.available, call.maximum) {
-        (Some(available), Some(maximum)) => {
-            format!(
-                "{} (maximum {})",
-                format_bytes(available.into()),
-                format_bytes(maximum.into())
-            )
-        }
-        (Some(available), None) => format_bytes(available.into()),
-        _ => format!("{} {}", call.code, call.message.as_deref().unwrap_or_default()),
+    match call.available {
+        Some(_) => answered(call).to_string(),
+        None => format!("{} {}", call.code, call.message.as_deref().unwrap_or_default()),
     }
 }

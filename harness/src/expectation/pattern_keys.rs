@@ -3,12 +3,13 @@
 
 use fake_csi::Method;
 
-use crate::scenario::{PatternSpec, Role};
+use super::pattern::Pattern;
+use crate::scenario::Role;
 
 /// A key of a fact, and the facts that have what it speaks of.
 struct Key {
     name: &'static str,
-    is_set: fn(&PatternSpec) -> bool,
+    is_set: fn(&Pattern) -> bool,
     /// Kinds of facts, by the key that names each.
     kinds: &'static [&'static str],
     /// Of calls: the methods that have it; empty: every method.
@@ -136,7 +137,8 @@ const KEYS: [Key; 14] = [
 ];
 
 /// Whether all keys of a fact go with its kind, which is the key that names it.
-pub(super) fn check(spec: &PatternSpec, kind: &str) -> Result<(), String> {
+pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
+    let kind = spec.kind()?;
     KEYS.iter().filter(|key| (key.is_set)(spec)).try_for_each(|key| {
         let name = key.name;
         if !key.kinds.contains(&kind) {
@@ -166,7 +168,7 @@ fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
 }
 
 /// Whether the client that is named can be the one of such a fact.
-fn of_client(spec: &PatternSpec, kind: &str) -> Result<(), String> {
+fn of_client(spec: &Pattern, kind: &str) -> Result<(), String> {
     if spec.harness && (spec.by.is_some() || spec.node.is_some()) {
         return Err("`harness` says who it is; remove `by` and `node`".to_owned());
     }
@@ -200,51 +202,41 @@ mod tests {
 
     use super::*;
 
-    fn error(spec: Value, kind: &str) -> Option<String> {
-        let spec: PatternSpec = serde_json::from_value(spec).expect("a fact");
-        check(&spec, kind).err()
+    fn error(spec: Value) -> Option<String> {
+        let spec: Pattern = serde_json::from_value(spec).expect("a fact");
+        check(&spec).err()
     }
 
     #[test]
     fn a_key_that_no_such_fact_has_is_named_with_the_facts_that_have_it() {
-        for (spec, kind, words) in [
+        for (spec, words) in [
             (
                 json!({"write": "update pods", "parameters": {}}),
-                "write",
                 "`parameters` belongs to `call`, and this is a `write`",
             ),
             (
                 json!({"log": "x", "name": "n"}),
-                "log",
                 "`name` belongs to `write`, `request`, `delivery`, `call` and `extender`",
             ),
             (
                 json!({"call": "CreateVolume", "minimum": "1Gi"}),
-                "call",
                 "`minimum` belongs to calls of GetCapacity, and this is one of CreateVolume",
             ),
             (
                 json!({"call": "GetCapacity", "name": "v"}),
-                "call",
                 "`name` belongs to calls of CreateVolume,",
             ),
-            (
-                json!({"call": "*", "by": "scheduler"}),
-                "call",
-                "only a publisher does",
-            ),
+            (json!({"call": "*", "by": "scheduler"}), "only a publisher does"),
             (
                 json!({"extender": "filter", "by": "cleaner"}),
-                "extender",
                 "only a scheduler does",
             ),
             (
                 json!({"write": "update pods", "harness": true, "by": "scheduler"}),
-                "write",
                 "remove `by` and `node`",
             ),
         ] {
-            let error = error(spec, kind).expect("it does not fit");
+            let error = error(spec).expect("it does not fit");
             assert!(error.contains(words), "{error}");
         }
     }
@@ -252,6 +244,6 @@ mod tests {
     #[test]
     fn every_method_has_what_is_asked_of_any() {
         let spec = json!({"call": "*", "minimum": "1Gi", "name": "v", "required": "1Gi", "by": "publisher"});
-        assert_eq!(error(spec, "call"), None);
+        assert_eq!(error(spec), None);
     }
 }

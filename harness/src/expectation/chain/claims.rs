@@ -3,18 +3,19 @@
 use serde_json::Value;
 
 use super::{Chain, Window};
+use crate::expectation::claims::ClaimState;
+use crate::expectation::rows::DiffRow;
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
-use crate::judge::rows::DiffRow;
 use crate::plan::WORKLOADS;
 use crate::pod::class_of;
-use crate::scenario::{ClaimState, Role};
+use crate::scenario::Role;
 
 /// The annotation by which a scheduler requests provisioning on a node.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl<'a> Window<'a> {
     /// Why a claim is not in its state.
-    pub(super) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
+    pub(in crate::expectation) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         if self
             .cluster

@@ -1,0 +1,240 @@
+//! `capacities`: the CSIStorageCapacity objects of the publisher, all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_types::CapacityValues;
+use capacity_types::capacity_api::RESOURCE;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, Names, holds};
+use super::rows::{DiffRow, RowState, Subject, is_managed, row_key, values_of};
+use crate::cluster_state::ClusterState;
+use crate::plan::Case;
+use crate::scenario::{Bound, FromShort, Short, Size};
+
+/// The objects by class and topology segment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "BTreeMap<String, BTreeMap<String, Short<Row>>>")]
+pub struct Capacities(pub Rows);
+
+/// (class, segment) → row.
+pub type Rows = BTreeMap<(String, String), Row>;
+
+impl From<BTreeMap<String, BTreeMap<String, Short<Row>>>> for Capacities {
+    fn from(classes: BTreeMap<String, BTreeMap<String, Short<Row>>>) -> Self {
+        let rows = classes.into_iter().flat_map(|(class, segments)| {
+            let of_class = move |(segment, row): (String, Short<Row>)| ((class.clone(), segment), row.0);
+            segments.into_iter().map(of_class)
+        });
+        Capacities(rows.collect())
+    }
+}
+
+/// A row of published capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "RowSpec")]
+pub enum Row {
+    /// An object with exactly these values.
+    Values(CapacityValues),
+    /// No object, or one whose capacity is unset or zero (KEP-1472, comment of the type).
+    Nothing,
+}
+
+/// One row of published capacity.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowSpec {
+    /// capacity; unset: the field is absent. `nothing` as the whole row: no object, or one that offers nothing.
+    capacity: Option<Size>,
+    /// maximumVolumeSize; unset: the field is absent.
+    maximum: Option<Size>,
+}
+
+impl From<RowSpec> for Row {
+    fn from(spec: RowSpec) -> Self {
+        Row::Values(CapacityValues {
+            capacity: spec.capacity.map(|size| size.bytes()),
+            maximum: spec.maximum.map(|size| size.bytes()),
+        })
+    }
+}
+
+impl FromShort for Row {
+    const EXPECTING: &'static str = "a size such as 100Gi, `nothing`, or a map with `capacity`, `maximum`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        match text {
+            "nothing" => Ok(Row::Nothing),
+            "none" => Err("`none` says where a pod is not; write `nothing` for no capacity".to_owned()),
+            size => Ok(Row::Values(CapacityValues {
+                capacity: Some(Size::parse(size)?.bytes()),
+                maximum: None,
+            })),
+        }
+    }
+}
+
+impl Capacities {
+    pub(super) const EXAMPLE: &str = "capacities: {CLASS: {SEGMENT: 10Gi}}";
+    pub(super) const HOLDS: &str = "the publisher's CSIStorageCapacity objects are exactly these: none is missing, none is left over. A row is a \
+        size, a map with `capacity` and `maximum`, or `nothing` (no object, or one that offers nothing)";
+}
+
+impl Expectation for Capacities {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        let rows = std::mem::take(&mut self.0).into_iter();
+        let resolved = rows.map(|((class, segment), row)| {
+            let segment = names.segment(&segment)?;
+            names.class(&class)?;
+            Ok(((class, segment), row))
+        });
+        self.0 = resolved.collect::<Result<_, String>>()?;
+        match self.0.values().any(|row| !matches!(row, Row::Nothing)) {
+            true => names.can_have_capacities(),
+            false => Ok(()),
+        }
+    }
+
+    fn default_hold(&self, polls: bool) -> Option<Bound> {
+        polls.then_some(Bound::Refreshes(1))
+    }
+
+    /// A value may change with the next refresh; where the publisher makes some, the rows are held for one anyway.
+    fn is_negative(&self, has_hold: bool) -> bool {
+        !has_hold
+    }
+
+    fn depends_on(&self, resource: &str) -> bool {
+        resource == RESOURCE
+    }
+
+    fn rows(&self, case: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
+        let mut got: BTreeMap<(String, String), Vec<CapacityValues>> = BTreeMap::new();
+        for object in self.published(case, cluster) {
+            got.entry(row_key(case, object))
+                .or_default()
+                .push(values_of(object));
+        }
+        let keys: BTreeSet<_> = self.0.keys().chain(got.keys()).cloned().collect();
+        let mut rows = Vec::new();
+        for key in keys {
+            let values = got.get(&key).map(Vec::as_slice).unwrap_or_default();
+            rows.extend(rows_of(key.clone(), self.0.get(&key), values));
+        }
+        rows
+    }
+
+    fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
+        // A cluster with more objects than can be wanted needs no comparison: there may be thousands.
+        self.published(case, cluster).nth(self.0.len()).is_none() && holds(&self.rows(case, cluster))
+    }
+
+    fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
+        let Subject::Capacity { class, segment } = &row.subject else {
+            return Chain::default();
+        };
+        let want = self.0.get(&(class.clone(), segment.clone()));
+        window.capacity_chain(want.copied(), class, segment, row.state)
+    }
+}
+
+impl Capacities {
+    /// The objects of the case's publisher. KEP-1472 leaves open whether classes with immediate binding have any: theirs count only where
+    /// the publisher is set to publish them, or the expectation names the class.
+    fn published<'w>(&'w self, case: &'w Case, cluster: &'w ClusterState) -> impl Iterator<Item = &'w Value> {
+        let is_open = |class: &str| {
+            let class_object = cluster.object("storageclasses", None, class);
+            let binding = class_object.and_then(|object| object["volumeBindingMode"].as_str());
+            binding == Some("Immediate") && !self.0.keys().any(|(named, _)| named == class)
+        };
+        let may_be_open = !case.publisher.immediate;
+        let objects = cluster.objects(RESOURCE).map(|(_, object)| &**object);
+        objects.filter(move |object| {
+            is_managed(case, cluster, object)
+                && !(may_be_open && object["storageClassName"].as_str().is_some_and(is_open))
+        })
+    }
+}
+
+/// Rows for one class and segment: the first object is compared, each further one is extra.
+fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) -> Vec<DiffRow> {
+    let subject = Subject::Capacity {
+        class: key.0,
+        segment: key.1,
+    };
+    let row = |state, want: String, got: String| DiffRow {
+        state,
+        subject: subject.clone(),
+        want,
+        got,
+    };
+    let mut rows = Vec::new();
+    if let Some(want) = want {
+        let (state, got) = match got.first() {
+            None if *want == Row::Nothing => (RowState::Same, "-".to_owned()),
+            None => (RowState::Missing, "-".to_owned()),
+            Some(values) if want.allows(*values) => (RowState::Same, values.to_string()),
+            Some(values) => (RowState::Differs, values.to_string()),
+        };
+        rows.push(row(state, want.to_string(), got));
+    }
+    let surplus = got.iter().skip(usize::from(want.is_some()));
+    rows.extend(surplus.map(|values| row(RowState::Extra, "-".into(), values.to_string())));
+    rows
+}
+
+impl Row {
+    /// Whether an object with these values is as wanted.
+    pub(super) fn allows(self, got: CapacityValues) -> bool {
+        match self {
+            Row::Nothing => got.is_empty(),
+            Row::Values(values) => values == got,
+        }
+    }
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Row::Nothing => f.write_str("nothing"),
+            Row::Values(values) => values.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_absent_unset_or_zero() {
+        let row = |got: &[(Option<i128>, Option<i128>)]| {
+            let values = got.iter().map(|(capacity, maximum)| CapacityValues {
+                capacity: *capacity,
+                maximum: *maximum,
+            });
+            let values: Vec<_> = values.collect();
+            rows_of(("c".to_owned(), "n1".to_owned()), Some(&Row::Nothing), &values)[0].state
+        };
+        assert_eq!(row(&[]), RowState::Same);
+        assert_eq!(row(&[(None, None)]), RowState::Same);
+        assert_eq!(row(&[(Some(0), None)]), RowState::Same);
+        assert_eq!(row(&[(Some(1), None)]), RowState::Differs);
+        assert_eq!(row(&[(Some(0), Some(1))]), RowState::Differs);
+    }
+
+    #[test]
+    fn a_second_object_for_a_row_is_extra() {
+        let values = CapacityValues {
+            capacity: Some(5),
+            maximum: None,
+        };
+        let want = Row::Values(values);
+        let rows = rows_of(("c".to_owned(), "n1".to_owned()), Some(&want), &[values, values]);
+        assert_eq!(
+            rows.iter().map(|row| row.state).collect::<Vec<_>>(),
+            [RowState::Same, RowState::Extra]
+        );
+    }
+}

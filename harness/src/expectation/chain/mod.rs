@@ -1,0 +1,189 @@
+//! The causal chain of a failed expectation: each link is a fact that had to happen, and the first one without evidence is
+//! where the system stopped.
+//!
+//! A chain turns "timed out" into "the publisher saw CSINode n3 but never called GetCapacity for it". Links only read the
+//! journal; what is true is decided elsewhere.
+
+mod capacities;
+mod claims;
+pub(super) mod placement;
+mod room;
+
+use capacity_types::{Labels, Segment};
+use serde_json::Value;
+
+use crate::cluster_state::ClusterState;
+use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
+use crate::plan::Case;
+use crate::scenario::Role;
+
+/// One link.
+#[derive(Debug, Clone)]
+pub struct Link {
+    /// What had to happen.
+    pub text: String,
+    /// The fact that shows it; none: no evidence.
+    pub fact: Option<u64>,
+    /// What was seen instead, or as well.
+    pub note: String,
+}
+
+/// Links in causal order.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    /// The links.
+    pub links: Vec<Link>,
+}
+
+impl Chain {
+    pub(super) fn found(&mut self, text: impl Into<String>, fact: &Fact) -> &mut Self {
+        self.links.push(Link {
+            text: text.into(),
+            fact: Some(fact.seq),
+            note: String::new(),
+        });
+        self
+    }
+
+    pub(super) fn missing(&mut self, text: impl Into<String>, note: impl Into<String>) -> &mut Self {
+        self.links.push(Link {
+            text: text.into(),
+            fact: None,
+            note: note.into(),
+        });
+        self
+    }
+
+    /// Adds a link with its evidence, or without.
+    pub(super) fn link(
+        &mut self,
+        text: impl Into<String>,
+        evidence: Option<&Fact>,
+        otherwise: impl Into<String>,
+    ) -> bool {
+        match evidence {
+            Some(fact) => self.found(text, fact),
+            None => self.missing(text, otherwise),
+        };
+        evidence.is_some()
+    }
+
+    /// The first link without evidence.
+    pub fn first_missing(&self) -> Option<&Link> {
+        self.links.iter().find(|link| link.fact.is_none())
+    }
+}
+
+/// The part of a journal that a chain is about.
+pub(crate) struct Window<'a> {
+    pub(crate) case: &'a Case,
+    /// Whether API server and scheduler have their usual releases and gates in all steps, so that the scheduler looks at capacity.
+    pub(crate) is_usual: bool,
+    /// Segments that get storage in some step.
+    pub(crate) later_pools: Vec<&'a Segment>,
+    pub(crate) cluster: &'a ClusterState,
+    pub(crate) facts: &'a [Fact],
+    /// Where the step began.
+    pub(crate) from: u64,
+}
+
+impl<'a> Window<'a> {
+    /// Where the driver's socket has refused requests and no call was answered, nothing later in a chain could come about.
+    pub(crate) fn put_refused_calls_first(&self, chain: &mut Chain) {
+        let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
+        let mut refused = self
+            .facts
+            .iter()
+            .filter(|fact| matches!(fact.what, What::Refused(_)));
+        if let Some(first) = refused.next()
+            && !self.facts.iter().any(is_answered)
+        {
+            let count = 1 + refused.count();
+            let link = Link {
+                text: "the driver answers a call".to_owned(),
+                fact: None,
+                note: format!("never, {count} × refused: {}", crate::fact_display::format(first)),
+            };
+            chain.links.insert(0, link);
+        }
+    }
+
+    /// The fact of that number.
+    pub(super) fn fact(&self, seq: u64) -> Option<&'a Fact> {
+        self.facts.iter().find(|fact| fact.seq == seq)
+    }
+
+    /// All facts of the step.
+    pub(super) fn step(&self) -> impl Iterator<Item = &'a Fact> {
+        let from = self.from;
+        self.facts.iter().filter(move |fact| fact.seq >= from)
+    }
+
+    /// The last commit in the whole journal that satisfies a test.
+    pub(super) fn last_commit(
+        &self,
+        test: impl Fn(&CommitFact) -> bool,
+    ) -> Option<(&'a Fact, &'a CommitFact)> {
+        self.facts.iter().rev().find_map(|fact| match &fact.what {
+            What::Commit(commit) if test(commit) => Some((fact, commit)),
+            _ => None,
+        })
+    }
+
+    /// The fact by which a role got to know a commit: a watch event, or a list that is at least as new.
+    fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
+        self.facts.iter().find(|fact| match &fact.what {
+            What::Delivery(delivery) => {
+                Role::of_client(&delivery.client) == Some(role)
+                    && delivery.resource == committed.resource
+                    && delivery.name == committed.name
+                    && delivery.revision >= committed.revision
+            }
+            What::Request(request) => self.is_state(request, role, committed),
+            _ => false,
+        })
+    }
+
+    /// Whether the answer is the state of things after a change: a list, or, as it delivers what is there and not what is gone, the
+    /// beginning of a watch.
+    fn is_state(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
+        let is_gone = committed.change == Change::Deleted;
+        Role::of_client(&request.client) == Some(role)
+            && (request.verb == "list" || (is_gone && request.verb == "watch" && request.code == 200))
+            && *request.resource == *committed.resource
+            && request
+                .revision
+                .is_some_and(|revision| revision >= committed.revision)
+    }
+
+    /// The last request of a role in this step that was refused.
+    fn refused_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
+        let of_role = |request: &RequestFact| {
+            Role::of_client(&request.client) == Some(role)
+                && request.resource == resource
+                && request.code >= 400
+        };
+        let requests = self.step().filter_map(|fact| match &fact.what {
+            What::Request(request) => Some(request),
+            _ => None,
+        });
+        requests.filter(|request| of_role(request)).last()
+    }
+
+    /// What happened must not have: the link is the rule, the note says who broke it.
+    pub(crate) fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
+        let mut chain = Chain::default();
+        let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
+        let note = offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format);
+        chain.missing(rule, note);
+        chain
+    }
+}
+
+/// The labels of an object; none: it has none.
+fn labels(object: &Value) -> Option<Labels> {
+    let labels = object["metadata"]["labels"].as_object()?;
+    let labels = labels.iter();
+    let texts = labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
+    Some(texts.collect())
+}

@@ -1,0 +1,118 @@
+//! `count`: how often a fact must be seen in the step.
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use super::pattern::Pattern;
+use crate::journal::Fact;
+
+/// How often a fact must be seen in the step.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Count {
+    /// The fact.
+    pub of: Pattern,
+    /// At least.
+    #[serde(default)]
+    pub min: u64,
+    /// At most.
+    pub max: Option<u64>,
+    /// So many more for each refresh since the step began: a busy machine makes steps longer.
+    pub per_refresh: Option<f64>,
+}
+
+impl Count {
+    pub(super) const EXAMPLE: &str = "count: {of: …, min: 1, max: 3}";
+    pub(super) const HOLDS: &str = "it is seen so often in the step";
+
+    /// How many there may be, so many refreshes after the step began.
+    fn limit(&self, refreshes: f64) -> Option<u64> {
+        // No step lasts so long that this is not exact.
+        self.max
+            .map(|max| max + (self.per_refresh.unwrap_or_default() * refreshes) as u64)
+    }
+}
+
+impl Expectation for Count {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        if self.min == 0 && self.max.is_none() {
+            return Err("`count` needs `min` or `max`; without them it can't fail".to_owned());
+        }
+        if let Some(max) = self.max.filter(|max| *max < self.min) {
+            let min = self.min;
+            return Err(format!(
+                "`min` {min} is above `max` {max}, so it could not hold; swap or correct them"
+            ));
+        }
+        if let Some(rate) = self.per_refresh {
+            if self.max.is_none() {
+                return Err("`perRefresh` adds to `max`; give that as well".to_owned());
+            }
+            if !(0.0..=1000.0).contains(&rate) {
+                return Err(format!("`perRefresh` is a number from 0 to 1000, not {rate}"));
+            }
+        }
+        names.pattern(&mut self.of)
+    }
+
+    fn may_be_always(&self) -> bool {
+        false
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        self.max.is_some()
+    }
+
+    fn patterns(&self) -> Vec<&Pattern> {
+        vec![&self.of]
+    }
+
+    fn observe(&self, seen: &mut Seen, view: FactView<'_>, fact: &Fact) -> Observed {
+        if !view.matches(&self.of, fact) {
+            return Observed::Nothing;
+        }
+        seen.count += 1;
+        seen.limit = self.limit(view.refreshes);
+        match seen.limit.is_some_and(|limit| seen.count > limit) {
+            true => Observed::Failed(Reason::Violated),
+            false => Observed::Counted,
+        }
+    }
+
+    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+        Some(seen.count >= self.min)
+    }
+
+    fn chain(&self, window: &Window<'_>, seen: &Seen, decided_by: u64) -> Chain {
+        let of = self.of.format();
+        if let Some(limit) = seen.limit.filter(|limit| seen.count > *limit) {
+            return window.offence_chain(&format!("at most {limit} × {of}"), decided_by);
+        }
+        let mut chain = Chain::default();
+        let note = format!("{}{}", format_seen(seen.count), self.of.instead(window));
+        chain.missing(format!("{} × {of}", self.min), note);
+        chain
+    }
+
+    fn summary(&self, seen: &Seen, reason: Reason, late: &dyn Fn() -> String) -> Option<String> {
+        let of = self.of.format();
+        let times = format_seen(seen.count);
+        Some(match reason {
+            Reason::Violated => {
+                let limit = seen.limit.unwrap_or_default();
+                format!("{of} was {times}; at most {limit} allowed")
+            }
+            _ => format!("{}: {of} was {times}", late()),
+        })
+    }
+}
+
+/// How often something was seen.
+fn format_seen(number: u64) -> String {
+    match number {
+        0 => "never seen".to_owned(),
+        1 => "seen once".to_owned(),
+        number => format!("seen {number} times"),
+    }
+}

@@ -1,0 +1,76 @@
+//! `ends`: roles that end by themselves in the step, as by refusing to start.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use crate::journal::{Fact, ProcessEvent, What};
+use crate::scenario::Role;
+
+/// Text of the reason or of the last lines, by role.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Ends(pub BTreeMap<Role, String>);
+
+impl Ends {
+    pub(super) const EXAMPLE: &str = "ends: {publisher: TEXT}";
+    pub(super) const HOLDS: &str = "the role ends by itself in the step, as by refusing to start, and its reason or its last lines contain that \
+        text. In a step that does not expect it, that is a failure";
+}
+
+impl Expectation for Ends {
+    fn resolve(&mut self, _: &dyn Names, _: bool) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn may_be_always(&self) -> bool {
+        false
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        false
+    }
+
+    fn observe(&self, seen: &mut Seen, _: FactView<'_>, fact: &Fact) -> Observed {
+        let What::Process(process) = &fact.what else {
+            return Observed::Nothing;
+        };
+        let (ProcessEvent::Exited(exit), Some(text)) = (&process.event, self.0.get(&process.role)) else {
+            return Observed::Nothing;
+        };
+        if !exit.to_string().contains(text) {
+            return Observed::Failed(Reason::OtherWords);
+        }
+        seen.ended.insert(process.role);
+        Observed::Counted
+    }
+
+    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+        Some(seen.ended.len() == self.0.len())
+    }
+
+    fn chain(&self, window: &Window<'_>, _: &Seen, decided_by: u64) -> Chain {
+        let mut chain = Chain::default();
+        let has_ended = |fact: &&Fact, role: Role| {
+            matches!(&fact.what, What::Process(process)
+                if process.role == role && matches!(process.event, ProcessEvent::Exited(_)))
+        };
+        for (role, text) in &self.0 {
+            let ended = window.step().find(|fact| has_ended(fact, *role));
+            let role = role.as_str();
+            if !chain.link(format!("the {role} ends by itself"), ended, "it goes on") {
+                break;
+            }
+            if let Some(fact) = ended.filter(|fact| fact.seq == decided_by) {
+                let note = crate::fact_display::format(fact);
+                chain.missing(format!("the {role} ends with “{text}”"), note);
+            }
+        }
+        chain
+    }
+
+    fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
+        (reason == Reason::OtherWords).then(|| "it ended with other words".to_owned())
+    }
+}

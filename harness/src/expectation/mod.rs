@@ -1,0 +1,222 @@
+//! What a step expects: the registry of the kinds, and what all of them have in common.
+//!
+//! A new kind is a file that implements [`Expectation`](kind::Expectation), and a line in the registry. Does not know when a bound is
+//! reached; that is the judge's.
+
+mod answers;
+mod capacities;
+pub(crate) mod chain;
+mod claims;
+mod count;
+mod difference;
+mod ends;
+pub(crate) mod kind;
+mod list;
+mod metrics;
+mod never;
+mod objects;
+mod order;
+pub(crate) mod pattern;
+mod pattern_keys;
+mod placement;
+mod refusal;
+pub(crate) mod rows;
+mod served;
+mod specification;
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use answers::Answers;
+pub(crate) use answers::names_of;
+pub use capacities::{Capacities, Row, Rows};
+pub(crate) use chain::Window;
+pub(crate) use chain::placement::NEWS;
+pub use chain::{Chain, Link};
+pub use claims::{ClaimState, Claims};
+pub use count::Count;
+pub use ends::Ends;
+pub use kind::Reason;
+pub(crate) use kind::{Expectation, FactView, Names, Observed, Seen, holds};
+pub use list::ExpectSpecs;
+pub use metrics::{Metric, Metrics};
+pub use never::Never;
+pub(crate) use objects::check_fields;
+pub use objects::{Objects, ObjectsOfKind};
+pub use order::Order;
+pub use pattern::Pattern;
+pub(crate) use pattern_keys::check as check_keys;
+pub use placement::{Place, Placement};
+pub use refusal::Refusal;
+pub use rows::{DiffRow, RowState, Subject};
+pub(crate) use rows::{is_labelled, row_key, values_of};
+pub use served::Served;
+
+use crate::scenario::{Bound, parsed};
+use specification::Specification;
+
+/// What the documentation of the case format says of a kind.
+pub struct Documentation {
+    /// The key in a case.
+    pub key: &'static str,
+    /// How it is written.
+    pub example: &'static str,
+    /// When it holds.
+    pub holds: &'static str,
+}
+
+macro_rules! registry {
+    ($($key:ident: $kind:ident,)*) => {
+        /// What must be so.
+        #[derive(Debug, Clone, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is documented by the type that it holds")]
+        pub enum Predicate {
+            $($kind($kind),)*
+            /// All that the specification demands of objects and pods, once everything is quiet.
+            Specification,
+        }
+
+        impl Predicate {
+            pub(crate) fn kind(&self) -> &dyn Expectation {
+                match self {
+                    $(Predicate::$kind(kind) => kind,)*
+                    Predicate::Specification => &Specification,
+                }
+            }
+
+            fn kind_mut(&mut self) -> Option<&mut dyn Expectation> {
+                match self {
+                    $(Predicate::$kind(kind) => Some(kind),)*
+                    Predicate::Specification => None,
+                }
+            }
+        }
+
+        /// The keys by which a case says what must be so, for its documentation.
+        pub const KINDS: &[Documentation] = &[$(Documentation {
+            key: stringify!($key),
+            example: $kind::EXAMPLE,
+            holds: $kind::HOLDS,
+        },)*];
+
+        /// One expectation, as a case has it: exactly one kind, and how it is to hold.
+        #[derive(Debug, Clone, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub struct ExpectSpec {
+            $($key: Option<$kind>,)*
+            #[serde(default, deserialize_with = "parsed")]
+            within: Option<Bound>,
+            #[serde(default, deserialize_with = "parsed")]
+            stays: Option<Bound>,
+            #[serde(default)]
+            always: bool,
+            why: String,
+        }
+
+        impl ExpectSpec {
+            fn predicate(&self) -> Result<Predicate, String> {
+                let kinds = [$(self.$key.clone().map(Predicate::$kind)),*];
+                let mut given = kinds.into_iter().flatten();
+                let one_of = [$(stringify!($key)),*].join(", ");
+                match (given.next(), given.next()) {
+                    (Some(only), None) => Ok(only),
+                    (None, _) => Err(format!("an expectation needs one of {one_of}")),
+                    (Some(_), Some(_)) => {
+                        Err(format!("an expectation has exactly one of {one_of}; make it two"))
+                    }
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    capacities: Capacities,
+    placement: Placement,
+    claims: Claims,
+    objects: Objects,
+    refusal: Refusal,
+    answers: Answers,
+    served: Served,
+    metrics: Metrics,
+    ends: Ends,
+    never: Never,
+    count: Count,
+    order: Order,
+}
+
+/// One expectation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expect {
+    /// What must be so.
+    pub predicate: Predicate,
+    /// By when.
+    pub within: Bound,
+    /// How long it must stay so; none: until nothing is in flight any more.
+    pub hold: Option<Bound>,
+    /// State only: at every moment of the step.
+    pub always: bool,
+    /// Why it must be so.
+    pub why: String,
+    /// Line of the file.
+    pub line: u64,
+}
+
+const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
+
+/// So long a program may keep the objects of a driver that is not registered any more, and may come back.
+const GRACE: Bound = Bound::Time(Duration::from_secs(10));
+
+impl Expect {
+    /// Resolves an expectation of a case. Errors are texts; the caller knows the place.
+    pub(crate) fn resolve(
+        spec: &ExpectSpec,
+        line: u64,
+        names: &dyn Names,
+        polls: bool,
+    ) -> Result<Self, String> {
+        let mut predicate = spec.predicate()?;
+        if spec.why.trim().is_empty() {
+            return Err("`why` is empty; say why it must be so, for whoever reads the failure".to_owned());
+        }
+        if let Some(kind) = predicate.kind_mut() {
+            kind.resolve(names, spec.always)?;
+        }
+        let kind = predicate.kind();
+        if spec.always && !kind.may_be_always() {
+            return Err(
+                "`always` belongs to a state (capacities, placement, claims, objects); remove it".to_owned(),
+            );
+        }
+        Ok(Expect {
+            hold: spec.stays.or_else(|| kind.default_hold(polls)),
+            within: spec.within.unwrap_or(DEFAULT_WITHIN),
+            always: spec.always,
+            why: spec.why.clone(),
+            line,
+            predicate,
+        })
+    }
+
+    /// What the specification demands of a step that begins at this line. `grace`: whether programs may wait for a driver to come back.
+    pub(crate) fn specification(line: u64, grace: bool) -> Self {
+        Expect {
+            predicate: Predicate::Specification,
+            within: if grace { GRACE } else { DEFAULT_WITHIN },
+            hold: None,
+            always: false,
+            why: "the specification demands it".to_owned(),
+            line,
+        }
+    }
+
+    /// Whether it says of anything that it does not happen, or happens no more.
+    pub fn is_negative(&self) -> bool {
+        match self.always {
+            // An explicit hold says how long "always" is; the step may be one that must not last.
+            true => self.hold.is_none(),
+            false => self.predicate.kind().is_negative(self.hold.is_some()),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `never`: a fact that must not be seen, perhaps only after another.
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use super::pattern::Pattern;
+use crate::journal::Fact;
+
+/// The fact. Its `after` starts the window; without it the step does.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Never(pub Pattern);
+
+impl Never {
+    pub(super) const EXAMPLE: &str = "never: {write: delete csistoragecapacities}";
+    pub(super) const HOLDS: &str = "it is not seen in the step; with `after` not once that was seen";
+
+    fn after(&self) -> Option<&Pattern> {
+        self.0.after.as_deref()
+    }
+
+    /// Whether the window is open.
+    fn is_open(&self, seen: &Seen) -> bool {
+        self.0.after.is_none() || seen.count > 0
+    }
+}
+
+impl Expectation for Never {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        let mut after = self.0.after.take();
+        if let Some(after) = &mut after {
+            names.pattern(after)?;
+        }
+        names.pattern(&mut self.0)?;
+        self.0.after = after;
+        Ok(())
+    }
+
+    fn may_be_always(&self) -> bool {
+        false
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        true
+    }
+
+    fn patterns(&self) -> Vec<&Pattern> {
+        self.after().into_iter().chain([&self.0]).collect()
+    }
+
+    fn observe(&self, seen: &mut Seen, view: FactView<'_>, fact: &Fact) -> Observed {
+        if self.is_open(seen) {
+            return match view.matches(&self.0, fact) {
+                true => Observed::Failed(Reason::Violated),
+                false => Observed::Nothing,
+            };
+        }
+        match self.after().is_some_and(|after| view.matches(after, fact)) {
+            true => {
+                seen.count += 1;
+                Observed::Counted
+            }
+            false => Observed::Nothing,
+        }
+    }
+
+    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+        Some(self.is_open(seen))
+    }
+
+    fn missed(&self) -> Reason {
+        Reason::NoEvidence
+    }
+
+    fn chain(&self, window: &Window<'_>, _: &Seen, decided_by: u64) -> Chain {
+        let rule = format!("no {}", self.0.format());
+        let Some(after) = self.after() else {
+            return window.offence_chain(&rule, decided_by);
+        };
+        let mut chain = Chain::default();
+        let begun = window.step().find(|fact| after.matches(window.case, fact));
+        let otherwise = format!("never seen{}", after.instead(window));
+        if chain.link(after.format(), begun, otherwise) {
+            chain.links.extend(window.offence_chain(&rule, decided_by).links);
+        }
+        chain
+    }
+
+    fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
+        match (reason, self.after()) {
+            (Reason::NoEvidence, Some(after)) => Some(format!(
+                "no evidence: {} was not seen, so the window never opened",
+                after.format()
+            )),
+            (Reason::Violated, _) => Some(format!("seen, and must not be: {}", self.0.format())),
+            _ => None,
+        }
+    }
+}

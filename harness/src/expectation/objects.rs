@@ -1,0 +1,243 @@
+//! `objects`: objects of any kind contain certain fields, or there are so many of them.
+
+use capacity_types::capacity_api::RESOURCE;
+use fake_apiserver::ResourceRef;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::chain::{Chain, Window};
+use super::difference::first_difference;
+use super::kind::{Expectation, Names};
+use super::rows::{DiffRow, RowState, Subject};
+use crate::cluster_state::ClusterState;
+use crate::journal::{Change, CommitFact};
+use crate::plan::Case;
+
+/// Objects that must, or must not, be there.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Objects(pub Vec<ObjectsOfKind>);
+
+/// Objects of one resource that must, or must not, be there.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ObjectsOfKind {
+    /// Plural resource name, such as `csistoragecapacities`.
+    pub resource: String,
+    /// metadata.name; unset: any.
+    pub name: Option<String>,
+    /// Only objects that contain this.
+    #[serde(default)]
+    pub having: Value,
+    /// What each selected object must contain.
+    #[serde(default)]
+    pub fields: Value,
+    /// How many objects must be selected; unset: at least one.
+    pub count: Option<usize>,
+}
+
+impl Objects {
+    pub(super) const EXAMPLE: &str = "objects: [{resource: pods, count: 1}]";
+    pub(super) const HOLDS: &str = "objects contain certain fields, or there are so many of them";
+}
+
+impl Expectation for Objects {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        for of in &self.0 {
+            names.resource(&of.resource)?;
+            check_fields(&of.resource, "having", &of.having)?;
+            check_fields(&of.resource, "fields", &of.fields)?;
+            if of.resource == RESOURCE && of.count != Some(0) {
+                names.can_have_capacities()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many there are at the most, and what each of them contains.
+    fn is_negative(&self, _: bool) -> bool {
+        self.0.iter().any(|of| of.count.is_some())
+    }
+
+    fn depends_on(&self, resource: &str) -> bool {
+        self.0.iter().any(|of| of.resource == resource)
+    }
+
+    fn rows(&self, _: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
+        let list = self.0.iter().enumerate();
+        list.flat_map(|(at, want)| rows(cluster, at, want)).collect()
+    }
+
+    fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
+        match &row.subject {
+            Subject::Number { of, selection } => number_chain(window, self.0.get(*of), selection, row),
+            Subject::Object { resource, name } => self.object_chain(window, resource, name, row),
+            _ => Chain::default(),
+        }
+    }
+}
+
+impl Objects {
+    /// A client deleted an object that is gone, and wrote one that differs.
+    fn object_chain(&self, window: &Window<'_>, resource: &str, name: &str, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let subject = format!("{resource} {name}");
+        let is_meant = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
+        let what = if row.state == RowState::Missing {
+            "exists"
+        } else {
+            "is as wanted"
+        };
+        let last = window.last_commit(is_meant);
+        if let Some((fact, commit)) = last {
+            if commit.change == Change::Deleted {
+                chain.found(format!("{subject} was deleted by {}", commit.client), fact);
+                chain.missing(
+                    format!("{subject} is kept"),
+                    format!("deleted by {}", commit.client),
+                );
+            } else {
+                chain.found(format!("{subject} was written by {}", commit.client), fact);
+                chain.missing(format!("{subject} {what}"), format!("got {}", row.got));
+            }
+        } else {
+            let number = self.0.iter().filter(|want| want.resource == resource).count();
+            let note = format!("got {} ({number} expectation(s) about {resource})", row.got);
+            chain.missing(format!("{subject} {what}"), note);
+        }
+        chain
+    }
+}
+
+/// There are too few or too many objects.
+fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &str, row: &DiffRow) -> Chain {
+    let mut chain = Chain::default();
+    let names = meant.map_or_else(Vec::new, |want| selected_names(window.cluster, want));
+    let note = match names.as_slice() {
+        [] => "there is none".to_owned(),
+        names => format!("there are {}: {}", names.len(), names.join(", ")),
+    };
+    chain.missing(format!("{} × {selection}", row.want), note);
+    chain
+}
+
+/// The objects that an expectation is about.
+fn selected<'w>(
+    cluster: &'w ClusterState,
+    want: &ObjectsOfKind,
+) -> impl Iterator<Item = (&'w str, &'w Value)> {
+    cluster
+        .objects(&want.resource)
+        .map(|((_, name), object)| (name.as_str(), &**object))
+        .filter(|(name, object)| {
+            want.name.as_ref().is_none_or(|wanted| wanted == name)
+                && first_difference(&want.resource, &want.having, object).is_none()
+        })
+}
+
+/// Their names.
+fn selected_names(cluster: &ClusterState, want: &ObjectsOfKind) -> Vec<String> {
+    selected(cluster, want).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Which objects an expectation is about, in words.
+fn selection(want: &ObjectsOfKind) -> String {
+    let mut fields = Vec::new();
+    leaves("", &want.having, &mut fields);
+    match fields.is_empty() {
+        true => want.resource.clone(),
+        false => format!("{} with {}", want.resource, fields.join(" and ")),
+    }
+}
+
+/// Each value below a place, with its path.
+fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                leaves(&format!("{path}.{key}"), value, found);
+            }
+        }
+        Value::Null if path.is_empty() => {}
+        _ => found.push(format!("{path} {value}")),
+    }
+}
+
+/// `at`: the place of the expectation in its list. A row for each object, and one where there are too few or too many.
+fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow> {
+    let selected: Vec<_> = selected(cluster, want).collect();
+    let subject = |name: &str| Subject::Object {
+        resource: want.resource.clone(),
+        name: name.to_owned(),
+    };
+    let enough = want
+        .count
+        .map_or(!selected.is_empty(), |count| selected.len() == count);
+    let mut rows = Vec::new();
+    if !enough {
+        let number = want
+            .count
+            .map_or_else(|| "at least 1".to_owned(), |count| count.to_string());
+        let (state, got) = (RowState::Missing, selected.len().to_string());
+        let subject = match &want.name {
+            Some(name) => subject(name),
+            None => Subject::Number {
+                of: at,
+                selection: selection(want),
+            },
+        };
+        rows.push(DiffRow {
+            state,
+            subject,
+            want: number,
+            got,
+        });
+    }
+    for (name, object) in selected {
+        let difference = first_difference(&want.resource, &want.fields, object);
+        let state = if difference.is_none() {
+            RowState::Same
+        } else {
+            RowState::Differs
+        };
+        let (want, got) = difference.unwrap_or_else(|| ("as wanted".to_owned(), "as wanted".to_owned()));
+        rows.push(DiffRow {
+            state,
+            subject: subject(name),
+            want,
+            got,
+        });
+    }
+    rows
+}
+
+/// Whether objects of the resource can have what an expectation looks for; anything may be absent (`null`).
+pub(crate) fn check_fields(resource: &str, key: &str, part: &Value) -> Result<(), String> {
+    if part.is_null() {
+        return Ok(());
+    }
+    if !part.is_object() {
+        return Err(format!(
+            "`{key}` is a map of fields, such as {{storageClassName: fast}}, not {part}"
+        ));
+    }
+    let unknown = ResourceRef::unknown_fields(resource, &without_nulls(part));
+    let unknown = unknown.map_err(|error| format!("`{key}` can never match: {error}"))?;
+    match unknown.first() {
+        Some(path) => Err(format!(
+            "`{key}`: {resource} have no field `{path}`; correct it, or write `null` for its absence"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.clone(), without_nulls(value)))
+            .collect(),
+        Value::Array(list) => list.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,69 @@
+//! `order`: facts that must be seen in that order in the step.
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use super::pattern::Pattern;
+use crate::journal::Fact;
+
+/// The facts.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Order(pub Vec<Pattern>);
+
+impl Order {
+    pub(super) const EXAMPLE: &str = "order: […, …]";
+    pub(super) const HOLDS: &str = "these are seen in this order in the step";
+}
+
+impl Expectation for Order {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        self.0.iter_mut().try_for_each(|pattern| names.pattern(pattern))
+    }
+
+    fn may_be_always(&self) -> bool {
+        false
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        false
+    }
+
+    fn patterns(&self) -> Vec<&Pattern> {
+        self.0.iter().collect()
+    }
+
+    fn observe(&self, seen: &mut Seen, view: FactView<'_>, fact: &Fact) -> Observed {
+        let next = usize::try_from(seen.count).ok().and_then(|at| self.0.get(at));
+        if !next.is_some_and(|next| view.matches(next, fact)) {
+            return Observed::Nothing;
+        }
+        seen.count += 1;
+        Observed::Counted
+    }
+
+    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+        Some(seen.count >= self.0.len() as u64)
+    }
+
+    fn chain(&self, window: &Window<'_>, _: &Seen, _: u64) -> Chain {
+        let mut chain = Chain::default();
+        let mut facts = window.step();
+        for pattern in &self.0 {
+            let evidence = facts.find(|fact| pattern.matches(window.case, fact));
+            if !chain.link(pattern.format(), evidence, "never, after the facts before it") {
+                break;
+            }
+        }
+        chain
+    }
+
+    fn summary(&self, seen: &Seen, _: Reason, late: &dyn Fn() -> String) -> Option<String> {
+        Some(format!(
+            "{}: {} of {} events were seen in this order",
+            late(),
+            seen.count,
+            self.0.len()
+        ))
+    }
+}

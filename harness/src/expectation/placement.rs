@@ -1,0 +1,165 @@
+//! `placement`: the nodes of pods.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, Names};
+use super::rows::{DiffRow, RowState, Subject};
+use crate::cluster_state::ClusterState;
+use crate::plan::{Case, WORKLOADS};
+use crate::scenario::{FromShort, Short};
+
+/// Where pods must be, by name.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "BTreeMap<String, Short<Place>>")]
+pub struct Placement(pub BTreeMap<String, Place>);
+
+impl From<BTreeMap<String, Short<Place>>> for Placement {
+    fn from(pods: BTreeMap<String, Short<Place>>) -> Self {
+        Placement(pods.into_iter().map(|(pod, place)| (pod, place.0)).collect())
+    }
+}
+
+/// Where a pod must be.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "Nodes")]
+pub enum Place {
+    /// On one of these nodes.
+    On(Vec<String>),
+    /// On some node.
+    Anywhere,
+    /// Refused by the scheduler, and on no node.
+    Refused,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nodes {
+    nodes: Vec<String>,
+}
+
+impl From<Nodes> for Place {
+    fn from(Nodes { nodes }: Nodes) -> Self {
+        match nodes.is_empty() {
+            true => Place::Refused,
+            false => Place::On(nodes),
+        }
+    }
+}
+
+impl FromShort for Place {
+    const EXPECTING: &'static str = "a node name, a list of them, `any`, or `none`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "any" => Place::Anywhere,
+            "none" => Place::Refused,
+            node => Place::On(vec![node.to_owned()]),
+        })
+    }
+
+    fn from_list(nodes: Vec<String>) -> Result<Self, String> {
+        Ok(Nodes { nodes }.into())
+    }
+}
+
+impl Place {
+    /// Whether a pod that is on that node is where it must be.
+    pub fn allows(&self, node: &str) -> bool {
+        match self {
+            Place::On(nodes) => nodes.iter().any(|wanted| wanted == node),
+            Place::Anywhere => true,
+            Place::Refused => false,
+        }
+    }
+}
+
+impl Placement {
+    pub(super) const EXAMPLE: &str = "placement: {POD: NODE}";
+    pub(super) const HOLDS: &str = "the pod is on that node, on one of a list `[n1, n2]`, on `any` node, or on `none`: the scheduler refuses it \
+        and it stays Pending. A pod whose volume could not be made is refused too, in the end: that the filter refused it is said by `refusal`, \
+        or by `never: {call: CreateVolume}`";
+}
+
+impl Expectation for Placement {
+    fn resolve(&mut self, names: &dyn Names, always: bool) -> Result<(), String> {
+        for (pod, place) in &self.0 {
+            names.pod(pod)?;
+            if let Place::On(nodes) = place {
+                nodes.iter().try_for_each(|node| names.node(node))?;
+            }
+        }
+        match self.0.keys().find(|pod| always && names.creates_pod(pod)) {
+            Some(pod) => Err(format!(
+                "`always` counts from when the step has acted, and by then no scheduler has decided about pod `{pod}`; \
+                 create it in a step before, or write `stays`"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        self.0.values().any(|place| *place == Place::Refused)
+    }
+
+    fn pods(&self, _: &ClusterState) -> Option<Vec<String>> {
+        let refused = self.0.iter().filter(|(_, place)| **place == Place::Refused);
+        Some(refused.map(|(pod, _)| pod.clone()).collect())
+    }
+
+    fn rows(&self, _: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
+        let rows = self.0.iter().map(|(pod, place)| row(cluster, pod, place));
+        rows.collect()
+    }
+
+    fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
+        match &row.subject {
+            Subject::Pod(pod) => self
+                .0
+                .get(pod)
+                .map_or_else(Chain::default, |want| window.placement_chain(pod, want)),
+            _ => Chain::default(),
+        }
+    }
+}
+
+/// The node a pod is on.
+pub(super) fn node_of(cluster: &ClusterState, pod: &str) -> Option<String> {
+    let node = cluster.object("pods", Some(WORKLOADS), pod)?["spec"]["nodeName"].as_str()?;
+    (!node.is_empty()).then(|| node.to_owned())
+}
+
+fn row(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
+    let node = node_of(cluster, pod);
+    let refusal = cluster.refusal(pod);
+    let got = match (&node, refusal) {
+        (Some(node), _) => node.clone(),
+        (None, Some(_)) => "refused".to_owned(),
+        (None, None) => "undecided".to_owned(),
+    };
+    let holds = match want {
+        Place::Refused => node.is_none() && refusal.is_some(),
+        Place::On(_) | Place::Anywhere => node.as_ref().is_some_and(|node| want.allows(node)),
+    };
+    let state = match (holds, node.is_some() || refusal.is_some()) {
+        (true, _) => RowState::Same,
+        (false, true) => RowState::Differs,
+        (false, false) => RowState::Missing,
+    };
+    DiffRow {
+        state,
+        subject: Subject::Pod(pod.to_owned()),
+        want: format_place(want),
+        got,
+    }
+}
+
+/// Where a pod is wanted, in words.
+pub(super) fn format_place(want: &Place) -> String {
+    match want {
+        Place::On(nodes) => nodes.join(" or "),
+        Place::Anywhere => "any node".to_owned(),
+        Place::Refused => "refused".to_owned(),
+    }
+}

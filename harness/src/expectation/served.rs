@@ -1,0 +1,101 @@
+//! `served`: the versions in which the API server serves resources.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::chain::{Chain, Window};
+use super::kind::{Expectation, Names};
+use super::rows::{DiffRow, RowState, Subject};
+use crate::cluster_state::ClusterState;
+use crate::plan::{Case, GroupResource};
+
+/// Versions by resource, the preferred one first; an empty list: the resource is not served.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Served(pub BTreeMap<GroupResource, Vec<String>>);
+
+impl Served {
+    pub(super) const EXAMPLE: &str = "served: {csistoragecapacities.storage.k8s.io: [v1]}";
+    pub(super) const HOLDS: &str =
+        "the API server answered a `discover` of the step with these versions, the preferred one first";
+}
+
+impl Expectation for Served {
+    fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
+        if self.0.is_empty() {
+            return Err("`served` names no resource, so it could not fail; name one".to_owned());
+        }
+        match self.0.keys().find(|resource| !names.discovers(resource)) {
+            Some(resource) => Err(format!(
+                "the step does not ask for `{resource}`; add `discover: {resource}` to its actions"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn may_be_always(&self) -> bool {
+        false
+    }
+
+    fn is_negative(&self, _: bool) -> bool {
+        false
+    }
+
+    fn rows(&self, _: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
+        let rows = self
+            .0
+            .iter()
+            .map(|(resource, versions)| row(cluster, resource, versions));
+        rows.collect()
+    }
+
+    fn is_decided_by_actions(&self) -> bool {
+        true
+    }
+
+    fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
+        let Subject::Resource(resource) = &row.subject else {
+            return Chain::default();
+        };
+        let mut chain = Chain::default();
+        let asked = window.cluster.served(resource);
+        let asked = asked.and_then(|(seq, _)| window.fact(*seq));
+        if chain.link(format!("the API server is asked for {resource}"), asked, "never") {
+            chain.missing(
+                format!("{resource} is served as {}", row.want),
+                format!("it is {}", row.got),
+            );
+        }
+        chain
+    }
+}
+
+fn row(cluster: &ClusterState, resource: &GroupResource, wanted: &[String]) -> DiffRow {
+    let name = resource.to_string();
+    let said = cluster.served(&name).map(|(_, said)| said);
+    let got = said.and_then(|said| match &said.error {
+        Some(_) => None,
+        None => Some(said.versions.as_slice()),
+    });
+    DiffRow {
+        state: match got {
+            Some(versions) if versions == wanted => RowState::Same,
+            Some(_) => RowState::Differs,
+            None => RowState::Missing,
+        },
+        subject: Subject::Resource(name),
+        want: words(wanted),
+        got: match (got, said.and_then(|said| said.error.as_ref())) {
+            (Some(versions), _) => words(versions),
+            (None, Some(error)) => error.clone(),
+            (None, None) => "-".to_owned(),
+        },
+    }
+}
+
+fn words(versions: &[String]) -> String {
+    match versions {
+        [] => "none".to_owned(),
+        _ => versions.join(", "),
+    }
+}

@@ -1,0 +1,53 @@
+//! The two values of a CSIStorageCapacity, in bytes.
+
+use std::fmt;
+
+use crate::quantity::format_bytes;
+use crate::{Arithmetic, Quantity};
+
+/// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity, in whole bytes; none: the field is unset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CapacityValues {
+    /// `capacity`.
+    pub capacity: Option<i128>,
+    /// `maximumVolumeSize`.
+    pub maximum: Option<i128>,
+}
+
+impl CapacityValues {
+    /// Reads both fields as the API has them. A text that is no quantity counts as unset.
+    pub fn parse(capacity: Option<&str>, maximum: Option<&str>) -> Self {
+        let bytes = |text: Option<&str>| {
+            let quantity = text?.parse::<Quantity>().ok()?;
+            Some(quantity.bytes(Arithmetic::Exact))
+        };
+        CapacityValues {
+            capacity: bytes(capacity),
+            maximum: bytes(maximum),
+        }
+    }
+
+    /// The size of the largest volume that fits: the maximum, or the capacity where that is unset; none: both are unset.
+    pub fn largest_volume(self) -> Option<i128> {
+        self.maximum.or(self.capacity)
+    }
+
+    /// Whether no volume fits. KEP-1472, comment of the type: an unset and a zero capacity mean the same as no object.
+    pub fn is_empty(self) -> bool {
+        self.largest_volume().is_none_or(|bytes| bytes <= 0)
+    }
+}
+
+/// `5Gi`, `5Gi (maximum 1Gi)` or `unset`.
+impl fmt::Display for CapacityValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.capacity {
+            Some(bytes) => f.write_str(&format_bytes(bytes))?,
+            None => f.write_str("unset")?,
+        }
+        match self.maximum {
+            Some(bytes) => write!(f, " (maximum {})", format_bytes(bytes)),
+            None => Ok(()),
+        }
+    }
+}
