@@ -29,7 +29,6 @@ mod metrics;
 pub mod naive;
 pub mod node_labels;
 pub mod node_pods;
-pub mod node_selector;
 pub mod objects;
 pub mod options;
 pub mod preemption;

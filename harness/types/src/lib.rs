@@ -6,6 +6,7 @@
 pub mod capacity_api;
 mod capacity_values;
 mod claim;
+mod node_selector;
 pub mod quantity;
 mod requirement;
 pub mod segment;
@@ -13,6 +14,7 @@ mod selector;
 
 pub use self::capacity_values::CapacityValues;
 pub use self::claim::ephemeral_claim_name;
+pub use self::node_selector::NodeSelector;
 pub use self::quantity::{Arithmetic, Quantity, QuantityError};
 pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;

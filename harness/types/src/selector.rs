@@ -1,6 +1,4 @@
 //! Label selectors, compiled once, and the `nodeTopology` of a CSIStorageCapacity, which is one.
-//!
-//! Deliberately not here: node selectors of pods and volumes, which have other operators and OR their terms.
 
 use std::fmt;
 

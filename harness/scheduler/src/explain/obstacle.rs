@@ -3,13 +3,12 @@
 //! kube-scheduler's reasons name none of these, since they are counted over nodes. Decides nothing: it describes a refusal that was
 //! decided elsewhere.
 
-use capacity_types::Labels;
 use capacity_types::quantity::format_bytes;
+use capacity_types::{Labels, NodeSelector};
 
 use crate::cycle::{Cause, Refused};
 use crate::filter::Refusal;
 use crate::filters::{Short, Skew, Unfit};
-use crate::node_selector::NodeSelector;
 use crate::objects::{Node, Pod};
 use crate::snapshot::Snapshot;
 

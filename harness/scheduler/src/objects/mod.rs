@@ -38,7 +38,7 @@ pub use self::node::{CsiDriverOnNode, CsiNode, Node};
 pub use self::pod::{Pod, PodVolume};
 pub use self::pod_affinity::PodAffinityTerm;
 pub use self::resources::Resources;
-pub use self::selector::label_selector;
+pub use self::selector::{label_selector, node_selector};
 pub use self::spread::SpreadConstraint;
 pub use self::storage::{AllowedTopology, Class, Driver};
 pub use self::taint::{Taint, Toleration};

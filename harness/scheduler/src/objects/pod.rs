@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use capacity_types::{Labels, ephemeral_claim_name};
+use capacity_types::{Labels, NodeSelector, ephemeral_claim_name};
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
 
+use super::selector::node_selector;
 use super::{
     Disk, HostPort, Object, ObjectKey, PodAffinityTerm, ReadError, Resources, SpreadConstraint, Toleration,
     version,
 };
-use crate::node_selector::NodeSelector;
 
 /// One Pod.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -249,5 +249,5 @@ fn required_affinity(spec: &PodSpec) -> Option<NodeSelector> {
     let required = affinity
         .required_during_scheduling_ignored_during_execution
         .as_ref()?;
-    Some(NodeSelector::compile(required))
+    Some(node_selector(required))
 }

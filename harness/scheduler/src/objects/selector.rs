@@ -1,6 +1,7 @@
-//! Label selectors and `nodeTopology`, compiled from the API's types.
+//! Selectors and `nodeTopology`, compiled from the API's types.
 
-use capacity_types::{Expression, LabelSelector, NodeTopology, RequirementError};
+use capacity_types::{Expression, LabelSelector, NodeSelector, NodeTopology, RequirementError};
+use k8s_openapi::api::core::v1::{NodeSelector as ApiNodeSelector, NodeSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
 
 /// Compiles a label selector. Errors when the API server would refuse it.
@@ -25,4 +26,72 @@ pub(super) fn with_more<'a>(
 /// Compiles the `nodeTopology` of a CSIStorageCapacity; none is something else than `{}`.
 pub(super) fn node_topology(source: Option<&ApiLabelSelector>) -> NodeTopology {
     NodeTopology::new(source.map(label_selector))
+}
+
+/// Compiles a node selector of a pod or of a volume.
+pub fn node_selector(source: &ApiNodeSelector) -> NodeSelector {
+    let terms = source.node_selector_terms.iter();
+    NodeSelector::compile(terms.map(|term| {
+        (
+            expressions(&term.match_expressions),
+            expressions(&term.match_fields),
+        )
+    }))
+}
+
+fn expressions(list: &Option<Vec<NodeSelectorRequirement>>) -> impl Iterator<Item = Expression<'_>> {
+    list.iter().flatten().map(|it| Expression {
+        key: &it.key,
+        operator: &it.operator,
+        values: it.values.as_deref().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use std::collections::BTreeSet;
+
+    use capacity_types::Labels;
+
+    use super::*;
+
+    fn selector(terms: &Value) -> NodeSelector {
+        let source: ApiNodeSelector = serde_json::from_value(json!({ "nodeSelectorTerms": terms })).unwrap();
+        node_selector(&source)
+    }
+
+    fn zone(value: &str) -> Labels {
+        [("zone".to_owned(), value.to_owned())].into()
+    }
+
+    #[test]
+    fn terms_are_ored_and_requirements_anded() {
+        let by_zone = |value: &str| json!({"key": "zone", "operator": "In", "values": [value]});
+        let either =
+            selector(&json!([{"matchExpressions": [by_zone("a")]}, {"matchExpressions": [by_zone("b")]}]));
+        assert!(either.matches("n", &zone("b")));
+        assert!(!either.matches("n", &zone("c")));
+        let both = selector(&json!([{"matchExpressions": [by_zone("a"), by_zone("b")]}]));
+        assert!(!both.matches("n", &zone("a")));
+    }
+
+    #[test]
+    fn empty_and_invalid_terms_match_nothing() {
+        assert!(!selector(&json!([])).matches("n", &zone("a")));
+        assert!(!selector(&json!([{}])).matches("n", &zone("a")));
+        let unknown = json!([{"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["a"]}]}]);
+        assert!(!selector(&unknown).matches("n", &zone("a")));
+    }
+
+    #[test]
+    fn names_are_found_only_when_every_term_has_some() {
+        let name = |operator: &str, value: &str| json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": [value]}]});
+        let two = selector(&json!([name("In", "n1"), name("In", "n2")]));
+        assert_eq!(two.named_nodes(), Some(BTreeSet::from(["n1", "n2"])));
+        assert!(two.matches("n2", &Labels::new()) && !two.matches("n3", &Labels::new()));
+        let open = selector(&json!([name("In", "n1"), name("NotIn", "n2")]));
+        assert_eq!(open.named_nodes(), None);
+    }
 }

@@ -1,11 +1,11 @@
 //! PersistentVolume: what static matching and the affinity of bound volumes look at.
 
-use capacity_types::{Labels, Quantity};
+use capacity_types::{Labels, NodeSelector, Quantity};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
 
 use super::claim::volume_mode;
+use super::selector::node_selector;
 use super::{Claim, Object, ObjectKey, ReadError, STORAGE, class_name, quantity, version};
-use crate::node_selector::NodeSelector;
 
 /// The annotation on volumes that were not bound by a person.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
@@ -117,7 +117,7 @@ impl Object for Volume {
                 ),
                 uid: reference.uid.clone().filter(|uid| !uid.is_empty()),
             }),
-            affinity: affinity.map(NodeSelector::compile),
+            affinity: affinity.map(node_selector),
             access_modes: spec.access_modes.clone().unwrap_or_default(),
             volume_mode: volume_mode(spec.volume_mode.as_ref()),
             attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),

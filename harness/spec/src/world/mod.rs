@@ -34,7 +34,6 @@ pub use self::pod::{Pod, PodVolume, Toleration};
 pub use self::programs::{
     Cleaner, Deployment, Extender, Instance, Publisher, Reservations, Scheduler, Scoring, ShapePoint,
 };
-pub use self::selection::NodeTerms;
 pub use self::volume::{ClaimRef, Volume};
 
 /// Objects of a namespaced kind.

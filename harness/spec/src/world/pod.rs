@@ -1,11 +1,11 @@
 //! Pods: their volumes, and which nodes they accept.
 
-use capacity_types::{Labels, ephemeral_claim_name};
+use capacity_types::{Labels, NodeSelector, ephemeral_claim_name};
 use serde::Deserialize;
 
 use super::metadata::{Metadata, NamespacedName};
 use super::node::{Effect, Taint};
-use super::selection::{NodeSelectorJson, NodeTerms};
+use super::selection::NodeSelectorJson;
 
 /// A Pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Pod {
     /// `spec.nodeSelector`.
     pub node_selector: Labels,
     /// `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`.
-    pub affinity: Option<NodeTerms>,
+    pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
     /// `spec.volumes`, those that storage has to do with.
@@ -59,7 +59,7 @@ impl Pod {
     pub fn selects(&self, name: &str, labels: &Labels) -> bool {
         let mut wanted = self.node_selector.iter();
         wanted.all(|(key, value)| labels.get(key) == Some(value))
-            && self.affinity.as_ref().is_none_or(|it| it.select(name, labels))
+            && self.affinity.as_ref().is_none_or(|it| it.matches(name, labels))
     }
 
     /// Whether it tolerates a taint.
@@ -167,7 +167,7 @@ impl From<PodJson> for (NamespacedName, Pod) {
             uid: json.metadata.uid.unwrap_or_default(),
             node: json.spec.node_name.filter(|name| !name.is_empty()),
             node_selector: json.spec.node_selector.unwrap_or_default(),
-            affinity: affinity.and_then(|it| it.required).map(NodeTerms::from),
+            affinity: affinity.and_then(|it| it.required).map(NodeSelector::from),
             tolerations: json.spec.tolerations.unwrap_or_default(),
             volumes: volumes
                 .into_iter()

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use capacity_types::{Labels, Quantity};
+use capacity_types::{Labels, NodeSelector, Quantity};
 use serde::Deserialize;
 
 use super::capacity::quantity;
 use super::metadata::{Metadata, NamespacedName};
-use super::selection::{NodeSelectorJson, NodeTerms};
+use super::selection::NodeSelectorJson;
 
 /// A PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Volume {
     /// `spec.claimRef`: the claim that it is for.
     pub claim: Option<ClaimRef>,
     /// `spec.nodeAffinity.required`; none: every node reaches it.
-    pub affinity: Option<NodeTerms>,
+    pub affinity: Option<NodeSelector>,
     /// `spec.volumeMode` is Block.
     pub is_block: bool,
     /// `spec.accessModes`.
@@ -52,7 +52,7 @@ pub struct ClaimRef {
 impl Volume {
     /// Whether a node reaches it.
     pub fn is_reachable(&self, node: &str, labels: &Labels) -> bool {
-        self.affinity.as_ref().is_none_or(|it| it.select(node, labels))
+        self.affinity.as_ref().is_none_or(|it| it.matches(node, labels))
     }
 }
 
@@ -144,7 +144,7 @@ impl From<VolumeJson> for (String, Volume) {
             capacity: json.spec.capacity.storage,
             is_available: json.status.phase.as_deref() == Some("Available"),
             claim,
-            affinity: affinity.map(NodeTerms::from),
+            affinity: affinity.map(NodeSelector::from),
             is_block: json.spec.volume_mode.as_deref() == Some("Block"),
             access_modes: json.spec.access_modes.unwrap_or_default(),
             driver,

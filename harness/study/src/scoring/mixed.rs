@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use capacity_scheduler::cycle::{self, Decision};
-use capacity_scheduler::node_selector::NodeSelector;
 use capacity_scheduler::objects::Volume;
+use capacity_scheduler::objects::node_selector;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
@@ -93,7 +93,7 @@ fn volume(node: &str, bytes: u64) -> Arc<Volume> {
         }],
     };
     Arc::new(Volume {
-        affinity: Some(NodeSelector::compile(&affinity)),
+        affinity: Some(node_selector(&affinity)),
         ..cluster::volume(node, "static", bytes)
     })
 }

@@ -1,0 +1,131 @@
+//! Node selectors of pods and of persistent volumes: terms that are ORed, requirements that are ANDed.
+//!
+//! Preferred affinity is not here: it orders nodes by something other than storage.
+
+use std::collections::BTreeSet;
+
+use crate::Labels;
+use crate::requirement::{Operator, Requirement, RequirementError};
+use crate::selector::Expression;
+
+const LABEL_OPERATORS: [Operator; 6] = [
+    Operator::In,
+    Operator::NotIn,
+    Operator::Exists,
+    Operator::DoesNotExist,
+    Operator::Gt,
+    Operator::Lt,
+];
+const FIELD_OPERATORS: [Operator; 2] = [Operator::In, Operator::NotIn];
+/// The only field that a term may name.
+const NAME_FIELD: &str = "metadata.name";
+
+/// A compiled node selector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSelector {
+    terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    labels: Vec<Requirement>,
+    fields: Vec<Requirement>,
+}
+
+impl NodeSelector {
+    /// Compiles terms, each given by its `matchExpressions` and its `matchFields`. A term that cannot be evaluated matches no node, and
+    /// neither does an empty one.
+    pub fn compile<'a, L, F>(terms: impl IntoIterator<Item = (L, F)>) -> Self
+    where
+        L: IntoIterator<Item = Expression<'a>>,
+        F: IntoIterator<Item = Expression<'a>>,
+    {
+        let terms = terms.into_iter();
+        let compiled = terms.map(|(labels, fields)| Term::compile(labels, fields));
+        Self {
+            terms: compiled.filter_map(Result::ok).collect(),
+        }
+    }
+
+    /// Whether a node with this name and these labels matches one of the terms. Without a name `matchFields` are passed over: that is how
+    /// kube-scheduler evaluates the affinity of a volume, which a field alone lets onto every node.
+    pub fn matches(&self, name: &str, labels: &Labels) -> bool {
+        self.terms.iter().any(|term| term.matches(name, labels))
+    }
+
+    /// What each term requires that a node with this name and these labels does not meet: the requirement, and the key of the label
+    /// that it is about, where it is about one.
+    pub fn unmet(&self, name: &str, labels: &Labels) -> Vec<Vec<(String, Option<String>)>> {
+        self.terms.iter().map(|term| term.unmet(name, labels)).collect()
+    }
+
+    /// The nodes that this selector names by `metadata.name`, if every term names some.
+    pub fn named_nodes(&self) -> Option<BTreeSet<&str>> {
+        let mut all = BTreeSet::new();
+        for term in &self.terms {
+            all.extend(term.named_nodes()?);
+        }
+        (!self.terms.is_empty()).then_some(all)
+    }
+
+    /// A label that every selected node has, if there is one term, and it names one.
+    pub fn label(&self) -> Option<(&str, &str)> {
+        let [term] = self.terms.as_slice() else {
+            return None;
+        };
+        term.labels
+            .iter()
+            .find_map(|requirement| match requirement.listed()? {
+                [value] => Some((requirement.key(), value.as_str())),
+                _ => None,
+            })
+    }
+}
+
+impl Term {
+    fn compile<'a>(
+        labels: impl IntoIterator<Item = Expression<'a>>,
+        fields: impl IntoIterator<Item = Expression<'a>>,
+    ) -> Result<Self, RequirementError> {
+        let label =
+            |it: Expression<'_>| Requirement::compile(it.key, it.operator, it.values, &LABEL_OPERATORS);
+        let field =
+            |it: Expression<'_>| Requirement::compile_field(it.key, it.operator, it.values, &FIELD_OPERATORS);
+        Ok(Self {
+            labels: labels.into_iter().map(label).collect::<Result<_, _>>()?,
+            fields: fields.into_iter().map(field).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    fn matches(&self, name: &str, labels: &Labels) -> bool {
+        let named = |field: &Requirement| field.key() == NAME_FIELD && field.matches_value(Some(name));
+        !self.is_empty()
+            && self.labels.iter().all(|label| label.matches(labels))
+            && (name.is_empty() || self.fields.iter().all(named))
+    }
+
+    fn unmet(&self, name: &str, labels: &Labels) -> Vec<(String, Option<String>)> {
+        if self.is_empty() {
+            return vec![("nothing, and an empty term matches no node".to_owned(), None)];
+        }
+        let by_label = self.labels.iter().filter(|label| !label.matches(labels));
+        let by_label = by_label.map(|label| (label.to_string(), Some(label.key().to_owned())));
+        let by_name = self.fields.iter();
+        let by_name = by_name.filter(|field| field.key() != NAME_FIELD || !field.matches_value(Some(name)));
+        by_label
+            .chain(by_name.map(|field| (field.to_string(), None)))
+            .collect()
+    }
+
+    fn named_nodes(&self) -> Option<BTreeSet<&str>> {
+        let listed = self.fields.iter().filter(|field| field.key() == NAME_FIELD);
+        listed
+            .filter_map(Requirement::listed)
+            .map(|names| names.iter().map(String::as_str).collect::<BTreeSet<_>>())
+            .reduce(|left, right| left.intersection(&right).copied().collect())
+    }
+}
