@@ -56,7 +56,14 @@ fn pages() -> Vec<(String, String)> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     let docs = docs.map(|entry| entry.unwrap().path());
     let pages = docs.filter(|path| path.extension().is_some_and(|it| it == "md"));
-    let pages = pages.chain([root().join("README.md"), root().join("suites/CASES.md")]);
+    let others = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "suites/CASES.md",
+    ];
+    let pages = pages.chain(others.map(|name| root().join(name)));
     let read = |path: PathBuf| (path.display().to_string(), std::fs::read_to_string(path).unwrap());
     pages.map(read).collect()
 }
