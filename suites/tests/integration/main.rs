@@ -15,6 +15,7 @@ mod explore;
 mod known;
 mod manifest_page;
 mod page;
+mod paths;
 mod pods;
 mod publisher;
 mod recorded_runs;
