@@ -31,7 +31,6 @@ const OTHERS: &[&str] = &[
     "kubectl apply",
     "kubectl wait",
     "ln -s",
-    ".ci/run",
 ];
 
 /// How the program is called in pages: its name, its place in a checkout, and the plugin.
