@@ -57,6 +57,9 @@ impl Defect {
     }
 }
 
+/// The mistakes in source code that a run has come past, by name; called after the run.
+pub type Reached = Box<dyn Fn() -> BTreeSet<&'static str> + Send + Sync>;
+
 /// All defects, in the order of the catalogue.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(transparent)]

@@ -12,13 +12,15 @@ use crate::explore::focus::{EXPLORED, FOCUSES};
 use crate::plans_named;
 use crate::said::Said;
 use crate::select::{hint, is_meant};
-use crate::sweep::case::SWEPT;
+
+/// How the ids of cells of sweeps begin, which entries name beside cases.
+const SWEPT: &str = "sweep";
 
 /// How entries name findings in the place of a case: `finding/csi-arguments`.
 pub(crate) const FINDING: &str = "finding";
 
 /// What is known of a case that has failed.
-pub(crate) enum Knowledge<'m> {
+pub enum Knowledge<'m> {
     /// This entry excuses it.
     Excused(&'m KnownFailure),
     /// No entry does; the sentences say what those of the case are about.
@@ -36,7 +38,7 @@ pub(crate) fn entry_for<'m>(
 }
 
 /// What a manifest knows of a failure.
-pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge<'m> {
+pub fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge<'m> {
     if let Some(known) = entry_for(manifest, case, said).find(|known| known.is_excused()) {
         return Knowledge::Excused(known);
     }
@@ -56,7 +58,7 @@ pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Kn
 }
 
 /// The entry that excuses a finding.
-pub(crate) fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
+pub fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
     let said = Said::of_finding(finding);
     match look_up(manifest, &format!("{FINDING}/{}", finding.rule), &said) {
         Knowledge::Excused(known) => Some(known),

@@ -9,17 +9,13 @@ pub mod explore;
 mod known;
 mod libtest;
 mod measure;
-mod pairs;
 mod part;
 mod recording;
 pub mod report;
 mod said;
 mod select;
-pub mod selftest;
 mod session;
 mod shell;
-mod spread;
-pub mod sweep;
 mod traceability;
 mod turns;
 
@@ -30,12 +26,11 @@ use select::is_meant;
 
 pub use carried::{Carried, carried_manifests, carry, case_files};
 pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
-pub use defects::{Defect, Defects};
-pub use known::check_known;
+pub use defects::{Defect, Defects, Reached};
+pub use known::{Knowledge, check_known, excuse, look_up};
 pub use libtest::{libtest_main, libtest_main_of};
 pub use measure::{Measured, measure};
-pub use pairs::pairs;
-pub use part::{Found, PART, Part};
+pub use part::{Findings, Found, PART, Part};
 pub use recording::{Added, Judged, RecordedRun, Recording, RecordingError, Word};
 pub use said::Said;
 pub use select::{SelectError, Selection, Shard};
@@ -77,8 +72,8 @@ pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result
     resolved.collect()
 }
 
-/// The case of a text that was made here. What it shows was checked where it comes from.
-fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
+/// The case of a text that a program of this repository made. What it shows was checked where it comes from.
+pub fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
     resolve(&scenario::parse_plain(source, text)?)
 }
 

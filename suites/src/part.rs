@@ -1,25 +1,33 @@
 //! What one of several machines did of a long command, as a file beside its reports, and the whole, joined from such files.
 //!
-//! Knows which commands there are, and nothing of how one runs.
+//! Knows no command: what one finds is its own type.
 
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::explore::Explored;
 use crate::report::{
     FORMAT, Joined, LoadError, MergeError, ShardsRecord, WriteError, join, join_times, write_file,
 };
-use crate::selftest::Share;
-use crate::sweep::SweptCase;
 
 /// The file of a part.
 pub const PART: &str = "part.json";
 
+/// What a command found, as far as machines have found parts of it.
+pub trait Findings: Clone + Serialize + DeserializeOwned {
+    /// Adds what another machine found. Commands that are the same find the same kind of thing.
+    fn add(&mut self, other: Self);
+
+    /// Changes every file and folder that it names.
+    fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf);
+}
+
 /// What a machine did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Part {
+pub struct Part<F> {
     format: u32,
     harness: String,
     /// The command, without what differs from machine to machine.
@@ -31,30 +39,20 @@ pub struct Part {
     /// Which parts are in here; none: all there are.
     pub shards: Option<ShardsRecord>,
     /// What it found.
-    pub found: Found,
+    pub found: F,
 }
 
-/// What a command found.
+/// What the commands of this crate found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
     /// Of `explore`.
     Explored(Box<Explored>),
-    /// Of `sweep`, in the order of the cases.
-    Swept(Vec<SweptCase>),
-    /// Of `selftest`.
-    Held(Share),
 }
 
-impl Part {
+impl<F: Findings> Part<F> {
     /// Of one machine.
-    pub fn new(
-        command: Vec<String>,
-        shards: ShardsRecord,
-        started: String,
-        seconds: f64,
-        found: Found,
-    ) -> Self {
+    pub fn new(command: Vec<String>, shards: ShardsRecord, started: String, seconds: f64, found: F) -> Self {
         Part {
             format: FORMAT,
             harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -68,7 +66,8 @@ impl Part {
 
     /// Writes it into a folder. Files that it names are named as they are seen from there, so that the folder can be moved.
     pub fn write(mut self, folder: &Path) -> Result<(), WriteError> {
-        self.each_path(|path| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned));
+        self.found
+            .each_path(&|path| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned));
         let mut text = serde_json::to_string_pretty(&self).expect("a part is made of texts and numbers");
         text.push('\n');
         write_file(folder, PART, &text)
@@ -78,20 +77,21 @@ impl Part {
     pub fn join(paths: &[PathBuf]) -> Result<Self, MergeError> {
         join(paths)
     }
+}
 
-    /// Every file and folder that it names.
-    fn each_path(&mut self, change: impl Fn(&PathBuf) -> PathBuf) {
-        let Found::Explored(explored) = &mut self.found else {
-            return;
-        };
-        for found in &mut explored.findings {
-            found.file = change(&found.file);
-            found.case.folder = found.case.folder.as_ref().map(&change);
-        }
+impl Findings for Found {
+    fn add(&mut self, other: Self) {
+        let (Found::Explored(all), Found::Explored(more)) = (self, other);
+        all.add(*more);
+    }
+
+    fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf) {
+        let Found::Explored(explored) = self;
+        explored.each_path(change);
     }
 }
 
-impl Joined for Part {
+impl<F: Findings> Joined for Part<F> {
     fn load(path: &Path) -> Result<Self, LoadError> {
         let unreadable = |why: String| LoadError {
             path: path.to_owned(),
@@ -99,7 +99,7 @@ impl Joined for Part {
             wanted: PART,
         };
         let text = harness::text_of(path).map_err(|error| unreadable(error.to_string()))?;
-        let mut part: Part = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        let mut part: Self = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         if part.format != FORMAT {
             return Err(unreadable(format!(
                 "its format is {}, this program reads {FORMAT}",
@@ -107,7 +107,7 @@ impl Joined for Part {
             )));
         }
         let home = path.parent().unwrap_or(Path::new(""));
-        part.each_path(|path| home.join(path));
+        part.found.each_path(&|path| home.join(path));
         Ok(part)
     }
 
@@ -131,15 +131,6 @@ impl Joined for Part {
             (&mut self.started, &mut self.seconds),
             (other.started, other.seconds),
         );
-        match (&mut self.found, other.found) {
-            (Found::Explored(all), Found::Explored(more)) => all.add(*more),
-            (Found::Swept(all), Found::Swept(more)) => {
-                all.extend(more);
-                all.sort_by_key(|case| case.number);
-            }
-            (Found::Held(all), Found::Held(more)) => all.add(more),
-            // Commands that are the same find the same kind of thing.
-            _ => {}
-        }
+        self.found.add(other.found);
     }
 }

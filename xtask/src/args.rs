@@ -8,9 +8,9 @@ use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
 use crate::Exit;
-use crate::defect::Defect;
-use crate::dialects::Dialect;
 use crate::out::eprintln;
+use references::Defect;
+use references::Dialect;
 
 /// Arguments of `e2e`.
 #[derive(Args)]
@@ -284,9 +284,4 @@ pub(crate) struct ExplainArgs {
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "a seed is a whole number from 0 to 2^64-1, such as 7".to_owned())
-}
-
-/// Reads a number of things that are measured: of none there is nothing to measure.
-pub(crate) fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
-    clap::builder::RangedU64ValueParser::new().range(1..)
 }

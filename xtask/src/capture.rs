@@ -23,12 +23,12 @@ use suites::harness::scenario;
 use suites::{Ended, Session, Turns, quoted};
 
 use crate::Exit;
-use crate::built_in::built_in;
 use crate::out::{eprintln, print};
 use crate::reach::{self, BoxError, ReachArgs};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::snapshot::Snapshot;
+use references::built_in;
 
 /// Arguments of `capture`.
 #[derive(Args)]

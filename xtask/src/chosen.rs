@@ -11,11 +11,11 @@ use suites::report::SystemRecord;
 use suites::{Session, Turns};
 
 use crate::args::{RepeatArgs, RunArgs, TimeArgs};
-use crate::built_in::built_in;
-use crate::defect::Defect;
 use crate::keep::Keep;
 use crate::runner::options;
 use crate::{Exit, e2e, manifest, mutants, out};
+use references::Defect;
+use references::built_in;
 
 /// Arguments of `repro`.
 #[derive(Args)]

@@ -8,7 +8,6 @@ use suites::harness::invocation::program;
 use suites::harness::machine;
 
 use crate::args::{E2eArgs, ExplainArgs, ListArgs};
-use crate::bench::{self, BenchArgs};
 use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
@@ -17,14 +16,12 @@ use crate::envtest::{self, EnvtestAssetsArgs};
 use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
 use crate::interrupt::hear;
+use crate::lab::{self, BenchArgs, SelftestArgs, StudyArgs, SweepArgs};
 use crate::out::eprintln;
 use crate::rbac::{self, RbacArgs};
 use crate::record::{self, RecordArgs};
 use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
-use crate::selftest::{self, SelftestArgs};
-use crate::study::{self, StudyArgs};
-use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, examples, inspect, manual, repro, typed, unknown_command, watch};
@@ -105,6 +102,10 @@ enum Command {
 
 /// Parses the arguments of the process and does what they say.
 pub(crate) fn run() -> Exit {
+    #[cfg(not(feature = "labs"))]
+    if lab::is_meant() {
+        return lab::elsewhere();
+    }
     machine::raise_descriptor_limit();
     let parsed = described().try_get_matches_from(typed::in_order(std::env::args_os()));
     match parsed.and_then(|parsed| Cli::from_arg_matches(&parsed)) {
@@ -123,18 +124,6 @@ pub(crate) fn run() -> Exit {
 /// The command line, under the name by which the user calls it.
 fn described() -> clap::Command {
     examples::added(Cli::command(), program()).bin_name(program())
-}
-
-/// Whether these words are a command, such as `bench` and `placement`.
-pub fn is_command(words: &[&str]) -> bool {
-    let mut command = &Cli::command();
-    for word in words {
-        match command.find_subcommand(word) {
-            Some(below) => command = below,
-            None => return false,
-        }
-    }
-    true
 }
 
 impl Command {
@@ -205,18 +194,18 @@ fn obey(command: Command) -> Exit {
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
-        Command::Selftest(args) => selftest::run(&args),
+        Command::Selftest(args) => lab::selftest(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Why(args) => why::run_why(&args.what),
         Command::Repro(args) => repro::run(&args),
-        Command::Sweep(args) => sweep::run(&args),
+        Command::Sweep(args) => lab::sweep(&args),
         Command::Rbac(args) => rbac::run(&args),
         Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::EnvtestAssets(args) => envtest::run(&args),
-        Command::Bench(args) => bench::run(args),
-        Command::Study(args) => study::run(args),
+        Command::Bench(args) => lab::bench(args),
+        Command::Study(args) => lab::study(args),
         Command::Judge { folder, timeline } => inspect::judge(&folder, timeline),
         Command::Report(command) => report::run(&command),
         Command::Record(args) => record::run(&args),

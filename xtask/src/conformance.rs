@@ -11,11 +11,11 @@ use suites::{Session, Turns};
 use crate::Exit;
 use crate::accept::Accept;
 use crate::args::{RunArgs, SelectArgs, at_least_one};
-use crate::built_in::built_in;
 use crate::manifest::{manifest_for, record};
 use crate::measure::measure;
 use crate::runner::{Cases, Run, options, run_cases};
 use crate::selected::selected;
+use references::built_in;
 
 /// Arguments of `conformance`.
 #[derive(Args)]

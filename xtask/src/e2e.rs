@@ -3,11 +3,11 @@
 use suites::report::SystemRecord;
 
 use crate::args::{E2eArgs, default_jobs};
-use crate::built_in::{built_in, in_dialect};
-use crate::defect::Defect;
 use crate::mutants;
 use crate::runner::{Cases, Run, run_cases};
 use crate::{Exit, every_dialect};
+use references::Defect;
+use references::{built_in, in_dialect};
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {

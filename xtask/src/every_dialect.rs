@@ -12,11 +12,11 @@ use suites::{Ended, Session, Turns};
 
 use crate::Exit;
 use crate::args::{E2eArgs, default_jobs};
-use crate::built_in::in_dialect;
-use crate::dialects::Dialect;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::selected::selected;
+use references::Dialect;
+use references::in_dialect;
 
 /// Runs the selected cases in every dialect of the roles that they have, and prints a line for each dialect.
 pub(crate) fn run(args: &E2eArgs) -> Exit {

@@ -11,19 +11,19 @@ use suites::harness::report::{Context, Paint, case_timeline, expectation, failur
 use suites::report::{RECORD, Report};
 
 use crate::args::{ExplainArgs, ListArgs, SelectArgs};
-use crate::coverage;
-use crate::dialects::FREEDOMS;
+use crate::lab;
 use crate::manifest::manifest_for;
 use crate::out::{eprintln, print, println};
 use crate::runtime::runtime;
 use crate::selected::{selected, selected_or_none};
 use crate::{Exit, apiserver, out, repro, requirements};
+use references::FREEDOMS;
 use suites::quoted;
 
 /// One line per case: its id and its title, or what a manifest makes of it.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
-        return coverage::list(&args.select);
+        return lab::coverage(&args.select);
     }
     if args.dialects {
         return dialects();

@@ -2,14 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use suites::{Found, Part};
+use suites::Part;
 
+use crate::lab::{self, Found};
 use crate::out::eprintln;
-use crate::{Exit, explore, selftest, sweep};
+use crate::{Exit, explore};
 
 /// Joins parts, and ends as the whole command would have ended, or with 6 while parts are missing.
 pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
-    let part = match Part::join(paths) {
+    #[cfg(not(feature = "labs"))]
+    if lab::has_found(paths) {
+        return lab::elsewhere();
+    }
+    let part: Part<Found> = match Part::join(paths) {
         Ok(part) => part,
         Err(error) => {
             eprintln!("error: {error}");
@@ -27,13 +32,8 @@ pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
                 .map(|missing| format!("shards {missing} are missing"));
             explore::gather(*explored, (part.started, part.seconds), why.collect(), output)
         }
-        Found::Swept(cases) => sweep::gather(&cases, output),
-        Found::Held(share) => {
-            let mut report = share.report(part.shards.as_ref(), part.command);
-            report.started = part.started;
-            report.seconds = part.seconds;
-            selftest::tell(&report, false, Some(output))
-        }
+        #[cfg(feature = "labs")]
+        _ => lab::gather(part, output),
     };
     match (missing, exit) {
         (None, exit) => exit,

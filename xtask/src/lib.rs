@@ -5,17 +5,13 @@
 mod accept;
 mod apiserver;
 mod args;
-mod bench;
-mod built_in;
 mod capture;
 mod chosen;
 mod command;
 mod conformance;
-mod coverage;
-mod defect;
-mod dialects;
 mod doctor;
 mod e2e;
+mod elsewhere;
 mod envtest;
 mod every_dialect;
 mod examples;
@@ -31,6 +27,11 @@ mod joined;
 mod keep;
 mod kubeconfig_file;
 mod kubectl;
+#[cfg(feature = "labs")]
+mod lab;
+#[cfg(not(feature = "labs"))]
+#[path = "no_lab.rs"]
+mod lab;
 mod manifest;
 mod manual;
 mod measure;
@@ -42,7 +43,6 @@ mod preflight;
 mod rbac;
 mod reach;
 mod record;
-mod references;
 mod report;
 mod repro;
 mod requirements;
@@ -50,13 +50,10 @@ mod rerun;
 mod runner;
 mod runtime;
 mod selected;
-mod selftest;
 mod serve;
 mod side_by_side;
 mod snapshot;
-mod study;
 mod summary;
-mod sweep;
 mod typed;
 mod unknown_command;
 mod up;
@@ -66,16 +63,9 @@ mod why;
 
 use std::process::ExitCode;
 
-use capacity_publisher as publisher;
-use capacity_scheduler as scheduler;
 use suites::Carried;
 
-pub use built_in::built_in;
-pub use command::is_command;
-pub use defect::Defect;
 pub use exit::Exit;
-pub use mutants::{Mutants, bring};
-pub use study::statements_of_study;
 
 /// A panic is an internal error, and says so with a code of its own.
 const OUR_FAULT: u8 = Exit::Internal.code();
@@ -103,8 +93,8 @@ fn exit_at_panic() {
 }
 
 /// The program, with mutants of the references.
-pub fn main_with(files: Carried, mutants: Mutants) -> ExitCode {
-    bring(mutants);
+pub fn main_with(files: Carried, mutants: references::Mutants) -> ExitCode {
+    references::register(mutants);
     main(files)
 }
 

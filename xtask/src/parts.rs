@@ -2,22 +2,10 @@
 
 use std::path::Path;
 
-use suites::{Part, Shard};
+use suites::{Findings, Part, Shard};
 
 use crate::Exit;
-use crate::args::PartArgs;
 use crate::out::eprintln;
-
-/// The folder of the reports, without which a part is of no use to others.
-pub(crate) fn output<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
-    if part.shard.is_some() && output.is_none() {
-        eprintln!(
-            "error: nothing is left of a shard that could be joined with the others; name a folder with --output"
-        );
-        return Err(Exit::Usage);
-    }
-    Ok(output)
-}
 
 /// Says that a shard has nothing to do.
 pub(crate) fn empty(shard: Shard) -> Exit {
@@ -26,7 +14,7 @@ pub(crate) fn empty(shard: Shard) -> Exit {
 }
 
 /// Writes the part of a command that has ended so.
-pub(crate) fn write(part: Part, folder: &Path, exit: Exit) -> Exit {
+pub(crate) fn write(part: Part<impl Findings>, folder: &Path, exit: Exit) -> Exit {
     match part.write(folder) {
         Ok(()) => exit,
         Err(error) => {

@@ -11,7 +11,6 @@ use suites::{Added, CaseResult, Ended, RecordedRun, Recording, Session, Turns, W
 
 use crate::Exit;
 use crate::args::{SelectArgs, at_least_one};
-use crate::built_in::built_in;
 use crate::conformance::default_jobs;
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
@@ -21,6 +20,7 @@ use crate::preflight;
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
+use references::built_in;
 
 /// Arguments of `record`.
 #[derive(Args)]

@@ -16,8 +16,6 @@ use suites::{CaseResult, Ended, Session, Turns, quoted};
 
 use crate::accept::Accept;
 use crate::args::{RunArgs, SelectArgs};
-use crate::defect::Defect;
-use crate::dialects::Dialect;
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
 use crate::out::{self, eprintln};
@@ -26,6 +24,8 @@ use crate::selected::selected;
 use crate::summary::{Announcer, summarize};
 use crate::verdicts::exit_of;
 use crate::{Exit, apiserver, github, health, preflight};
+use references::Defect;
+use references::Dialect;
 
 /// Which cases to run.
 pub(crate) enum Cases<'a> {

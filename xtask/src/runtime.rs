@@ -1,9 +1,6 @@
-//! The runtime that commands run on, and a thread for those that only calculate.
-
-use tokio::sync::oneshot;
+//! The runtime that commands run on.
 
 use crate::Exit;
-use crate::interrupt::interrupted;
 use crate::out::eprintln;
 
 /// The runtime that everything runs on; the error is reported already.
@@ -13,37 +10,4 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
         eprintln!("error: the asynchronous runtime does not start: {error}; check the limits of the process");
         Exit::Environment
     })
-}
-
-/// Does what calculates all the time and listens to nobody meanwhile: at Ctrl-C it is left behind, and ends with the process.
-///
-/// `why`: what an interrupt means for the result.
-pub(crate) fn calculate(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    let (tell, told) = oneshot::channel();
-    // Nobody listens any more after an interrupt.
-    let thread = std::thread::spawn(move || {
-        tell.send(work()).ok();
-    });
-    let ended = runtime.block_on(async {
-        tokio::select! {
-            ended = told => Some(ended),
-            () = interrupted() => None,
-        }
-    });
-    match ended {
-        Some(Ok(exit)) => exit,
-        // It has panicked, and has said so.
-        Some(Err(_)) => match thread.join() {
-            Err(panic) => std::panic::resume_unwind(panic),
-            Ok(()) => Exit::Environment,
-        },
-        None => {
-            eprintln!("interrupted: {why}");
-            Exit::Interrupted
-        }
-    }
 }

@@ -14,12 +14,12 @@ use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
 use suites::harness::{LiveCluster, StartError};
 
 use crate::Exit;
-use crate::built_in::built_in;
 use crate::follow::Followed;
 use crate::kubeconfig_file::KubeconfigFile;
 use crate::out::eprintln;
 use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
+use references::built_in;
 
 /// Arguments of `up`.
 #[derive(Args)]

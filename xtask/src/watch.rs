@@ -17,7 +17,6 @@ use suites::report::CaseRecord;
 use suites::{Session, Turns, quoted};
 
 use crate::args::E2eArgs;
-use crate::built_in::built_in;
 use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::repro;
@@ -26,6 +25,7 @@ use crate::runtime::runtime;
 use crate::summary::Announcer;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, e2e, mutants, out};
+use references::built_in;
 
 /// How long a save waits at most to be seen. It counts once the file has stayed the same for as long, so that no half of it does.
 const LOOK: Duration = Duration::from_millis(10);

@@ -20,11 +20,11 @@ use suites::harness::plan::{Plan, resolve};
 use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
-use crate::built_in::built_in;
 use crate::health::{self, Known, last_objects};
 use crate::out::{eprintln, println};
 use crate::reach::{self, BoxError, ReachArgs};
 use crate::snapshot::Snapshot;
+use references::built_in;
 
 /// Arguments of `why`.
 #[derive(Args)]

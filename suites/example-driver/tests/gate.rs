@@ -34,7 +34,7 @@ fn manifest(text: &str) -> Manifest {
 
 /// Runs a case, has what is kept of it judged again, and says how it failed; none: it has passed.
 async fn failure(manifest: &Manifest, case: &str) -> Option<String> {
-    let mut systems = xtask::built_in(None);
+    let mut systems = references::built_in(None);
     manifest.install(&mut systems);
     let plan = plan(&case_files(), case).unwrap().unwrap();
     assert_eq!(manifest.skips(&plan), None, "{case}");

@@ -95,8 +95,16 @@ impl Explored {
         }
     }
 
+    /// Changes every file and folder that it names.
+    pub fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf) {
+        for found in &mut self.findings {
+            found.file = change(&found.file);
+            found.case.folder = found.case.folder.as_ref().map(change);
+        }
+    }
+
     /// Takes in what came of other worlds. Of the same finding the one of the first world stays, as if one machine had run them all.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.worlds += other.worlds;
         self.events += other.events;
         for (axis, values) in other.axes {

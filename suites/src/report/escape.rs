@@ -8,7 +8,7 @@ use harness::is_unprintable;
 const UNSHOWN: char = '\u{fffd}';
 
 /// For text and attribute values of XML, HTML and SVG.
-pub(crate) fn xml(text: &str) -> String {
+pub fn xml(text: &str) -> String {
     translate(text, |letter| match letter {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
@@ -20,7 +20,7 @@ pub(crate) fn xml(text: &str) -> String {
 }
 
 /// For Markdown within a line: nothing in it is markup, a mention or a reference, and it stays one line.
-pub(crate) fn markdown(text: &str) -> String {
+pub fn markdown(text: &str) -> String {
     translate(text, |letter| match letter {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
@@ -42,7 +42,7 @@ pub(crate) fn markdown(text: &str) -> String {
 }
 
 /// A fenced block of Markdown, behind a fence that is longer than any in the text.
-pub(crate) fn markdown_block(text: &str) -> String {
+pub fn markdown_block(text: &str) -> String {
     let text = plain(text);
     let longest = text.split(|letter| letter != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
@@ -65,7 +65,7 @@ pub(super) fn property(text: &str) -> String {
 }
 
 /// For writers that escape by themselves.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     translate(text, |_| None)
 }
 

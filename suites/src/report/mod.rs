@@ -1,7 +1,7 @@
 //! What a run came to, as data: every form of report is made of this record and of nothing else.
 
 mod badge;
-pub(crate) mod escape;
+pub mod escape;
 mod findings;
 pub mod github;
 mod groups;
@@ -10,7 +10,7 @@ mod junit;
 mod known;
 mod markdown;
 mod merge;
-pub(crate) mod page;
+mod page;
 mod record;
 mod schema;
 mod shards;

@@ -116,7 +116,7 @@ impl ShardsRecord {
     }
 
     /// Why that is not the whole run: a single part says which one it is, joined ones say what is missing.
-    pub(crate) fn reasons(&self) -> Vec<String> {
+    pub fn reasons(&self) -> Vec<String> {
         match self.parts.as_slice() {
             [part] if !self.is_joined => vec![format!("shard {part}/{}", self.of)],
             _ => {

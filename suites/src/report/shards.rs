@@ -25,7 +25,7 @@ impl ShardsRecord {
     }
 
     /// Whether the thing of that number, from 0, of all that the run has is in the parts that are here.
-    pub(crate) fn has(&self, index: usize) -> bool {
+    pub fn has(&self, index: usize) -> bool {
         self.parts.iter().any(|part| falls_to(index, *part, self.of))
     }
 }

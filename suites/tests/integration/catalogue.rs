@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use labs::pairs;
 use suites::harness::scenario::{coverage, load_tree};
-use suites::{Catalogue, Standing, Traceability, case_files, pairs, plans};
+use suites::{Catalogue, Standing, Traceability, case_files, plans};
 
 use crate::evidence::Search;
 

@@ -76,7 +76,7 @@ impl Other {
     /// Runs a case, keeps it, and has what is kept judged again.
     async fn run(&self, case: &str) -> Outcome {
         let manifest = self.manifest();
-        let mut systems = xtask::built_in(None);
+        let mut systems = references::built_in(None);
         manifest.install(&mut systems);
         let plan = plan(&case_files(), case).unwrap().unwrap();
         assert_eq!(manifest.skips(&plan), None, "{case}");

@@ -25,8 +25,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The specification shares words with the references, and no logic.
     ("capacity-spec", &["capacity-types"]),
-    // Experiments, with the scheduler's own filter and score where a decision takes part.
-    ("capacity-study", &["capacity-scheduler", "capacity-types"]),
+    // Experiments, with the references, and with the scheduler's own filter and score where a decision takes part.
+    (
+        "labs",
+        &[
+            "capacity-publisher",
+            "capacity-scheduler",
+            "capacity-types",
+            "references",
+            "suites",
+        ],
+    ),
     // The references, compiled anew with mistakes, and the command line that runs them.
     (
         "mutants",
@@ -35,8 +44,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "capacity-client",
             "capacity-types",
             "csi-proto",
+            "references",
             "suites",
             "xtask",
+        ],
+    ),
+    (
+        "references",
+        &[
+            "capacity-publisher",
+            "capacity-scheduler",
+            "capacity-types",
+            "suites",
         ],
     ),
     ("suites", &["harness"]),
@@ -46,24 +65,26 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "xtask",
         &[
             "built-in-files",
-            "capacity-publisher",
             "capacity-scheduler",
-            "capacity-study",
             "capacity-types",
+            "labs",
+            "references",
             "suites",
         ],
     ),
 ];
 
-/// Tests may use more: the suites are tested with the references, which `xtask` registers, with their pure parts, and with the publisher
-/// alone between the fakes.
+/// Tests may use more: the suites are tested with the references, with their pure parts, with the publisher alone between the fakes, and
+/// with the labs that the catalogue names as evidence.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
-    ("example-driver", &["suites", "xtask"]),
+    ("example-driver", &["references", "suites"]),
+    ("mutants", &["labs"]),
     (
         "suites",
         &[
-            "xtask",
+            "labs",
+            "references",
             "capacity-publisher",
             "capacity-scheduler",
             "capacity-spec",
@@ -81,7 +102,6 @@ const MEMBERS: &[&str] = &[
     "capacity-publisher",
     "capacity-scheduler",
     "capacity-spec",
-    "capacity-study",
     "capacity-types",
     "csi-proto",
     "example-cleaner",
@@ -89,7 +109,9 @@ const MEMBERS: &[&str] = &[
     "fake-apiserver",
     "fake-csi",
     "harness",
+    "labs",
     "mutants",
+    "references",
     "suites",
     "xtask",
 ];
@@ -146,7 +168,7 @@ fn members_are_those_of_the_design() {
 }
 
 #[test]
-fn a_build_makes_all_but_the_references_with_mistakes() {
+fn a_build_makes_all_but_the_labs_and_the_references_with_mistakes() {
     let metadata = metadata();
     let made = metadata["workspace_default_members"].as_array().unwrap();
     let left_out: Vec<String> = packages()
@@ -156,7 +178,7 @@ fn a_build_makes_all_but_the_references_with_mistakes() {
         .collect();
     assert_eq!(
         left_out,
-        ["mutants"],
+        ["labs", "mutants"],
         "add new crates to default-members in Cargo.toml"
     );
 }

@@ -21,7 +21,7 @@ impl Search {
         let is_there = match evidence {
             Evidence::Test(test) => is_test(test),
             Evidence::Contract(name) => is_conversation(name),
-            Evidence::Bench(name) => xtask::is_command(&["bench", name]),
+            Evidence::Bench(name) => labs::bench::is_measurement(name),
             Evidence::Study(name) => self.statements(name).contains(id),
         };
         (!is_there).then(|| format!("there is no {} {evidence}", evidence.kind()))
@@ -29,7 +29,7 @@ impl Search {
 
     /// The statements of which a study has a finding; none if there is no such study.
     pub(crate) fn statements(&mut self, study: &str) -> &BTreeSet<&'static str> {
-        let made = || xtask::statements_of_study(study).unwrap_or_default();
+        let made = || labs::study::statements(study).unwrap_or_default();
         self.studies.entry(study.to_owned()).or_insert_with(made)
     }
 }

@@ -23,6 +23,5 @@ mod recorded_worlds;
 mod recordings;
 mod report;
 mod scoring;
-mod selftest;
 mod spec;
 mod worlds;

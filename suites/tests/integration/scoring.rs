@@ -41,7 +41,7 @@ async fn what_fits_is_the_same_with_scoring() {
         tokio::spawn(async move {
             let _slot = slots.acquire().await.unwrap();
             let plan = Arc::new(plan);
-            let outcome = run(plan.clone(), &xtask::built_in(None), RunOptions::default())
+            let outcome = run(plan.clone(), &references::built_in(None), RunOptions::default())
                 .await
                 .unwrap();
             let failure = outcome.verdict.failure();

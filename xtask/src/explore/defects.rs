@@ -8,11 +8,11 @@ use suites::explore::{Exploration, Explorer, Until};
 use suites::harness::report::Paint;
 
 use crate::Exit;
-use crate::defect::Defect;
 use crate::interrupt::interrupted;
 use crate::mutants;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
+use references::Defect;
 
 /// What came of one defect, or of none.
 struct Tried {

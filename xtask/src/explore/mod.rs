@@ -13,17 +13,18 @@ use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs,
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord, now};
-use suites::{Found, Part, Session, Shard, Turns};
+use suites::{Part, Session, Shard, Turns};
 
 use crate::args::{PartArgs, at_least_one, patience, seed};
-use crate::built_in::built_in;
-use crate::defect::Defect;
 use crate::interrupt::interrupted;
+use crate::lab::Found;
 use crate::manifest::{self, manifest};
 use crate::out::{Minutes, eprintln};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::{Exit, e2e, mutants, parts, places, preflight};
+use references::Defect;
+use references::built_in;
 
 pub(crate) use gather::gather;
 
@@ -268,7 +269,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
 }
 
 /// What others join with their parts.
-fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> Part {
+fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> Part<Found> {
     let number = |name: &str, number: Option<u64>| number.map(|number| format!("--{name}={number}"));
     let given = [
         Some(format!("explore{}", explored.programs.options)),

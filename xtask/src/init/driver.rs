@@ -11,8 +11,8 @@ use suites::harness::plan::resolve;
 use suites::harness::scenario;
 
 use super::draft::{Draft, Names};
-use crate::built_in::built_in;
 use crate::reach::BoxError;
+use references::built_in;
 
 /// The node on which it is asked.
 const NODE: &str = "n1";

@@ -10,8 +10,8 @@ use suites::harness::scenario::{Level, Role};
 use suites::{Ended, Session, Turns, case_files};
 
 use super::draft::Draft;
-use crate::built_in::built_in;
 use crate::reach::BoxError;
+use references::built_in;
 
 /// What came of a case.
 pub(super) struct Tried {

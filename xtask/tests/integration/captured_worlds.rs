@@ -449,7 +449,7 @@ proptest! {
         let text = captured(&objects, scrub, publisher);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let started = runtime.block_on(async {
-            let systems = xtask::built_in(None);
+            let systems = references::built_in(None);
             let standing = LiveCluster::start(&plan(&text), &systems, Duration::from_millis(100)).await?;
             standing.stop().await;
             Ok::<_, suites::harness::StartError>(())

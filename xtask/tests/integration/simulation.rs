@@ -33,7 +33,7 @@ fn bytes(journal: &Journal) -> Vec<String> {
 
 #[test]
 fn a_seed_decides_everything() {
-    let systems = xtask::built_in(None);
+    let systems = references::built_in(None);
     let plans = plans(&case_files()).unwrap().into_iter();
     let plans: Vec<Arc<Plan>> = plans.step_by(EACH).map(Arc::new).collect();
     // Two threads, which a machine may run as it likes.
@@ -51,7 +51,7 @@ fn a_seed_decides_everything() {
 
 #[test]
 fn another_seed_gives_other_names() {
-    let systems = xtask::built_in(None);
+    let systems = references::built_in(None);
     let plan = plan(&case_files(), "publisher/value/maximum").unwrap().unwrap();
     let plan = Arc::new(plan);
     let [first, second] = [1, 2].map(|seed| bytes(&run(&plan, &systems, seed).journal));
@@ -104,7 +104,7 @@ fn programs_that_go_on_for_ever_are_judged_all_the_same() {
 async fn nothing_is_left_of_a_simulation_that_nobody_waits_for() {
     let ((begin, begun), (end, ended)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
     let told = Mutex::new(Some((begin, end)));
-    let mut systems = xtask::built_in(None);
+    let mut systems = references::built_in(None);
     let publisher = systems.by_role.get_mut(&Role::Publisher).unwrap();
     publisher.run = Arc::new(move |_, _| {
         let told = told.lock().unwrap().take();

@@ -8,7 +8,7 @@ use suites::harness::interposer::WireRule;
 use suites::harness::manifest::Manifest;
 use suites::{Defects, Session, Turns};
 
-use super::{manifest, simulated, spoilt_by};
+use super::systems::{manifest, simulated, spoilt_by};
 
 /// In so many worlds a publisher asks for what the API server cannot read.
 const WORLDS: u64 = 40;

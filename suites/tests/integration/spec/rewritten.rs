@@ -60,8 +60,8 @@ fn expecting_specification(mut scenario: Scenario) -> Scenario {
 
 /// The verdict of a run, and its facts.
 async fn played(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
-    let defect = defect.map(|name| xtask::Defect::named(name).unwrap());
-    let systems = xtask::built_in(defect);
+    let defect = defect.map(|name| references::Defect::named(name).unwrap());
+    let systems = references::built_in(defect);
     // In simulated time, so that a busy machine decides nothing.
     let options = RunOptions {
         seed: Some(1),

@@ -1,0 +1,217 @@
+//! Copies the sources of the references, and puts the mistakes of `mutants.diff` into the copies, each behind a switch.
+//!
+//! Knows the form of that file, and nothing of what the references do. An edit that no longer fits its file ends the build, with the
+//! name of the mutant and of the file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The references: the module that a copy becomes, and the folder of its sources.
+const REFERENCES: [(&str, &str); 2] = [
+    ("publisher", "../../../harness/publisher/src"),
+    ("scheduler", "../../../harness/scheduler/src"),
+];
+
+const MUTANTS: &str = "mutants.diff";
+
+/// Name of the edits that are always made: what several mutants need.
+const ALWAYS: &str = ".";
+
+/// Stands for the switch of the mutant in the text of an edit.
+const SWITCH: &str = "$on";
+
+/// One change of one file.
+struct Edit {
+    mutant: String,
+    /// Line of `mutants.diff`.
+    line: usize,
+    file: String,
+    old: String,
+    new: String,
+}
+
+/// An edit with its place: bytes of the file.
+struct Placed<'a> {
+    start: usize,
+    end: usize,
+    edit: &'a Edit,
+}
+
+fn main() {
+    println!("cargo::rerun-if-changed={MUTANTS}");
+    let text = fs::read_to_string(MUTANTS).expect("mutants.diff can be read");
+    let edits = parse(&text);
+    let names = names(&edits);
+    let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let mut by_file: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
+    for edit in &edits {
+        by_file.entry(&edit.file).or_default().push(edit);
+    }
+    for (module, folder) in REFERENCES {
+        println!("cargo::rerun-if-changed={folder}");
+        for file in sources(Path::new(folder)) {
+            let name = file.strip_prefix(folder).expect("it is in that folder");
+            if name == Path::new("main.rs") {
+                continue;
+            }
+            let source = fs::read_to_string(&file).expect("a source can be read");
+            let edits = by_file.remove(&*format!("{module}/{}", name.display()));
+            let mutated = mutate(&source, &edits.unwrap_or_default(), &names);
+            let placed = out.join(module).join(name);
+            fs::create_dir_all(placed.parent().expect("it has a folder")).expect("OUT_DIR can be written");
+            fs::write(placed, in_module(&mutated, module, name)).expect("OUT_DIR can be written");
+        }
+    }
+    if let Some((file, edits)) = by_file.first_key_value() {
+        panic!("{MUTANTS}:{}: there is no file {file}", edits[0].line);
+    }
+    let list: String = names.iter().fold(String::new(), |mut list, name| {
+        writeln!(list, "    {name:?},").expect("a string takes everything");
+        list
+    });
+    let list = format!("[\n{list}]");
+    fs::write(out.join("names.rs"), list).expect("OUT_DIR can be written");
+}
+
+/// All mutants, in the order of the file.
+fn names(edits: &[Edit]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for edit in edits {
+        if edit.mutant != ALWAYS && !names.contains(&&*edit.mutant) {
+            names.push(&edit.mutant);
+        }
+    }
+    names
+}
+
+fn parse(text: &str) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with('#') || line.is_empty() {
+            continue;
+        }
+        if let Some(head) = line.strip_prefix("@@ ") {
+            let (mutant, file) = head.split_once(' ').expect("@@ NAME FILE");
+            edits.push(Edit {
+                mutant: mutant.to_owned(),
+                line: number,
+                file: file.to_owned(),
+                old: String::new(),
+                new: String::new(),
+            });
+            continue;
+        }
+        let edit = edits.last_mut().expect("an edit begins with @@ NAME FILE");
+        let (sign, rest) = line.split_at(1);
+        let side = match sign {
+            "-" => &mut edit.old,
+            "+" => &mut edit.new,
+            _ => panic!("{MUTANTS}:{number}: a line begins with @@, -, + or #"),
+        };
+        side.push_str(rest);
+        side.push('\n');
+    }
+    edits
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the sources can be listed");
+    let paths = entries.map(|entry| entry.expect("the sources can be listed").path());
+    let each = paths.flat_map(|path| match path.is_dir() {
+        true => sources(&path),
+        false => vec![path],
+    });
+    each.collect()
+}
+
+/// The text with all edits, each behind its switch.
+fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
+    let mut placed: Vec<Placed<'_>> = edits.iter().map(|edit| place(source, edit)).collect();
+    placed.sort_by_key(|it| it.start);
+    let (mut text, mut done) = (String::new(), 0);
+    for group in placed.chunk_by(|left, right| (left.start, left.end) == (right.start, right.end)) {
+        let Placed { start, end, edit } = group[0];
+        assert!(
+            start >= done,
+            "{MUTANTS}:{}: {} changes what another mutant changes as well; choose a smaller or the same piece",
+            edit.line,
+            edit.mutant
+        );
+        text.push_str(&source[done..start]);
+        let group: Vec<&Edit> = group.iter().map(|it| it.edit).collect();
+        text.push_str(&switched(&source[start..end], &group, names));
+        done = end;
+    }
+    text.push_str(&source[done..]);
+    text
+}
+
+/// Where the old text of an edit is, whatever its white space. It must be there once.
+fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
+    let letters: Vec<(usize, char)> = source
+        .char_indices()
+        .filter(|(_, letter)| !letter.is_whitespace())
+        .collect();
+    let old: Vec<char> = edit
+        .old
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .collect();
+    assert!(!old.is_empty(), "{MUTANTS}:{}: it replaces nothing", edit.line);
+    let windows = letters.windows(old.len());
+    let mut found = windows.filter(|window| window.iter().map(|(_, letter)| letter).eq(&old));
+    let (first, second) = (found.next(), found.next());
+    let (Some(first), None) = (first, second) else {
+        let often = if first.is_some() { "several times" } else { "not" };
+        panic!(
+            "{MUTANTS}:{}: the old text of {} is {often} in {}; correct it",
+            edit.line, edit.mutant, edit.file
+        );
+    };
+    let (last, letter) = first[first.len() - 1];
+    Placed {
+        start: first[0].0,
+        end: last + letter.len_utf8(),
+        edit,
+    }
+}
+
+/// The edits of one place as one text. One without a switch of its own replaces an expression.
+fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
+    let on = |edit: &Edit| {
+        let number = names.iter().position(|name| *name == edit.mutant);
+        format!("$mutant::is({})", number.map_or(0, |number| number + 1))
+    };
+    if let [edit] = edits
+        && (edit.mutant == ALWAYS || edit.new.contains(SWITCH))
+    {
+        return edit.new.replace(SWITCH, &on(edit));
+    }
+    let mut text = String::from("(");
+    for edit in edits {
+        assert!(
+            !edit.new.contains(SWITCH),
+            "{MUTANTS}:{}: {SWITCH} does not go together with other mutants of the same piece",
+            edit.line
+        );
+        write!(text, "if {} {{ {} }} else ", on(edit), edit.new).expect("a string takes everything");
+    }
+    write!(text, "{{ {old} }})").expect("a string takes everything");
+    text
+}
+
+/// The text as part of a module, where it was a crate.
+fn in_module(text: &str, module: &str, name: &Path) -> String {
+    let text = text
+        .replace("crate::", &format!("crate::{module}::"))
+        .replace("$mutant::", "crate::mutant::")
+        // The tests of the references are run where they come from.
+        .replace("#[cfg(test)]", "#[cfg(any())]");
+    if name != Path::new("lib.rs") {
+        return text;
+    }
+    let lines = text.lines().filter(|line| !line.starts_with("//!"));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,359 @@
+//! The suites bite: each named defect makes the case that claims it fail, with the first missing link that leads to it; and the catalogue
+//! that says so is about the defects and the cases that there are.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use labs::selftest::{Found, Observed, Reach, Selftest, SelftestReport, Trial};
+use mutants::MUTANTS;
+use suites::harness::judge::{Finding, findings, verdict};
+use suites::harness::manifest::Words;
+use suites::harness::{RunOptions, run};
+use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
+
+/// Runs so many clusters at once: most wait for a bound, and more would keep each other waiting.
+const AT_ONCE: usize = 32;
+
+/// A defect, the case that claims to catch it, and words of the link that the failure must name.
+struct Claim {
+    defect: String,
+    case: String,
+    words: Words,
+}
+
+/// The same program as `cargo xtask selftest`.
+fn bring_mutants() {
+    references::register(MUTANTS);
+}
+
+/// In simulated time, in which no machine is too busy.
+async fn holds(claim: &Claim) {
+    let Claim { defect, case, words } = claim;
+    let defect = references::Defect::named(defect).unwrap();
+    let plan = plan(&case_files(), case).unwrap();
+    let plan = Arc::new(plan.unwrap_or_else(|| panic!("no case {case}")));
+    let systems = references::built_in(Some(defect));
+    let options = defect.spoil(RunOptions {
+        seed: Some(0),
+        ..RunOptions::default()
+    });
+    let outcome = run(plan.clone(), &systems, options).await.unwrap();
+    let again = verdict(&plan, outcome.journal.since(0));
+    let Some(failure) = outcome.verdict.failure() else {
+        let found = findings(&plan, &outcome.journal.since(0));
+        let named = |it: &Finding| words.are_in(&format!("finding/{}: {}", it.rule, it.text));
+        assert!(found.iter().any(named), "{defect} is not caught by {case}");
+        return;
+    };
+    let text = match failure.chain.first_missing() {
+        Some(link) => format!("{}: {}", link.text, link.note),
+        None => failure.summary.clone(),
+    };
+    assert!(
+        words.are_in(&text),
+        "{defect}: first missing link is “{text}”, not “{words}”"
+    );
+    // The stored facts alone lead to the same verdict.
+    let Some(again) = again.failure() else {
+        panic!("judged again, it passes")
+    };
+    assert_eq!(
+        (again.step, again.expect, &again.summary),
+        (failure.step, failure.expect, &failure.summary)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_defect_is_caught_with_its_link() {
+    bring_mutants();
+    let defects = Defects::load();
+    let claims = defects.iter().flat_map(|defect| {
+        let claims = defect.claims.clone().into_iter();
+        claims.map(|(case, words)| Claim {
+            defect: defect.name.clone(),
+            case,
+            words,
+        })
+    });
+    let mut checks = futures::stream::iter(claims)
+        .map(|claim| tokio::spawn(async move { holds(&claim).await }))
+        .buffer_unordered(AT_ONCE);
+    while let Some(held) = checks.next().await {
+        held.unwrap();
+    }
+}
+
+#[test]
+fn the_catalogue_has_every_defect_once_and_every_mutant_is_in_it() {
+    let catalogue = Defects::load();
+    let named: BTreeSet<&str> = catalogue.iter().map(|defect| defect.name.as_str()).collect();
+    assert_eq!(named.len(), catalogue.iter().count(), "a defect is there twice");
+    let mutants: BTreeSet<&str> = named
+        .iter()
+        .copied()
+        .filter(|name| matches!(references::Defect::named(name), Ok(references::Defect::Mutant(_))))
+        .collect();
+    assert_eq!(mutants, mutants::NAMES.iter().copied().collect());
+    for surroundings in suites::harness::Defect::all() {
+        assert!(named.contains(&*surroundings.to_string()), "{surroundings}");
+    }
+}
+
+#[test]
+fn every_defect_has_a_sentence_a_claim_and_a_requirement_that_it_violates() {
+    let requirements = Catalogue::load();
+    for Defect {
+        name,
+        text,
+        violates,
+        claims,
+        ..
+    } in Defects::load().iter()
+    {
+        assert!(!text.is_empty() && !text.ends_with('.'), "{name}: {text}");
+        assert!(!claims.is_empty(), "no case claims to catch {name}");
+        assert!(!violates.is_empty(), "{name} violates nothing");
+        for id in violates {
+            assert!(requirements.get(id).is_some(), "{name}: {id} is no requirement");
+        }
+    }
+}
+
+#[test]
+fn every_case_is_named_for_a_defect_and_every_name_is_a_case() {
+    let plans = plans(&case_files()).unwrap();
+    let defects = Defects::load();
+    let mut idle: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
+    idle.retain(|case| !defects.iter().any(|defect| defect.names(case)));
+    assert!(
+        idle.is_empty(),
+        "named for no defect, though `cargo xtask selftest --full CASE` may know one: {idle:#?}"
+    );
+    for defect in defects.iter() {
+        for case in defect.claims.keys().chain(&defect.cases) {
+            let stands_for = |id: &str| id == case || id.starts_with(&format!("{case}/"));
+            assert!(
+                plans.iter().any(|plan| stands_for(plan.id())),
+                "{}: no case {case}",
+                defect.name
+            );
+        }
+    }
+}
+
+/// What the self-test says of two cases and a defect with these claims.
+async fn report(
+    claims: &[(&str, &str)],
+    named: &[&str],
+    healthy: Option<references::Defect>,
+) -> SelftestReport {
+    report_of(Reach::Named, claims, named, healthy).await
+}
+
+async fn report_of(
+    reach: Reach,
+    claims: &[(&str, &str)],
+    named: &[&str],
+    healthy: Option<references::Defect>,
+) -> SelftestReport {
+    bring_mutants();
+    const CASES: [&str; 2] = [
+        "scheduler/filter/limit/exactly",
+        "scheduler/claims/kinds/without-volumes",
+    ];
+    let owned = |(case, words): &(&str, &str)| ((*case).to_owned(), Words::parse(words).unwrap());
+    let defect = Defect {
+        name: "scheduler-off-by-one".to_owned(),
+        wire: Vec::new(),
+        text: "It demands one byte more".to_owned(),
+        violates: ["SCHED-10".to_owned()].into(),
+        source: None,
+        claims: claims.iter().map(owned).collect::<BTreeMap<_, _>>(),
+        cases: named.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
+    let selftest = Arc::new(Selftest {
+        defects: vec![defect],
+        plans: CASES.map(load).to_vec(),
+        is_whole: true,
+        sut: None,
+        manifest: None,
+        reach,
+        shard: None,
+        jobs: 8,
+        observe: None,
+        build: Arc::new(move |name| {
+            let defect = name.map_or(healthy, |name| references::Defect::named(name).ok());
+            (references::built_in(defect), RunOptions::default())
+        }),
+    });
+    let trials = selftest.run(|_| {}).await;
+    SelftestReport::new(&selftest.scope(), &trials, Vec::new())
+}
+
+#[tokio::test]
+async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_violates_which_it_caught() {
+    let claims = [("scheduler/filter/limit/exactly", "a node is chosen")];
+    let report = report_of(Reach::Full, &claims, &["scheduler/claims/kinds"], None).await;
+    let unbroken = |case: &str| {
+        let case = report.cases.iter().find(|it| it.id == case).unwrap();
+        case.unbroken.clone()
+    };
+    let exactly = unbroken("scheduler/filter/limit/exactly");
+    assert!(!exactly.contains(&"SCHED-10".to_owned()) && exactly.contains(&"SCHED-07".to_owned()));
+    // The other case does not catch it, whatever it names.
+    let other = unbroken("scheduler/claims/kinds/without-volumes");
+    let counted = report.demands.unwrap();
+    assert_eq!(counted.broken, 1);
+    assert_eq!(counted.named, 1 + exactly.len() + other.len());
+    assert_eq!(counted.unbroken_core, exactly.len() + other.len());
+    assert_eq!(counted.files.broken, 1);
+    assert_eq!(counted.files.unbroken.len(), exactly.len() + other.len());
+}
+
+/// How each defect of the catalogue ends with each of these cases. `observes`: those are left out that no case comes to.
+async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
+    bring_mutants();
+    let load = |id: &&str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
+    let options = RunOptions {
+        seed: Some(0),
+        ..RunOptions::default()
+    };
+    let observed = options.clone();
+    let observe = move || {
+        let (systems, reached) = (MUTANTS.observed)();
+        Observed {
+            systems,
+            options: observed.clone(),
+            reached,
+        }
+    };
+    let selftest = Arc::new(Selftest {
+        defects: Defects::load().iter().cloned().collect(),
+        plans: cases.iter().map(load).collect(),
+        is_whole: false,
+        sut: None,
+        manifest: None,
+        reach: Reach::Full,
+        shard: None,
+        jobs: 8,
+        observe: observes.then(|| Arc::new(observe) as _),
+        build: Arc::new(move |name| {
+            let defect = name.and_then(|name| references::Defect::named(name).ok());
+            let options = match defect {
+                Some(defect) => defect.spoil(options.clone()),
+                None => options.clone(),
+            };
+            (references::built_in(defect), options)
+        }),
+    });
+    selftest.run(|_| {}).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_that_never_comes_to_a_defect_passes_with_it_and_no_run_is_left_out_that_would_fail() {
+    let cases = [
+        "publisher/value/maximum",
+        "publisher/permissions/documented",
+        "scheduler/filter/limit/exactly",
+        "story/volumes/exhausted",
+    ];
+    let (all, some) = (trials_of(&cases, false).await, trials_of(&cases, true).await);
+    let mut left_out = 0;
+    for (run, seen) in all.iter().zip(&some) {
+        assert_eq!((&run.defect, &run.case), (&seen.defect, &seen.case));
+        match seen.found {
+            Found::Unreached => {
+                left_out += 1;
+                assert_eq!(
+                    run.found,
+                    Found::Passed,
+                    "{} with {:?}: {}",
+                    run.case,
+                    run.defect,
+                    run.link
+                );
+            }
+            found => assert_eq!(run.found, found, "{} with {:?}", run.case, run.defect),
+        }
+    }
+    assert_eq!(all.len(), some.len());
+    assert!(
+        all.len() / 3 < left_out && left_out < all.len(),
+        "{left_out} of {}",
+        all.len()
+    );
+}
+
+fn texts(report: &SelftestReport) -> Vec<String> {
+    let text = |problem: &labs::selftest::Problem| {
+        format!("{}: {}", problem.case.clone().unwrap_or_default(), problem.text)
+    };
+    report.problems.iter().map(text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_holds_is_no_problem_and_an_idle_case_is_one() {
+    let claims = [("scheduler/filter/limit/exactly", "a node is chosen for pod p")];
+    let report = report(&claims, &[], None).await;
+    assert_eq!(report.defects[0].word(), "caught");
+    assert_eq!(report.healthy, 2);
+    assert_eq!(
+        texts(&report),
+        [
+            "scheduler/claims/kinds/without-volumes: is named for no defect: name one that it catches in suites/defects.yaml"
+        ]
+    );
+    let explanation = report.defects[0].claims[0].explanation.as_deref().unwrap();
+    assert!(
+        explanation
+            .contains("rerun   cargo xtask e2e --defect=scheduler-off-by-one scheduler/filter/limit/exactly"),
+        "{explanation}"
+    );
+    let read: SelftestReport = serde_json::from_str(&report.to_json()).unwrap();
+    assert_eq!(read, report);
+    let page = labs::selftest::html(&report);
+    roxmltree::Document::parse(page.trim_start_matches("<!DOCTYPE html>")).unwrap();
+    assert!(
+        page.contains("1 of 1") && page.contains("a node is chosen for pod p"),
+        "{page}"
+    );
+    assert!(labs::selftest::markdown(&report).contains("1 of 1 defects detected as expected"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missed_or_blamed_on_something_else_is_a_problem() {
+    let claims = [("scheduler/filter/limit/exactly", "the moon is full")];
+    let report = report(&claims, &["scheduler/claims/kinds"], None).await;
+    assert_eq!(report.defects[0].word(), "MISLED");
+    let texts = texts(&report);
+    assert!(
+        texts[0].ends_with("is named for scheduler-off-by-one, and passes with it"),
+        "{texts:?}"
+    );
+    assert!(
+        texts[1].contains("fails with “a node is chosen for pod p")
+            && texts[1].contains("“the moon is full”"),
+        "{texts:?}"
+    );
+    assert_eq!(texts.len(), 2, "{texts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reference_that_fails_in_good_health_is_a_problem() {
+    let broken = references::Defect::named("scheduler-forgets-plain-pods").unwrap();
+    let claims = [("scheduler/filter/limit/exactly", "a node is chosen for pod p")];
+    let report = report(&claims, &["scheduler/claims"], Some(broken)).await;
+    assert_eq!(report.healthy, 1);
+    let texts = texts(&report);
+    assert!(
+        texts
+            .iter()
+            .any(|text| text.contains("without-volumes: fails without any defect: a node is chosen")),
+        "{texts:?}"
+    );
+    assert_eq!(report.defects[0].claims[0].found, Found::Failed);
+}

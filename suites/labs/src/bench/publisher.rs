@@ -1,0 +1,374 @@
+//! `bench publisher`: what publishing costs the publisher's own processors, by number of objects.
+//!
+//! API server, driver and publisher run in this process, each on threads of its own; what is measured is the time of the publisher's
+//! threads. Judges nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use capacity_publisher::Options;
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Value, json};
+use suites::harness::standalone::{
+    ApiEvent, ApiObserver, ApiServer, CsiEffect, CsiEvent, CsiMethod, CsiObserver, CsiRule, DriverSpec,
+    FakeDriver, LocalClient, ResourceRef, ServerOptions,
+};
+use tokio::runtime::Builder;
+use tokio::sync::{Notify, oneshot};
+
+use crate::counted;
+use suites::harness::system::BoxError;
+use suites::harness::temporary::{OF_CASE, Temporary};
+
+const DRIVER: &str = "disk.example.com";
+const KEY: &str = "disk.example.com/node";
+const NAMESPACE: &str = "default";
+/// Names of the publisher's threads begin so.
+const THREADS: &str = "publisher";
+
+/// Arguments of `bench publisher`.
+#[derive(Args)]
+pub struct PublisherArgs {
+    /// Numbers of objects to publish, half as many nodes each
+    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000], value_parser = counted::<u64>())]
+    objects: Vec<u64>,
+    /// Nodes that change one after the other
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = counted::<u64>())]
+    changes: u64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+    /// Measure this build as it is, even if it was built without optimisation
+    #[arg(long)]
+    pub(super) as_built: bool,
+}
+
+/// What some number of objects cost. Times are those of the publisher's processors.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    objects: u64,
+    /// Writes from nothing to all published.
+    published_writes: u64,
+    /// The largest object, in bytes of its JSON: it does not grow with their number (KEP-1472, "CSIStorageCapacity").
+    object_bytes: usize,
+    /// All of them, which whoever looks for one has to read.
+    list_bytes: usize,
+    /// From nothing to all published.
+    published_seconds: f64,
+    /// The same by the clock.
+    elapsed_seconds: f64,
+    /// One node that changes its segment: two objects come and two go.
+    change_microseconds: f64,
+    /// Writes of all changes.
+    change_writes: u64,
+    /// A refresh of all objects in which nothing changed.
+    poll_seconds: f64,
+    /// Writes of that refresh.
+    poll_writes: u64,
+}
+
+/// Counts what the publisher did.
+#[derive(Default)]
+struct Counts {
+    creates: AtomicU64,
+    writes: AtomicU64,
+    asked: AtomicU64,
+    moved: Notify,
+}
+
+struct Watched(Arc<Counts>);
+
+impl ApiObserver for Watched {
+    fn observe(&self, event: ApiEvent) {
+        if let ApiEvent::Commit {
+            resource: "csistoragecapacities",
+            change,
+            ..
+        } = event
+        {
+            self.0.writes.fetch_add(1, Ordering::Relaxed);
+            if change.as_str() == "ADDED" {
+                self.0.creates.fetch_add(1, Ordering::Relaxed);
+            }
+            self.0.moved.notify_waiters();
+        }
+    }
+}
+
+impl CsiObserver for Watched {
+    fn observe(&self, event: CsiEvent) {
+        if event.method == CsiMethod::GetCapacity {
+            self.0.asked.fetch_add(1, Ordering::Relaxed);
+            self.0.moved.notify_waiters();
+        }
+    }
+}
+
+/// Measures each number of objects, and returns what is to be printed.
+pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
+    let mut costs = Vec::new();
+    for objects in &args.objects {
+        costs.push(measure_one(*objects, args.changes).await?);
+    }
+    match args.json {
+        true => Ok(serde_json::to_string_pretty(&costs)?),
+        false => Ok(table(&costs).trim_end().to_owned()),
+    }
+}
+
+/// One line for each number of objects.
+fn table(costs: &[Cost]) -> String {
+    let mut text = format!(
+        "{:>10}{:>12}{:>12}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
+        "objects",
+        "bytes each",
+        "in all",
+        "from nothing",
+        "by the clock",
+        "one change",
+        "a poll",
+        "its writes"
+    );
+    for cost in costs {
+        text.push_str(&format!(
+            "{:>10}{:>12}{:>9.1} MB{:>14.2} s{:>12.2} s{:>13.0} µs{:>12.2} s{:>14}\n",
+            cost.objects,
+            cost.object_bytes,
+            cost.list_bytes as f64 / 1e6,
+            cost.published_seconds,
+            cost.elapsed_seconds,
+            cost.change_microseconds,
+            cost.poll_seconds,
+            cost.poll_writes
+        ));
+    }
+    text
+}
+
+async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
+    let counts = Arc::new(Counts::default());
+    let nodes = objects.div_ceil(2);
+    let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(Watched(counts.clone()))));
+    let admin = api.client("administrator");
+    fill(&admin, nodes)?;
+    let driver = driver(&counts)?;
+    let folder = Temporary::new(OF_CASE)?;
+    let socket = folder.path().join("csi.sock");
+    let _driver = driver.listen(&socket, None).await?;
+    let server = api.start().await?;
+    let token = api.add_client("publisher");
+    let hour = Duration::from_secs(3600);
+    let (before, began) = (processor()?, Instant::now());
+    let publisher = Publisher::start(&server.url(), &token, &socket, hour)?;
+    counts
+        .until(|counts| counts.creates.load(Ordering::Relaxed) >= nodes * 2)
+        .await;
+    let elapsed = began.elapsed();
+    let published = processor()?.saturating_sub(before);
+    let published_writes = counts.writes.load(Ordering::Relaxed);
+    let (object_bytes, list_bytes) = sizes(&admin)?;
+    let before = processor()?;
+    for node in 0..changes {
+        change(&admin, &counts, node % nodes).await?;
+    }
+    let change = processor()?.saturating_sub(before);
+    let change_writes = counts.writes.load(Ordering::Relaxed) - published_writes;
+    drop(publisher);
+    let (poll, poll_writes) = poll(&counts, nodes * 2, &server.url(), &token, &socket).await?;
+    server.stop().await;
+    Ok(Cost {
+        objects: nodes * 2,
+        published_writes,
+        object_bytes,
+        list_bytes,
+        published_seconds: published.as_secs_f64(),
+        elapsed_seconds: elapsed.as_secs_f64(),
+        change_microseconds: change.as_secs_f64() * 1e6 / changes.max(1) as f64,
+        change_writes,
+        poll_seconds: poll.as_secs_f64(),
+        poll_writes,
+    })
+}
+
+/// Bytes of the largest object, and of all.
+fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
+    let all = ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(NAMESPACE);
+    let listed = admin.list(&all)?.items;
+    let sizes = || listed.iter().map(|object| object.to_string().len());
+    Ok((sizes().max().unwrap_or_default(), sizes().sum()))
+}
+
+/// Nodes that each are a segment of their own, and two classes.
+fn fill(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
+    for class in ["fast", "slow"] {
+        admin.create(json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": class},
+            "provisioner": DRIVER, "parameters": {"kind": class}, "volumeBindingMode": "WaitForFirstConsumer",
+        }))?;
+    }
+    for number in 0..nodes {
+        let name = format!("node-{number}");
+        let driver = json!({"name": DRIVER, "nodeID": name, "topologyKeys": [KEY]});
+        admin.create(
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {KEY: name}}}),
+        )?;
+        admin.create(json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": [driver]},
+        }))?;
+    }
+    Ok(())
+}
+
+/// A driver that answers at once, whatever it is asked.
+fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
+    let spec = DriverSpec {
+        topology_keys: vec![KEY.to_owned()],
+        ..DriverSpec::new(DRIVER)
+    };
+    let driver = FakeDriver::new(spec, Some(Arc::new(Watched(counts.clone()))));
+    driver.script(CsiRule {
+        method: CsiMethod::GetCapacity,
+        segment: None,
+        parameters: Default::default(),
+        skip: 0,
+        times: None,
+        effect: CsiEffect::Capacity {
+            available: 1 << 40,
+            maximum: None,
+            minimum: None,
+        },
+    })?;
+    Ok(driver)
+}
+
+/// Moves a node to a segment of its own, and waits until its objects are there.
+async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
+    let writes = counts.writes.load(Ordering::Relaxed);
+    let labels: Value = json!({KEY: format!("moved-{node}-{writes}")});
+    let place = ResourceRef::core("nodes").name(&format!("node-{node}"));
+    admin.patch_merge(&place, json!({"metadata": {"labels": labels}}))?;
+    counts
+        .until(|counts| counts.writes.load(Ordering::Relaxed) >= writes + 4)
+        .await;
+    Ok(())
+}
+
+/// Starts over with everything published, and measures the first regular refresh.
+async fn poll(
+    counts: &Counts,
+    objects: u64,
+    url: &str,
+    token: &str,
+    socket: &Path,
+) -> Result<(Duration, u64), BoxError> {
+    let asked = counts.asked.load(Ordering::Relaxed);
+    // Long enough that the look at the start is over when the refresh begins.
+    let interval = Duration::from_millis(2000 + objects / 2);
+    let _publisher = Publisher::start(url, token, socket, interval)?;
+    counts
+        .until(|counts| counts.asked.load(Ordering::Relaxed) >= asked + objects)
+        .await;
+    let (before, writes) = (processor()?, counts.writes.load(Ordering::Relaxed));
+    counts
+        .until(|counts| counts.asked.load(Ordering::Relaxed) >= asked + 2 * objects)
+        .await;
+    let poll = processor()?.saturating_sub(before);
+    Ok((poll, counts.writes.load(Ordering::Relaxed) - writes))
+}
+
+impl Counts {
+    async fn until(&self, done: impl Fn(&Counts) -> bool) {
+        loop {
+            let moved = self.moved.notified();
+            if done(self) {
+                return;
+            }
+            moved.await;
+        }
+    }
+}
+
+/// A publisher on a thread of its own, as its program has one; it ends with this value.
+struct Publisher {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publisher {
+    fn start(url: &str, token: &str, socket: &Path, interval: Duration) -> Result<Self, BoxError> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let mut config = kube::Config::new(url.parse()?);
+        config.auth_info.token = Some(token.to_owned().into());
+        config.default_retry = false;
+        // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
+        config.root_cert = Some(Vec::new());
+        let options = Options {
+            csi_address: PathBuf::from(socket),
+            enable_capacity: true,
+            capacity_poll_interval: interval,
+            capacity_poll_jitter: 0.0,
+            capacity_threads: 8,
+            kube_api_capacity_qps: 0.0,
+            get_capacity_qps: Some(0.0),
+            namespace: Some(NAMESPACE.to_owned()),
+            ..Options::default()
+        };
+        let (stop, stopped) = oneshot::channel();
+        let publish = async move {
+            let client = kube::Client::try_from(config)?;
+            let shutdown = async {
+                // A dropped sender stops it as well.
+                let _ = stopped.await;
+            };
+            capacity_publisher::run(options, client, shutdown).await?;
+            Ok::<(), BoxError>(())
+        };
+        let thread = std::thread::Builder::new()
+            .name(THREADS.to_owned())
+            .spawn(move || {
+                if let Err(error) = runtime.block_on(publish) {
+                    anstream::eprintln!("error: the publisher ended: {error}");
+                }
+            })?;
+        Ok(Publisher {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // Its panic was reported already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Time of all threads that are called like the publisher's, while they run; only Linux reports it.
+fn processor() -> Result<Duration, BoxError> {
+    let mut nanoseconds = 0;
+    for task in std::fs::read_dir("/proc/self/task")? {
+        let folder = task?.path();
+        // Threads may end meanwhile.
+        let Ok(name) = std::fs::read_to_string(folder.join("comm")) else {
+            continue;
+        };
+        if name.starts_with(THREADS) {
+            let text = std::fs::read_to_string(folder.join("schedstat"))?;
+            nanoseconds += text
+                .split(' ')
+                .next()
+                .ok_or("schedstat is empty")?
+                .parse::<u64>()?;
+        }
+    }
+    Ok(Duration::from_nanos(nanoseconds))
+}

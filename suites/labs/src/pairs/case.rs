@@ -1,0 +1,213 @@
+//! What a case says of who runs, which classes there are, and of which topology. Does not know what it is counted for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use suites::harness::scenario::{
+    ActionSpec, Binding, CapacityAction, CapacitySpec, ClassAction, ClassSpec, ClusterSpec, DriverSpec, Mode,
+    NodeAction, Role,
+};
+
+/// What of a case decides its values.
+pub(super) struct Case<'a> {
+    pub(super) cluster: &'a ClusterSpec,
+    pub(super) roles: Vec<Role>,
+    /// What the harness does, in order.
+    pub(super) actions: Vec<&'a ActionSpec>,
+}
+
+/// The values of those pairs that hold.
+pub(super) fn those<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
+    let that_hold = values.into_iter().filter(|(holds, _)| *holds);
+    that_hold.map(|(_, value)| value).collect()
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    pub(super) fn publishes(&self) -> bool {
+        self.has(Role::Publisher) && self.cluster.publisher.publish
+    }
+
+    fn does(&self, what: impl Fn(&ActionSpec) -> bool) -> bool {
+        self.actions.iter().any(|action| what(action))
+    }
+
+    pub(super) fn stops_publisher(&self) -> bool {
+        self.does(|it| matches!(it, ActionSpec::Stop(Role::Publisher)))
+    }
+
+    pub(super) fn starts_publisher(&self) -> bool {
+        self.does(|it| matches!(it, ActionSpec::Start(Role::Publisher)))
+    }
+
+    pub(super) fn mode(&self) -> BTreeSet<&'static str> {
+        let (is_there, publishes) = (self.has(Role::Publisher), self.publishes());
+        let mode = self.cluster.mode;
+        those([
+            (!is_there, "no publisher"),
+            (is_there && !publishes, "switched off"),
+            (publishes && mode == Mode::Central, "central"),
+            (publishes && mode == Mode::Distributed, "distributed"),
+            (self.cluster.publisher.replicas.is_some(), "replicas"),
+            (self.has(Role::Cleaner), "cleaner"),
+            (publishes && self.stops_publisher(), "stopped meanwhile"),
+        ])
+    }
+
+    /// The classes that are there from the beginning.
+    fn classes(&self) -> Vec<ClassSpec> {
+        let objects = self.cluster.objects.iter();
+        let objects = objects.filter_map(|object| as_class(&object.value));
+        let classes = self.cluster.classes.iter().map(|class| class.0.clone());
+        classes.chain(objects).collect()
+    }
+
+    /// The names of the driver's classes that are there from the beginning.
+    pub(super) fn own_classes(&self) -> BTreeSet<String> {
+        let own = self.classes().into_iter().filter(|class| self.is_own(class));
+        own.map(|class| class.name).collect()
+    }
+
+    fn is_own(&self, class: &ClassSpec) -> bool {
+        let provisioner = class.provisioner.as_ref();
+        provisioner.is_none_or(|it| *it == self.cluster.driver.name)
+    }
+
+    pub(super) fn class(&self) -> BTreeSet<&'static str> {
+        let count = self.own_classes().len();
+        let (mut later, mut gone) = (Vec::new(), BTreeSet::new());
+        for action in &self.actions {
+            match action {
+                ActionSpec::Class(ClassAction::Create(class)) => later.push(class.0.clone()),
+                ActionSpec::Class(ClassAction::Delete(name)) => drop(gone.insert(name)),
+                _ => {}
+            }
+        }
+        let is_again = later.iter().any(|class| gone.contains(&class.name));
+        let has_later = !later.is_empty();
+        let all = [self.classes(), later].concat();
+        let of_own = |is: fn(&ClassSpec) -> bool| all.iter().any(|class| self.is_own(class) && is(class));
+        those([
+            (count == 0, "none"),
+            (count == 1, "one"),
+            (count == 2, "two"),
+            (count > 2, "many"),
+            (
+                of_own(|it| it.binding == Binding::WaitForFirstConsumer),
+                "WaitForFirstConsumer",
+            ),
+            (of_own(|it| it.binding == Binding::Immediate), "Immediate"),
+            (of_own(|it| !it.parameters.is_empty()), "parameters"),
+            (
+                of_own(|it| !it.allowed_topologies.is_empty()),
+                "allowedTopologies",
+            ),
+            (all.iter().any(|class| !self.is_own(class)), "of another driver"),
+            (has_later, "created later"),
+            (!gone.is_empty(), "deleted"),
+            (is_again, "recreated"),
+        ])
+    }
+
+    pub(super) fn topology(&self) -> BTreeSet<&'static str> {
+        let node = |is: fn(&NodeAction) -> bool| {
+            self.does(|action| matches!(action, ActionSpec::Node(action) if is(action)))
+        };
+        let nodes = &self.cluster.nodes;
+        let mut values = those([
+            (
+                nodes.iter().any(|node| node.topology_keys.is_some()),
+                "keys differ by node",
+            ),
+            (nodes.iter().any(|node| !node.registered), "node without driver"),
+            (self.cluster.backend.contains_key("*"), "cluster-wide object"),
+            (node(|it| matches!(it, NodeAction::Join(_))), "node joins"),
+            (node(|it| matches!(it, NodeAction::Leave(_))), "node leaves"),
+            (
+                node(|it| matches!(it, NodeAction::Relabel { .. })),
+                "labels change",
+            ),
+            (
+                node(|it| matches!(it, NodeAction::Register(_) | NodeAction::Unregister(_))),
+                "driver comes or goes",
+            ),
+        ]);
+        values.extend(keys(self.cluster));
+        values.extend(self.capacities().filter_map(selects));
+        values
+    }
+
+    /// The CSIStorageCapacity objects of others, also those that are created later.
+    pub(super) fn capacities(&self) -> impl Iterator<Item = &'a CapacitySpec> {
+        let made = self
+            .actions
+            .clone()
+            .into_iter()
+            .filter_map(|action| match action {
+                ActionSpec::Capacity(CapacityAction::Create(capacity)) => Some(capacity),
+                _ => None,
+            });
+        self.cluster.capacity_objects.iter().chain(made)
+    }
+}
+
+/// A StorageClass in the words of the API.
+fn as_class(object: &Value) -> Option<ClassSpec> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    (object["kind"] == "StorageClass").then(|| ClassSpec {
+        name: text(&object["metadata"]["name"]).unwrap_or_default(),
+        provisioner: text(&object["provisioner"]),
+        parameters: serde_json::from_value(object["parameters"].clone()).unwrap_or_default(),
+        binding: match object["volumeBindingMode"] == "WaitForFirstConsumer" {
+            true => Binding::WaitForFirstConsumer,
+            false => Binding::Immediate,
+        },
+        allowed_topologies: BTreeMap::new(),
+    })
+}
+
+/// What the driver's topology keys are like.
+fn keys(cluster: &ClusterSpec) -> Vec<&'static str> {
+    let DriverSpec {
+        topology_keys, name, ..
+    } = &cluster.driver;
+    match topology_keys.as_deref() {
+        Some([]) => vec!["no keys"],
+        Some([key]) if key == "kubernetes.io/hostname" => vec!["a key per node"],
+        Some([_]) => vec!["a shared key"],
+        Some(_) => vec!["two keys"],
+        None => {
+            let label = format!("{name}/node");
+            let is_shared = cluster
+                .nodes
+                .iter()
+                .any(|node| matches!(node.labels.get(&label), Some(Some(_))));
+            let shared = is_shared.then_some("a shared key");
+            std::iter::once("a key per node").chain(shared).collect()
+        }
+    }
+}
+
+/// What the nodeTopology of an object is like.
+fn selects(capacity: &CapacitySpec) -> Option<&'static str> {
+    if capacity.segment.as_deref() == Some("*") {
+        return Some("cluster-wide object");
+    }
+    let Some(topology) = &capacity.topology else {
+        return capacity.segment.is_none().then_some("no-node object");
+    };
+    if topology.as_object().is_some_and(serde_json::Map::is_empty) {
+        return Some("cluster-wide object");
+    }
+    if topology["matchExpressions"].is_array() {
+        return Some("selector expression");
+    }
+    match topology["matchLabels"].as_object()?.len() {
+        0 => None,
+        1 => Some("a shared key"),
+        _ => Some("two keys"),
+    }
+}

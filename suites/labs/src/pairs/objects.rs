@@ -1,0 +1,149 @@
+//! What the publisher of a case meets: objects of earlier, of others, and changes of its own by others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use suites::harness::scenario::{ActionSpec, Bytes, CapacityAction, CapacitySpec, NodeSpec, Role, Size};
+
+use super::case::Case;
+
+const MANAGED_BY: &str = "csi.storage.k8s.io/managed-by";
+const DRIVER_NAME: &str = "csi.storage.k8s.io/drivername";
+/// Who publishes, in the label: followed by the node in distributed mode.
+const PUBLISHER: &str = "external-provisioner";
+
+pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
+    let stored = Stored::of(case);
+    let mut values = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for capacity in case.capacities() {
+        let kind = stored.kind(capacity);
+        values.insert(kind);
+        let place = (
+            &capacity.class,
+            capacity.segment.as_deref().map(|it| stored.spelled(it)),
+        );
+        if kind != OF_OTHERS && !seen.insert(place) {
+            values.insert("duplicate");
+        }
+    }
+    if values.is_empty() {
+        values.insert("none");
+    }
+    let is_again = case.stops_publisher() && case.starts_publisher();
+    if case.has(Role::Publisher) && (is_again || case.cluster.publisher.replicas.is_some()) {
+        values.insert("own earlier life");
+    }
+    for action in &case.actions {
+        match action {
+            ActionSpec::Capacity(CapacityAction::Delete { .. }) => drop(values.insert("deleted meanwhile")),
+            ActionSpec::Capacity(CapacityAction::Edit { merge, .. }) => {
+                values.insert("edited meanwhile");
+                if merge["metadata"]["ownerReferences"].is_array() {
+                    values.insert("wrong owner");
+                }
+            }
+            _ => {}
+        }
+    }
+    values
+}
+
+const OF_OTHERS: &str = "of others";
+
+/// What decides of which kind an object is.
+struct Stored<'a> {
+    case: &'a Case<'a>,
+    classes: BTreeSet<String>,
+    keys: Vec<String>,
+    segments: BTreeSet<String>,
+    /// Capacity and maximum by segment.
+    pools: BTreeMap<String, Figures>,
+}
+
+impl<'a> Stored<'a> {
+    fn of(case: &'a Case<'a>) -> Self {
+        let driver = &case.cluster.driver;
+        let of_driver = || vec![format!("{}/node", driver.name)];
+        let mut stored = Stored {
+            case,
+            classes: case.own_classes(),
+            keys: driver.topology_keys.clone().unwrap_or_else(of_driver),
+            segments: BTreeSet::new(),
+            pools: BTreeMap::new(),
+        };
+        let nodes = &case.cluster.nodes;
+        stored.segments = nodes.iter().map(|node| stored.segment(node)).collect();
+        let pools = case.cluster.backend.iter();
+        stored.pools = pools
+            .map(|(name, pool)| {
+                let count = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.count().into());
+                (
+                    stored.spelled(name),
+                    (count(&pool.value.capacity), count(&pool.value.largest)),
+                )
+            })
+            .collect();
+        stored
+    }
+
+    /// The segment of a node.
+    fn segment(&self, node: &NodeSpec) -> String {
+        let value = |key: &String| node.labels.get(key).cloned().flatten();
+        let label = |key| format!("{key}={}", value(key).unwrap_or_else(|| node.name.clone()));
+        ordered(self.keys.iter().map(label))
+    }
+
+    /// The segment that a case names, with its keys.
+    fn spelled(&self, name: &str) -> String {
+        if name == "*" {
+            return self
+                .keys
+                .is_empty()
+                .then(String::new)
+                .unwrap_or_else(|| name.to_owned());
+        }
+        match name.contains('=') {
+            true => ordered(name.split(',').map(str::to_owned)),
+            false => ordered(self.keys.iter().map(|key| format!("{key}={name}"))),
+        }
+    }
+
+    fn kind(&self, capacity: &CapacitySpec) -> &'static str {
+        if !self.is_managed(capacity) {
+            return OF_OTHERS;
+        }
+        if !self.classes.contains(&capacity.class) {
+            return "obsolete class";
+        }
+        let segment = capacity.segment.as_deref().map(|segment| self.spelled(segment));
+        if segment.as_ref().is_some_and(|it| !self.segments.contains(it)) {
+            return "obsolete segment";
+        }
+        let topology = capacity.topology.as_ref();
+        if capacity.capacity.is_none() || topology.is_some_and(|it| it["matchExpressions"].is_array()) {
+            return "malformed";
+        }
+        let pool = segment.and_then(|segment| self.pools.get(&segment));
+        let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes);
+        let same = pool == Some(&(bytes(&capacity.capacity), bytes(&capacity.maximum)));
+        if same { "exact" } else { "stale" }
+    }
+
+    /// Whether it looks like one of the publisher under test.
+    fn is_managed(&self, capacity: &CapacitySpec) -> bool {
+        let by = capacity.labels.get(MANAGED_BY);
+        let of_driver = capacity.labels.get(DRIVER_NAME) == Some(&self.case.cluster.driver.name);
+        match by {
+            Some(by) => (capacity.managed || of_driver) && by.starts_with(PUBLISHER),
+            None => capacity.managed,
+        }
+    }
+}
+
+/// Bytes of capacity and maximum.
+type Figures = (Option<i128>, Option<i128>);
+
+fn ordered(labels: impl Iterator<Item = String>) -> String {
+    let labels: BTreeSet<String> = labels.collect();
+    labels.into_iter().collect::<Vec<_>>().join(",")
+}

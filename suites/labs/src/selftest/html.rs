@@ -1,0 +1,155 @@
+//! `selftest.html`: one page; the matrix of defects and areas, and the failure of each claim as its reader sees it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use suites::harness::invocation::program;
+
+use super::markdown::headline;
+use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
+use suites::report::escape::plain;
+use suites::report::whole_page;
+
+/// The page.
+pub fn page(report: &SelftestReport) -> String {
+    let title = headline(report);
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.quiet {
+                "Each defect makes one of the references wrong on purpose. The case that claims a defect must fail with it, and the \
+                 first missing link of its failure must point at it; without a defect every case must pass."
+            }
+        }
+        main {
+            (problems(report))
+            (matrix(report))
+            @if let Some(demands) = &report.demands { (never_violated(&demands.files)) }
+            section {
+                h2 { "Defects" }
+                @for defect in &report.defects { (article(defect)) }
+            }
+        }
+        footer {
+            p {
+                "Made by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) } " on "
+                (report.started) ": " (report.runs) " runs (" (report.unreached) " pairs left out: the case never comes to what the defect breaks) in " (format_args!("{:.1}", report.seconds))
+                " s. The same record stands in " code { "selftest.json" } ", format " (report.format) "."
+            }
+        }
+    };
+    whole_page(&title, &body)
+}
+
+fn problems(report: &SelftestReport) -> Markup {
+    html! {
+        @if !(report.problems.is_empty() && report.undecided.is_empty()) {
+            section {
+                h2 { "To look at" }
+                ul {
+                    @for problem in &report.problems {
+                        li { code { (problem.case.as_deref().unwrap_or_default()) } " " (plain(&problem.text)) }
+                    }
+                    @for open in &report.undecided {
+                        li { "undecided: " code { (open) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The requirements that no defect violates which a case of the file detected.
+fn never_violated(files: &BrokenFiles) -> Markup {
+    html! {
+        section {
+            h2 { "Requirements" }
+            p { (files) "." }
+            ul {
+                @for Unbroken { file, requirement, core } in &files.unbroken {
+                    li { code { (requirement) } " " (file) @if *core { " " span.bad { "core" } } }
+                }
+            }
+        }
+    }
+}
+
+/// Area → how many of its cases caught a defect, and how many ran with it.
+fn areas_of(defect: &DefectBite) -> BTreeMap<String, (usize, usize)> {
+    let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
+    let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for id in &defect.caught_by {
+        areas.entry(area(id)).or_default().0 += 1;
+    }
+    for id in defect.caught_by.iter().chain(&defect.missed_by) {
+        areas.entry(area(id)).or_default().1 += 1;
+    }
+    areas
+}
+
+/// A row for each defect, a column for each area.
+fn matrix(report: &SelftestReport) -> Markup {
+    let rows: Vec<_> = report
+        .defects
+        .iter()
+        .map(|defect| (defect, areas_of(defect)))
+        .collect();
+    let areas: BTreeSet<&String> = rows.iter().flat_map(|(_, cells)| cells.keys()).collect();
+    html! {
+        section {
+            h2 { "Matrix" }
+            p { "Cases that caught the defect, of those that ran with it." }
+            div.wide {
+                table.matrix {
+                    thead {
+                        tr {
+                            th scope="col" { "defect" }
+                            th scope="col" { "claim" }
+                            @for area in &areas { th scope="col" { (area) } }
+                        }
+                    }
+                    tbody {
+                        @for (defect, cells) in &rows {
+                            tr {
+                                th scope="row" { a href={ "#" (defect.name) } { (defect.name) } }
+                                td class=(class(defect)) { (defect.word()) }
+                                @for area in &areas {
+                                    @match cells.get(*area) {
+                                        Some((caught, all)) => td.none[*caught == 0] { (caught) " of " (all) },
+                                        None => td {},
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(defect: &DefectBite) -> &'static str {
+    match defect.word() {
+        "caught" => "good",
+        "-" => "none",
+        _ => "bad",
+    }
+}
+
+fn article(defect: &DefectBite) -> Markup {
+    html! {
+        article id=(defect.name) {
+            h3 { code { (defect.name) } " " span class=(class(defect)) { (defect.word()) } }
+            p { (defect.text) ". After " (defect.source) "." }
+            @for claim in &defect.claims {
+                p.reason { (claim.case) ": " (plain(&claim.link)) }
+                @if let Some(text) = &claim.explanation {
+                    details {
+                        summary { "The failure" }
+                        pre { (plain(text)) }
+                    }
+                }
+            }
+        }
+    }
+}

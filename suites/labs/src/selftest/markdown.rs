@@ -1,0 +1,101 @@
+//! `selftest.md`: what is wrong, the defects as a table, and the failure of each claim behind a fold.
+
+use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
+use suites::harness::invocation::program;
+use suites::report::escape::{markdown, markdown_block, xml};
+
+/// The record as Markdown.
+pub fn page(report: &SelftestReport) -> String {
+    let mut out = format!("## {}\n\n", markdown(&headline(report)));
+    for problem in &report.problems {
+        let case = problem.case.as_deref().unwrap_or_default();
+        out.push_str(&format!("- **{}** {}\n", markdown(case), markdown(&problem.text)));
+    }
+    for open in &report.undecided {
+        out.push_str(&format!("- undecided: {}\n", markdown(open)));
+    }
+    out.push_str(
+        "\n| | defect | what it does | modelled on | to be detected by | detected by |\n|---|---|---|---|---|---:|\n",
+    );
+    for defect in &report.defects {
+        out.push_str(&row(defect));
+    }
+    out.push('\n');
+    for defect in &report.defects {
+        out.push_str(&fold(defect));
+    }
+    if let Some(demands) = &report.demands {
+        out.push_str(&never_violated(&demands.files));
+    }
+    out.push_str(&format!(
+        "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, {}.\n",
+        markdown(&report.harness),
+        markdown(&report.command.join(" ")),
+        markdown(&report.started),
+        program = program()
+    ));
+    out
+}
+
+/// What it came to, in one line.
+pub(super) fn headline(report: &SelftestReport) -> String {
+    let word = match (report.problems.len(), report.undecided.len()) {
+        (0, 0) => "the cases bite".to_owned(),
+        (0, open) => format!("{open} undecided"),
+        (1, _) => "1 problem".to_owned(),
+        (problems, _) => format!("{problems} problems"),
+    };
+    let partial = report.partial.iter().map(|why| format!("; partial: {why}"));
+    format!(
+        "Self-test: {word}; {} of {} defects detected as expected, {}{}",
+        report.claims_held(),
+        report.defects.len(),
+        report.without_defect(),
+        partial.collect::<String>(),
+    )
+}
+
+/// The requirements that no defect violates which a case of the file detected, the core ones in bold.
+fn never_violated(files: &BrokenFiles) -> String {
+    let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
+    for Unbroken {
+        file,
+        requirement,
+        core,
+    } in &files.unbroken
+    {
+        let mark = if *core { "**" } else { "" };
+        out.push_str(&format!(
+            "- {mark}{}{mark} {}\n",
+            markdown(requirement),
+            markdown(file)
+        ));
+    }
+    out
+}
+
+fn row(defect: &DefectBite) -> String {
+    let claimed: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
+    format!(
+        "| {} | {} | {} | {} | {} | {} of {} |\n",
+        defect.word(),
+        markdown(&defect.name),
+        markdown(&defect.text),
+        markdown(&defect.source),
+        markdown(&claimed.join(", ")),
+        defect.caught_by.len(),
+        defect.caught_by.len() + defect.missed_by.len(),
+    )
+}
+
+fn fold(defect: &DefectBite) -> String {
+    let folds = defect.claims.iter().filter_map(|claim| {
+        Some(format!(
+            "<details><summary>{}: <b>{}</b></summary>\n\n{}\n\n</details>\n",
+            defect.word(),
+            xml(&defect.name),
+            markdown_block(claim.explanation.as_ref()?)
+        ))
+    });
+    folds.collect()
+}

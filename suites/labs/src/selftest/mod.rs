@@ -1,0 +1,358 @@
+//! Holds the cases against the defects: a case that passes with every defect shows nothing, and a defect that no case catches could be in
+//! anybody's program.
+//!
+//! Knows no reference: whoever calls says how to build the systems with a defect, by its name.
+
+mod broken;
+mod html;
+mod markdown;
+mod reach;
+mod record;
+mod scope;
+mod share;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use suites::harness::invocation::program;
+use suites::harness::judge::{Failure, Finding, Verdict};
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::Plan;
+use suites::harness::system::Systems;
+use suites::harness::{Outcome, RunOptions, StartError, run};
+
+use suites::report::seconds;
+use suites::{Defect, Knowledge, Said, Shard, excuse, explain_failure, look_up};
+
+use crate::spread::spread;
+use reach::{Healthy, Seen};
+use scope::is_named;
+
+pub use broken::{Broken, BrokenFiles, Unbroken};
+pub use html::page as html;
+pub use markdown::page as markdown;
+pub use reach::{Observe, Observed};
+pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};
+pub use scope::{Scope, Subject};
+pub use share::Share;
+
+/// The references with a defect (`Some`) or without, and how to run them.
+pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
+
+/// Which cases are held against which defects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Each defect against the case that claims it and those that are named for it.
+    Named,
+    /// Each defect against every case that runs what it breaks.
+    Full,
+}
+
+/// What to hold against what.
+pub struct Selftest {
+    /// The defects that were asked for.
+    pub defects: Vec<Defect>,
+    /// The cases that were asked for.
+    pub plans: Vec<Arc<Plan>>,
+    /// Whether those are all cases and all defects there are, so that something can be said about each of them.
+    pub is_whole: bool,
+    /// How many pairs of them.
+    pub reach: Reach,
+    /// Runs at the same time; most of them wait.
+    pub jobs: usize,
+    /// How the systems are built.
+    pub build: Arc<Build>,
+    /// How to see what a case comes to; then a case is not run with a defect that it never comes to. None: all pairs are run.
+    pub observe: Option<Arc<Observe>>,
+    /// The manifest of the programs that play the broken role, if they are not the references. Such a program may meet a case in a way
+    /// that nobody has foreseen, so one case has to catch a defect, with whatever words.
+    pub sut: Option<String>,
+    /// What those programs are known to do wrong, which shows no defect. None: nothing.
+    pub manifest: Option<Manifest>,
+    /// Which of them are for this machine: every n-th defect, and without a defect every n-th case. None: all.
+    pub shard: Option<Shard>,
+}
+
+/// Runs that are made again have so few others beside them.
+const CALM: usize = 8;
+
+impl Selftest {
+    /// Runs every pair, and every case once without a defect; `each` hears of them as they end.
+    ///
+    /// What could not be decided on a busy machine runs once more in calm, and so does what was missed by a case that is there for it: some
+    /// defects show by their haste alone, which such a machine takes away.
+    pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
+        let mut pairs = self.pairs();
+        let mut trials = match self.observe.clone() {
+            Some(observe) => self.survey(&observe, &mut pairs, &mut each).await,
+            None => Vec::new(),
+        };
+        trials.extend(self.run_pairs(pairs, self.jobs, &mut each).await);
+        let again: Vec<Pair> = trials
+            .iter()
+            .filter(|trial| self.is_open(trial))
+            .filter_map(|trial| self.pair(trial))
+            .collect();
+        trials.retain(|trial| !self.is_open(trial));
+        for mut trial in self.run_pairs(again, CALM, &mut each).await {
+            trial.runs = 2;
+            trials.push(trial);
+        }
+        trials.sort_by(|a, b| (&a.defect, &a.case).cmp(&(&b.defect, &b.case)));
+        trials
+    }
+
+    /// What is known where the runs ended early, of which these were made: all of it about the defects that met all their cases.
+    pub fn finished(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
+        let settled = trials.iter().filter(|trial| !self.is_open(trial));
+        let settled: BTreeSet<_> = settled
+            .map(|trial| (trial.defect.as_deref(), trial.case.as_str()))
+            .collect();
+        let mut pending = BTreeSet::new();
+        for (defect, plan) in self.pairs() {
+            let defect = defect.map(|at| self.defects[at].name.as_str());
+            if !settled.contains(&(defect, self.plans[plan].id())) {
+                pending.extend(defect.map(str::to_owned));
+            }
+        }
+        let is_settled = |defect: &str| !pending.contains(defect);
+        let mut part = Scope {
+            is_whole: false,
+            ..self.scope()
+        };
+        part.defects.retain(|defect| is_settled(&defect.name));
+        let told = |trial: &Trial| !self.is_open(trial) && trial.defect.as_deref().is_none_or(is_settled);
+        let trials = trials.into_iter().filter(told).collect();
+        (part, trials)
+    }
+
+    /// What is held against what, on all machines.
+    pub fn scope(&self) -> Scope {
+        Scope {
+            defects: self.defects.clone(),
+            cases: self.plans.iter().map(|plan| Subject::of(plan)).collect(),
+            is_whole: self.is_whole,
+            reach: self.reach,
+            sut: self.sut.clone(),
+        }
+    }
+
+    /// Whether a run is made once more before it counts.
+    fn is_open(&self, trial: &Trial) -> bool {
+        match trial.found {
+            Found::Undecided => trial.runs == 1,
+            Found::Passed => {
+                let is_named = |defect: &String| is_named(&self.defects, &trial.case, defect);
+                trial.runs == 1 && self.sut.is_none() && trial.defect.as_ref().is_some_and(is_named)
+            }
+            Found::Failed | Found::Broken | Found::Unreached => false,
+        }
+    }
+
+    /// Number of runs on this machine, apart from those that are made again.
+    pub fn size(&self) -> usize {
+        self.pairs().len()
+    }
+
+    /// What runs: first the defects, because those runs take longest, and then every case of theirs in good health.
+    fn pairs(&self) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        for (at, defect) in self.defects.iter().enumerate() {
+            let cases = self.plans.iter().enumerate();
+            let held = cases.filter(|(_, plan)| match self.reach {
+                Reach::Named => defect.names(plan.id()),
+                Reach::Full => touches(defect, plan) || defect.names(plan.id()),
+            });
+            pairs.extend(held.map(|(plan, _)| (Some(at), plan)));
+        }
+        let healthy: BTreeSet<usize> = match self.is_whole {
+            true => (0..self.plans.len()).collect(),
+            false => pairs.iter().map(|(_, plan)| *plan).collect(),
+        };
+        pairs.extend(healthy.into_iter().map(|plan| (None, plan)));
+        pairs.retain(|(defect, plan)| self.shard.is_none_or(|shard| shard.has(defect.unwrap_or(*plan))));
+        pairs
+    }
+
+    fn pair(&self, trial: &Trial) -> Option<Pair> {
+        let named = |name: &String| self.defects.iter().position(|defect| defect.name == *name);
+        let plan = self.plans.iter().position(|plan| plan.id() == trial.case)?;
+        Some((trial.defect.as_ref().and_then(named), plan))
+    }
+
+    /// Runs every case of these pairs in good health. Takes out what is known by that.
+    async fn survey(
+        self: &Arc<Self>,
+        observe: &Arc<Observe>,
+        pairs: &mut Vec<Pair>,
+        each: &mut impl FnMut(&Trial),
+    ) -> Vec<Trial> {
+        let plans: BTreeSet<usize> = pairs.iter().map(|(_, plan)| *plan).collect();
+        let (selftest, observe) = (self.clone(), observe.clone());
+        let look = move |plan| {
+            let (selftest, observe) = (selftest.clone(), observe.clone());
+            async move { (plan, selftest.look(&*observe, plan).await) }
+        };
+        let seen = spread(self.jobs, plans, look, |_| {}).await;
+        let seen: BTreeMap<usize, Healthy> = seen.into_iter().collect();
+        let mut known = Vec::new();
+        pairs.retain(|(defect, plan)| {
+            let healthy = &seen[plan];
+            match defect {
+                None => known.push(healthy.trial.clone()),
+                Some(defect) if healthy.unreached.contains(defect) => {
+                    known.push(Trial::unreached(&self.defects[*defect], &self.plans[*plan]));
+                }
+                Some(_) => return true,
+            }
+            false
+        });
+        known.iter().for_each(each);
+        known
+    }
+
+    /// Runs a case in good health, and sees what it comes to.
+    async fn look(&self, observe: &Observe, plan: usize) -> Healthy {
+        let plan = &self.plans[plan];
+        let observed = observe();
+        let ended = run(plan.clone(), &observed.systems, observed.options).await;
+        let mut healthy = Healthy {
+            trial: self.trial(None, plan, &ended),
+            unreached: BTreeSet::new(),
+        };
+        // A run that ended otherwise than it should tells nothing of others.
+        if let (Ok(outcome), Found::Passed) = (&ended, healthy.trial.found) {
+            let mistakes = (observed.reached)();
+            let seen = Seen::of(plan, outcome, mistakes);
+            let defects = self.defects.iter().enumerate();
+            let unreached = defects.filter(|(_, defect)| !defect.names(plan.id()) && !seen.reaches(defect));
+            healthy.unreached = unreached.map(|(at, _)| at).collect();
+        }
+        healthy
+    }
+
+    async fn run_pairs(
+        self: &Arc<Self>,
+        pairs: Vec<Pair>,
+        jobs: usize,
+        each: &mut impl FnMut(&Trial),
+    ) -> Vec<Trial> {
+        let selftest = self.clone();
+        let hold = move |pair| {
+            let selftest = selftest.clone();
+            async move { selftest.hold(pair).await }
+        };
+        spread(jobs, pairs, hold, each).await
+    }
+
+    async fn hold(&self, (defect, plan): Pair) -> Trial {
+        let defect = defect.map(|at| &self.defects[at]);
+        let plan = &self.plans[plan];
+        let (systems, options) = (self.build)(defect.map(|defect| defect.name.as_str()));
+        let ended = run(plan.clone(), &systems, options).await;
+        self.trial(defect, plan, &ended)
+    }
+
+    /// What a run came to.
+    fn trial(&self, defect: Option<&Defect>, plan: &Plan, ended: &Result<Outcome, StartError>) -> Trial {
+        let mut trial = Trial {
+            defect: defect.map(|defect| defect.name.clone()),
+            case: plan.id().to_owned(),
+            found: Found::Broken,
+            link: String::new(),
+            explanation: None,
+            seconds: 0.0,
+            runs: 1,
+        };
+        let outcome = match ended {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                trial.link = error.to_string();
+                return trial;
+            }
+        };
+        trial.seconds = seconds(outcome.elapsed);
+        let mut findings = suites::harness::judge::findings(plan, &outcome.journal.since(0));
+        if let Some(manifest) = &self.manifest {
+            findings.retain(|finding| excuse(manifest, finding).is_none());
+        }
+        trial.found = match (&self.manifest, outcome.verdict.failure()) {
+            (Some(manifest), Some(failure)) if is_known(manifest, plan, failure) => Found::Passed,
+            _ => found(outcome, &findings),
+        };
+        trial.link = deciding_words(outcome, &findings);
+        let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
+        // The link that the defect breaks is missing, however busy the machine is.
+        if trial.found == Found::Undecided && claimed.is_some_and(|words| words.are_in(&trial.link)) {
+            trial.found = Found::Failed;
+        }
+        // The others would only make the record large.
+        if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
+            let text = explain_failure(plan, outcome, self.rerun(defect, plan), Vec::new());
+            trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
+        }
+        trial
+    }
+}
+
+impl Selftest {
+    fn rerun(&self, defect: Option<&Defect>, plan: &Plan) -> String {
+        match (&self.sut, defect) {
+            (None, Some(defect)) => format!(
+                "{program} e2e --defect={} {}",
+                defect.name,
+                plan.id(),
+                program = program()
+            ),
+            (None, None) => format!("{program} e2e {}", plan.id(), program = program()),
+            (Some(sut), Some(defect)) => {
+                format!(
+                    "{program} selftest --sut={sut} --defect={} {}",
+                    defect.name,
+                    plan.id(),
+                    program = program()
+                )
+            }
+            (Some(sut), None) => format!(
+                "{program} conformance --sut={sut} {}",
+                plan.id(),
+                program = program()
+            ),
+        }
+    }
+}
+
+/// Index of the defect, if any, and of the case.
+type Pair = (Option<usize>, usize);
+
+/// Whether what the defect breaks takes part in the case.
+fn touches(defect: &Defect, plan: &Plan) -> bool {
+    defect.role().is_none_or(|role| plan.roles.contains(&role))
+}
+
+/// Whether the programs are known to fail so.
+fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
+    matches!(
+        look_up(manifest, plan.id(), &Said::by(failure)),
+        Knowledge::Excused(_)
+    )
+}
+
+/// A finding ends a run as a failure does.
+fn found(outcome: &Outcome, findings: &[Finding]) -> Found {
+    match outcome.verdict {
+        Verdict::Pass if findings.is_empty() => Found::Passed,
+        Verdict::Pass | Verdict::Fail(_) => Found::Failed,
+        Verdict::Inconclusive(_) => Found::Undecided,
+    }
+}
+
+/// The first missing link with its note; what happened, where there is no chain because a process ended; the first finding, where the
+/// case has passed.
+fn deciding_words(outcome: &Outcome, findings: &[Finding]) -> String {
+    if let Some(failure) = outcome.verdict.failure() {
+        return Said::by(failure).deciding();
+    }
+    let named = |finding: &Finding| format!("finding/{}: {}", finding.rule, finding.text);
+    findings.first().map(named).unwrap_or_default()
+}

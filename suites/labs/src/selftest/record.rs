@@ -1,0 +1,459 @@
+//! What holding the cases against the defects came to, as data: every form of it is made of this record.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use suites::harness::manifest::Words;
+use suites::harness::plan::Plan;
+
+use super::Reach;
+use super::broken::{Broken, unbroken};
+use super::scope::{Scope, Subject};
+use suites::Defect;
+
+/// Version of the record's format.
+pub const FORMAT: u32 = 1;
+
+/// How one run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Found {
+    /// The case passed: with a defect, it was missed.
+    Passed,
+    /// The case failed: with a defect, it was caught.
+    Failed,
+    /// The machine was too busy to tell, twice.
+    Undecided,
+    /// The case could not be run.
+    Broken,
+    /// The case was not run: it never comes to what the defect breaks.
+    Unreached,
+}
+
+/// One case, run with one defect or with none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The defect; none: in good health.
+    pub defect: Option<String>,
+    /// The case.
+    pub case: String,
+    /// How it ended.
+    pub found: Found,
+    /// The first missing link of a failure, or what happened.
+    pub link: String,
+    /// The failure as people see it, where it belongs to a claim.
+    pub explanation: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// 2 where the first run was not taken for an answer.
+    pub runs: u32,
+}
+
+impl Trial {
+    /// Of a case that never comes to what a defect breaks.
+    pub(super) fn unreached(defect: &Defect, plan: &Plan) -> Self {
+        Trial {
+            defect: Some(defect.name.clone()),
+            case: plan.id().to_owned(),
+            found: Found::Unreached,
+            link: String::new(),
+            explanation: None,
+            seconds: 0.0,
+            runs: 0,
+        }
+    }
+}
+
+/// The whole record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SelftestReport {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of the harness.
+    pub harness: String,
+    /// When it began, in UTC (RFC 3339).
+    pub started: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// The command that made it.
+    pub command: Vec<String>,
+    /// Whether every defect met every case that runs what it breaks.
+    pub full: bool,
+    /// Why not all is here that was asked for; none: it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+    /// Number of runs.
+    pub runs: usize,
+    /// Pairs of a defect and a case that never comes to what it breaks: they did not have to run.
+    #[serde(default)]
+    pub unreached: usize,
+    /// Cases that pass without a defect, as all must.
+    pub healthy: usize,
+    /// What is not as it must be; empty: the cases bite.
+    pub problems: Vec<Problem>,
+    /// Runs that say nothing, because the machine was too busy.
+    pub undecided: Vec<String>,
+    /// The defects.
+    pub defects: Vec<DefectBite>,
+    /// The cases.
+    pub cases: Vec<CaseBite>,
+    /// What cases name of the documents; none unless every defect met every case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demands: Option<Broken>,
+}
+
+/// Something that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// The defect that it is about, if any.
+    pub defect: Option<String>,
+    /// The case that it is about, if any.
+    pub case: Option<String>,
+    /// What is wrong, in one sentence.
+    pub text: String,
+}
+
+/// One defect and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DefectBite {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub text: String,
+    /// What it is made after.
+    pub source: String,
+    /// The cases that claim it and ran.
+    pub claims: Vec<Claim>,
+    /// Cases that caught it.
+    pub caught_by: Vec<String>,
+    /// Cases that ran and did not.
+    pub missed_by: Vec<String>,
+}
+
+/// What the case said that claims a defect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// The case.
+    pub case: String,
+    /// Words that its first missing link must have, `*` for any text; empty: any words will do.
+    pub words: String,
+    /// How it ended.
+    pub found: Found,
+    /// Its first missing link.
+    pub link: String,
+    /// Its text.
+    pub explanation: Option<String>,
+}
+
+/// One case and what it caught.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseBite {
+    /// Its id.
+    pub id: String,
+    /// The defects that it is named for.
+    pub named_for: Vec<String>,
+    /// The defects that it caught.
+    pub caught: Vec<String>,
+    /// The requirements that it names and that no defect violates which it caught; empty unless every defect met every case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unbroken: Vec<String>,
+}
+
+impl SelftestReport {
+    /// The record of all runs.
+    pub fn new(scope: &Scope, trials: &[Trial], command: Vec<String>) -> Self {
+        let trials = &*match scope.sut {
+            None => Cow::Borrowed(trials),
+            Some(_) => Cow::Owned(without_proof(trials)),
+        };
+        let unreached = count(trials, |trial| trial.found == Found::Unreached);
+        let mut report = SelftestReport {
+            format: FORMAT,
+            harness: env!("CARGO_PKG_VERSION").to_owned(),
+            started: String::new(),
+            seconds: 0.0,
+            command,
+            full: scope.reach == Reach::Full,
+            partial: None,
+            runs: trials.len() - unreached,
+            unreached,
+            healthy: count(trials, |trial| {
+                trial.defect.is_none() && trial.found == Found::Passed
+            }),
+            problems: Vec::new(),
+            undecided: undecided(trials),
+            defects: scope
+                .defects
+                .iter()
+                .map(|defect| match scope.sut {
+                    None => bite(defect, trials),
+                    Some(_) => bite_of_any(defect, trials),
+                })
+                .collect(),
+            cases: Vec::new(),
+            demands: None,
+        };
+        let counts = report.full && scope.is_whole;
+        report.cases = cases(scope, trials, counts);
+        report.demands = counts.then(|| {
+            let subject = |case: &CaseBite| scope.cases.iter().find(|subject| subject.id == case.id);
+            let cases = report.cases.iter();
+            Broken::of(cases.filter_map(|case| Some((subject(case)?, &*case.unbroken))))
+        });
+        report.problems = problems(scope, trials, &report);
+        report
+    }
+
+    /// As JSON, for programs.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("the record is made of texts and numbers");
+        text.push('\n');
+        text
+    }
+
+    /// What passed without a defect, in words.
+    pub fn without_defect(&self) -> String {
+        match self.partial {
+            // Of the other cases nobody knows yet.
+            Some(_) => format!("{} cases have passed without a defect", self.healthy),
+            None => format!(
+                "{} of {} cases pass without a defect",
+                self.healthy,
+                self.cases.len()
+            ),
+        }
+    }
+
+    /// Number of defects whose claim holds.
+    pub fn claims_held(&self) -> usize {
+        self.defects
+            .iter()
+            .filter(|defect| defect.word() == "caught")
+            .count()
+    }
+}
+
+impl Claim {
+    /// Whether the case failed and named the link.
+    pub fn holds(&self) -> bool {
+        let are_in = |words: &str| Words::parse(words).is_ok_and(|words| words.are_in(&self.link));
+        self.found == Found::Failed && (self.words.is_empty() || are_in(&self.words))
+    }
+}
+
+impl DefectBite {
+    /// How far the claim holds, in one word.
+    pub fn word(&self) -> &'static str {
+        let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
+            return if self.claims.is_empty() { "-" } else { "caught" };
+        };
+        match claim.found {
+            Found::Passed | Found::Unreached => "MISSED",
+            Found::Failed => "MISLED",
+            Found::Undecided => "UNDECIDED",
+            Found::Broken => "BROKEN",
+        }
+    }
+}
+
+fn count(trials: &[Trial], is_meant: impl Fn(&Trial) -> bool) -> usize {
+    trials.iter().filter(|trial| is_meant(trial)).count()
+}
+
+/// Why a failure is no proof that a case detects a defect.
+const NO_PROOF: &str = "the case does not pass without the defect either";
+
+/// The same runs, of which none counts as having caught a defect in a case that the programs under test fail without one.
+fn without_proof(trials: &[Trial]) -> Vec<Trial> {
+    let ill = trials
+        .iter()
+        .filter(|trial| trial.defect.is_none() && trial.found != Found::Passed);
+    let ill: BTreeSet<&str> = ill.map(|trial| trial.case.as_str()).collect();
+    let seen = |trial: &Trial| {
+        let has_failed = trial.defect.is_some() && trial.found == Found::Failed;
+        match has_failed && ill.contains(trial.case.as_str()) {
+            true => Trial {
+                found: Found::Undecided,
+                link: format!("{NO_PROOF}: {}", trial.link),
+                ..trial.clone()
+            },
+            false => trial.clone(),
+        }
+    };
+    trials.iter().map(seen).collect()
+}
+
+fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
+    let of_defect: Vec<&Trial> = trials
+        .iter()
+        .filter(|trial| trial.defect.as_ref() == Some(&defect.name))
+        .collect();
+    let ids = |found: Found| {
+        let found = of_defect.iter().filter(|trial| trial.found == found);
+        found.map(|trial| trial.case.clone()).collect()
+    };
+    let claims = of_defect.iter().filter_map(|trial| {
+        let words = defect.claims.get(&trial.case)?.to_string();
+        Some(Claim {
+            case: trial.case.clone(),
+            words,
+            found: trial.found,
+            link: trial.link.clone(),
+            explanation: trial.explanation.clone(),
+        })
+    });
+    DefectBite {
+        name: defect.name.clone(),
+        text: defect.text.clone(),
+        source: defect.origin(),
+        claims: claims.collect(),
+        caught_by: ids(Found::Failed),
+        missed_by: ids(Found::Passed),
+    }
+}
+
+/// What became of a defect that any case may catch, with any words.
+fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
+    let mut of_defect = trials
+        .iter()
+        .filter(|trial| trial.defect.as_ref() == Some(&defect.name));
+    let caught = of_defect.clone().find(|trial| trial.found == Found::Failed);
+    let shown = caught.or_else(|| of_defect.next()).map(|trial| Claim {
+        case: trial.case.clone(),
+        words: String::new(),
+        found: trial.found,
+        link: trial.link.clone(),
+        explanation: trial.explanation.clone(),
+    });
+    DefectBite {
+        claims: shown.into_iter().collect(),
+        ..bite(defect, trials)
+    }
+}
+
+/// What each case caught, and, where all defects met all cases (`counts`), which of its requirements were never broken.
+fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
+    let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
+        if let Some(defect) = &trial.defect {
+            caught.entry(&trial.case).or_default().insert(defect);
+        }
+    }
+    let ran: BTreeSet<&str> = trials.iter().map(|trial| trial.case.as_str()).collect();
+    let subjects = scope.cases.iter().filter(|case| ran.contains(&*case.id));
+    let names = |defects: &[&Defect]| defects.iter().map(|defect| defect.name.clone()).collect();
+    let bite = |case: &Subject| {
+        let of = |is_meant: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
+            let defects = scope.defects.iter();
+            defects.filter(|defect| is_meant(defect)).collect()
+        };
+        let own = caught.get(&*case.id);
+        let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
+        let unbroken = counts.then(|| unbroken(case, &caught));
+        CaseBite {
+            id: case.id.clone(),
+            named_for: names(&of(&|defect| defect.names(&case.id))),
+            caught: names(&caught),
+            unbroken: unbroken.unwrap_or_default(),
+        }
+    };
+    subjects.map(bite).collect()
+}
+
+fn undecided(trials: &[Trial]) -> Vec<String> {
+    let open = trials.iter().filter(|trial| trial.found == Found::Undecided);
+    open.map(|trial| {
+        let pair = match &trial.defect {
+            Some(defect) => format!("{} with {defect}", trial.case),
+            None => trial.case.clone(),
+        };
+        match trial.link.starts_with(NO_PROOF) {
+            true => format!("{pair}: {}", trial.link),
+            false => format!("{pair}: the host was too busy"),
+        }
+    })
+    .collect()
+}
+
+fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for trial in trials {
+        let text = match (&trial.defect, trial.found) {
+            (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
+            (None, Found::Broken) => format!("cannot be run: {}", trial.link),
+            (Some(name), found @ (Found::Passed | Found::Broken))
+                if scope.sut.is_none() && scope.is_named(&trial.case, name) =>
+            {
+                match found {
+                    Found::Passed => format!("is named for {name}, and passes with it"),
+                    _ => format!("is named for {name}, and cannot be run with it: {}", trial.link),
+                }
+            }
+            _ => continue,
+        };
+        problems.push(Problem {
+            defect: trial.defect.clone(),
+            case: Some(trial.case.clone()),
+            text,
+        });
+    }
+    match scope.sut {
+        None => problems.extend(report.defects.iter().flat_map(misled)),
+        Some(_) => problems.extend(report.defects.iter().filter_map(missed)),
+    }
+    if scope.is_whole {
+        problems.extend(idle(report));
+    }
+    problems
+}
+
+/// A defect that no case catches.
+fn missed(defect: &DefectBite) -> Option<Problem> {
+    let is_missed = defect.caught_by.is_empty() && !defect.missed_by.is_empty();
+    is_missed.then(|| Problem {
+        defect: Some(defect.name.clone()),
+        case: None,
+        text: format!(
+            "{} is caught by none of {}",
+            defect.name,
+            defect.missed_by.join(", ")
+        ),
+    })
+}
+
+/// Claims that fail for another reason than the one they name.
+fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
+    let misled = |claim: &&Claim| claim.found == Found::Failed && !claim.holds();
+    defect.claims.iter().filter(misled).map(|claim| Problem {
+        defect: Some(defect.name.clone()),
+        case: Some(claim.case.clone()),
+        text: format!(
+            "detects {}, but fails with “{}” instead of “{}”",
+            defect.name, claim.link, claim.words
+        ),
+    })
+}
+
+/// Cases that catch nothing, and those that nobody has said what they catch.
+fn idle(report: &SelftestReport) -> Vec<Problem> {
+    let idle = report.cases.iter().filter_map(|case| {
+        let text = match (case.caught.is_empty(), case.named_for.is_empty()) {
+            (true, true) if report.full => "catches no defect: strengthen it, or add what it is there for",
+            (_, true) => "is named for no defect: name one that it catches in suites/defects.yaml",
+            _ => return None,
+        };
+        Some(Problem {
+            defect: None,
+            case: Some(case.id.clone()),
+            text: text.to_owned(),
+        })
+    });
+    idle.collect()
+}

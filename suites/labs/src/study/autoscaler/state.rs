@@ -1,0 +1,215 @@
+//! A cluster in a round: nodes, what is left of the storage, the objects that are published, and where pods are.
+//!
+//! Drivers, publishers and the scheduler are as ever: they know nothing of an autoscaler.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capacity_scheduler::capacity_index::CapacityIndex;
+use capacity_scheduler::cycle;
+use capacity_scheduler::objects::Capacity;
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+use capacity_types::Labels;
+
+use super::recipe::Recipe;
+use super::world::{Node, Pod, Storage, World};
+use crate::study::cluster;
+
+/// The cluster.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) nodes: Vec<Node>,
+    /// The node of each pod.
+    pub(super) placed: BTreeMap<usize, String>,
+    /// Pods that were deleted.
+    pub(super) gone: bool,
+    storage: Storage,
+    /// Nodes that were ever made, so that no name comes twice.
+    made: usize,
+}
+
+impl State {
+    /// Before the first round, with nodes that have been there for long.
+    pub(super) fn new(world: &World) -> Self {
+        let mut state = Self {
+            nodes: Vec::new(),
+            placed: BTreeMap::new(),
+            gone: false,
+            storage: Storage::new(),
+            made: 0,
+        };
+        for (group, it) in world.groups.iter().enumerate() {
+            (0..it.least).for_each(|_| state.add(world, group, 0));
+        }
+        let longest = world.drivers.iter().map(|driver| driver.delay).max();
+        state.start_drivers(world, longest.unwrap_or_default());
+        state
+    }
+
+    /// A node of a group comes.
+    pub(super) fn add(&mut self, world: &World, group: usize, round: usize) {
+        let labels = world.groups[group].labels.clone();
+        let name = format!("{}-{}", world.groups[group].name, self.made);
+        self.made += 1;
+        self.nodes.push(Node {
+            name,
+            group,
+            labels,
+            since: round,
+        });
+    }
+
+    /// A node goes, and its own storage with it.
+    pub(super) fn remove(&mut self, world: &World, name: &str) {
+        self.nodes.retain(|node| node.name != name);
+        let nodes = &self.nodes;
+        self.storage.retain(|(driver, segment), _| {
+            let driver = &world.drivers[*driver];
+            let mut nodes = nodes.iter();
+            nodes.any(|node| driver.segment(node).as_ref() == Some(segment))
+        });
+    }
+
+    /// Drivers start on nodes that are old enough, which label the node and bring storage that is new.
+    pub(super) fn start_drivers(&mut self, world: &World, round: usize) {
+        for node in &mut self.nodes {
+            for (number, driver) in world.drivers.iter().enumerate() {
+                let Some(segment) = driver.segment(node).filter(|_| driver.runs_on(node, round)) else {
+                    continue;
+                };
+                node.labels.insert(driver.key.clone(), segment.clone());
+                let disks = || driver.disks.clone();
+                self.storage.entry((number, segment)).or_insert_with(disks);
+            }
+        }
+    }
+
+    /// The objects that publishers have written.
+    pub(super) fn published(&self, world: &World) -> Vec<Capacity> {
+        let mut objects = Vec::new();
+        for ((number, segment), disks) in &self.storage {
+            let driver = &world.drivers[*number];
+            let labels: Labels = [(driver.key.clone(), segment.clone())].into();
+            for class in &driver.classes {
+                let name = format!("{class}-{segment}");
+                let bytes = Some(driver.figure(disks));
+                objects.push(cluster::capacity(&name, class, cluster::labelled(&labels), bytes));
+            }
+        }
+        objects
+    }
+
+    /// All objects: those of publishers, and those of the administrator.
+    pub(super) fn objects(&self, world: &World, recipe: &Recipe) -> Vec<Capacity> {
+        let mut objects = self.published(world);
+        for (number, object) in recipe.objects.iter().enumerate() {
+            let topology = cluster::labelled(&object.segment);
+            let name = format!("manual-{number}");
+            objects.push(cluster::capacity(
+                &name,
+                &object.class,
+                topology,
+                Some(object.bytes),
+            ));
+        }
+        objects
+    }
+
+    /// The scheduler tries every pod that waits. A volume is made at once, and published before the next pod is tried.
+    pub(super) fn schedule(&mut self, world: &World, recipe: &Recipe) {
+        for number in self.waiting(world) {
+            let pod = &world.pods[number];
+            let nodes = self.nodes.iter().filter(|node| self.has_slot(world, node));
+            let nodes: Vec<_> = nodes.map(|it| (it.name.clone(), it.labels.clone())).collect();
+            let objects = self.objects(world, recipe);
+            let Some(name) = feasible(world, &nodes, &objects, pod).into_iter().next() else {
+                continue;
+            };
+            if self.provision(world, &name, pod) {
+                self.placed.insert(number, name);
+            }
+        }
+    }
+
+    fn has_slot(&self, world: &World, node: &Node) -> bool {
+        let taken = self.placed.values().filter(|name| **name == node.name);
+        taken.count() < world.groups[node.group].slots
+    }
+
+    fn provision(&mut self, world: &World, name: &str, pod: &Pod) -> bool {
+        let Some(number) = world
+            .drivers
+            .iter()
+            .position(|driver| driver.classes.contains(&pod.class))
+        else {
+            return false;
+        };
+        let driver = &world.drivers[number];
+        let node = self.nodes.iter().find(|node| node.name == name);
+        let segment = node.and_then(|node| node.labels.get(&driver.key)).cloned();
+        let disks = segment.and_then(|segment| self.storage.get_mut(&(number, segment)));
+        disks.is_some_and(|disks| driver.make(disks, pod.bytes))
+    }
+
+    /// All pods go, with their volumes.
+    pub(super) fn delete_pods(&mut self, world: &World) {
+        self.gone = true;
+        self.placed.clear();
+        for ((driver, _), disks) in &mut self.storage {
+            *disks = world.drivers[*driver].disks.clone();
+        }
+    }
+
+    /// The pods without a node.
+    pub(super) fn waiting(&self, world: &World) -> Vec<usize> {
+        let waits = |number: &usize| !self.gone && !self.placed.contains_key(number);
+        (0..world.pods.len()).filter(waits).collect()
+    }
+
+    /// The nodes without a pod.
+    pub(super) fn idle(&self) -> Vec<Node> {
+        let is_idle = |node: &&Node| !self.placed.values().any(|name| *name == node.name);
+        self.nodes.iter().filter(is_idle).cloned().collect()
+    }
+}
+
+/// The nodes that the scheduler's own filter leaves for a pod.
+pub(super) fn feasible(
+    world: &World,
+    nodes: &[(String, Labels)],
+    objects: &[Capacity],
+    pod: &Pod,
+) -> Vec<String> {
+    let mut snapshot = Snapshot {
+        capacities: index(objects),
+        ..Snapshot::default()
+    };
+    for driver in &world.drivers {
+        snapshot.drivers.put(cluster::driver(&driver.name, true));
+        for class in &driver.classes {
+            snapshot.classes.put(cluster::class(class, &driver.name));
+        }
+    }
+    for (name, labels) in nodes {
+        snapshot.nodes.put(cluster::node(name, labels.clone()));
+    }
+    snapshot
+        .claims
+        .put(cluster::claim("claim", &pod.class, pod.bytes));
+    let assessed = cycle::assess(&snapshot, &Rules::default(), &cluster::pod("pod", ["claim"]));
+    let nodes = assessed
+        .map(|assessment| assessment.feasible)
+        .unwrap_or_default()
+        .into_iter();
+    nodes.map(|feasible| feasible.node.name().to_owned()).collect()
+}
+
+fn index(objects: &[Capacity]) -> CapacityIndex {
+    let mut index = CapacityIndex::default();
+    for object in objects {
+        index.put(Arc::new(object.clone()));
+    }
+    index
+}

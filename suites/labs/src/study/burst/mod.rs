@@ -1,0 +1,140 @@
+//! `study burst`: the experiment of KEP-1472. Pods with generic ephemeral volumes are created as fast as possible, and fill the nodes to the
+//! last slot, with tracking and without: the references in simulated time, or any programs in real time.
+
+mod outcome;
+mod variant;
+
+use std::path::PathBuf;
+
+use crate::study::{Finding, Setup, Size, Study};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use suites::harness::manifest::Manifest;
+use suites::harness::on_all_cores;
+use suites::harness::system::BoxError;
+
+use super::journal::Runner;
+use super::{Broken, Common};
+use crate::counted;
+use outcome::Outcome;
+use variant::{VARIANTS, Variant};
+
+/// Arguments of `study burst`.
+#[derive(Args)]
+pub(super) struct BurstArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) broken: Broken,
+    /// Run the programs of that manifest, in real time, instead of the references in simulated time
+    #[arg(long, value_name = "FILE", conflicts_with = "defect")]
+    pub(super) sut: Option<PathBuf>,
+    /// Run on sockets and by the clock; otherwise time is simulated, unless --sut needs the real one
+    #[arg(long)]
+    pub(super) real_time: bool,
+    /// Nodes, each with storage of its own [default: 10, and 3 with --small]
+    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
+    nodes: Option<u64>,
+    /// Volumes that a node has room for, all of which are asked for [default: 100, and 10 with --small]
+    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
+    slots: Option<u64>,
+    /// Only this variant; give it again for another one. A finding that compares needs both
+    #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.map(|it| it.name)))]
+    variants: Vec<String>,
+    /// How long the pods may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = counted::<u64>())]
+    budget: u64,
+}
+
+/// How long the pods may take where nobody says it, in seconds.
+const BUDGET: u64 = 120;
+
+/// How large the burst is.
+#[derive(Clone, Debug)]
+pub(super) struct Burst {
+    nodes: u64,
+    slots: u64,
+    budget: u64,
+    variants: Vec<Variant>,
+}
+
+impl BurstArgs {
+    pub(super) fn burst(&self) -> Burst {
+        let usual = Burst::of(self.common.setup().size);
+        Burst {
+            nodes: self.nodes.unwrap_or(usual.nodes),
+            slots: self.slots.unwrap_or(usual.slots),
+            budget: self.budget,
+            variants: VARIANTS
+                .into_iter()
+                .filter(|variant| self.wants(variant))
+                .collect(),
+        }
+    }
+
+    /// What runs it.
+    pub(super) fn runner(&self, manifest: Option<Manifest>) -> Runner {
+        match manifest {
+            None if !self.real_time => Runner::simulated(self.common.setup().seed, self.broken.defect),
+            manifest => Runner::real(manifest, self.broken.defect),
+        }
+    }
+
+    fn wants(&self, variant: &Variant) -> bool {
+        self.variants.is_empty() || self.variants.iter().any(|name| name == variant.name)
+    }
+}
+
+impl Burst {
+    /// The burst where nothing else is said.
+    pub(super) fn of(size: Size) -> Self {
+        let (nodes, slots) = match size {
+            Size::Small => (3, 10),
+            Size::Full => (10, 100),
+        };
+        Self {
+            nodes,
+            slots,
+            budget: BUDGET,
+            variants: VARIANTS.to_vec(),
+        }
+    }
+
+    fn pods(&self) -> u64 {
+        self.nodes * self.slots
+    }
+}
+
+/// The study.
+pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Study, BoxError> {
+    let mut study = Study::new(
+        "burst",
+        "Pods with ephemeral volumes, as many as there is room for and all at once: with tracking and without",
+        setup,
+    );
+    let runs = played(runner, burst)?;
+    study.tables.push(outcome::legend(burst));
+    study.tables.push(outcome::table(&runs, burst));
+    study.plots.push(outcome::plot(&runs));
+    study.findings = outcome::findings(&runs, burst, runner.is_simulated());
+    study.findings.sort_by_key(Finding::order);
+    Ok(study)
+}
+
+/// Plays all variants: in simulated time one on each core, in real time one after the other, since they would slow each other down.
+fn played(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
+    let play = |variant: &Variant| {
+        let scenario = variant::scenario(*variant, burst);
+        if let Some(why) = runner.skips(&scenario)? {
+            anstream::eprintln!("skip  {}: {why}", variant.name);
+            return Ok(None);
+        }
+        let run = runner.play(&scenario, variant.poll)?;
+        Ok(Some(Outcome::of(variant.name, &run)))
+    };
+    let played: Result<Vec<_>, BoxError> = match runner.is_simulated() {
+        true => on_all_cores(&burst.variants, play).into_iter().collect(),
+        false => burst.variants.iter().map(play).collect(),
+    };
+    Ok(played?.into_iter().flatten().collect())
+}

@@ -1,0 +1,286 @@
+//! What `study cost` finds in its runs, each against the statement that it speaks of.
+
+use std::collections::BTreeMap;
+
+use crate::study::cost::model::{Cluster, Mode, Unit, break_even, load};
+use crate::study::cost::scan::looked_at;
+use crate::study::{Bound, Finding};
+use serde_json::{Value, json};
+use suites::harness::system::BoxError;
+
+use super::super::journal::{CAPACITIES, Run, Runner};
+use super::sample::{Deployed, PODS, Sample, Sampled, Step};
+use super::{GIBI, REFRESH, at};
+
+/// GetCapacity calls for each object and poll interval.
+pub(super) fn asked_per_poll(sample: &Sample, run: &Run) -> f64 {
+    let polled = at(run, Step::Polled);
+    let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
+    polled.calls("GetCapacity") as f64 / sample.objects() as f64 / polls
+}
+
+/// What was counted differs from what is calculated by so much, in all clusters together.
+pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
+    let differ = |meant: &dyn Fn(&Sample) -> bool,
+                  counted: &dyn Fn(&Run) -> usize,
+                  wanted: &dyn Fn(&Sample) -> usize| {
+        let meant = runs.iter().filter(|(sample, _)| meant(sample));
+        meant
+            .map(|(sample, run)| counted(run).abs_diff(wanted(sample)))
+            .sum::<usize>()
+    };
+    let all = |_: &Sample| true;
+    let distributed = |sample: &Sample| sample.deployed == Deployed::Distributed;
+    let zones = |sample: &Sample| sample.deployed == Deployed::Zones;
+    let published = |run: &Run| at(run, Step::Published).objects("create");
+    let segments = |sample: &Sample| sample.segments() as usize;
+    let classes = |sample: &Sample| sample.classes as usize;
+    // With a node goes its segment, unless another node of its zone is left.
+    let gone = |sample: &Sample| {
+        if sample.segments() == sample.nodes {
+            classes(sample)
+        } else {
+            0
+        }
+    };
+    let most = |of: &dyn Fn(&Sample, &Run) -> f64| {
+        runs.iter()
+            .map(|(sample, run)| of(sample, run))
+            .fold(0.0, f64::max)
+    };
+    let per_volume =
+        most(&|sample, run| at(run, Step::Placed).writes() as f64 / (PODS * sample.classes) as f64);
+    vec![
+        Finding::none(
+            "SCALE-01",
+            "objects more or less than classes × segments",
+            differ(&all, &published, &Sample::objects),
+        ),
+        Finding::none(
+            "SCALE-02",
+            "objects more or less than nodes × classes, with a publisher on each node",
+            differ(&distributed, &published, &|sample| {
+                (sample.nodes * sample.classes) as usize
+            }),
+        ),
+        Finding::none(
+            "SCALE-03",
+            "objects more or less than two for each class, with many nodes in two zones",
+            differ(&zones, &published, &|sample| 2 * classes(sample)),
+        ),
+        Finding::none(
+            "SCALE-07",
+            "deletions more or less than one for each object of a node that goes",
+            differ(&all, &|run| at(run, Step::NodeWent).objects("delete"), &gone),
+        ),
+        Finding::none(
+            "SCALE-08",
+            "writes more or less than one for each segment, for a class that comes and goes",
+            differ(&all, &|run| at(run, Step::ClassCame).writes(), &segments)
+                + differ(&all, &|run| at(run, Step::ClassWent).writes(), &segments),
+        ),
+        Finding::new(
+            "SCALE-09",
+            "writes for each volume and class, at most",
+            per_volume,
+            Bound::AtMost(1.0),
+        ),
+        Finding::none(
+            "SCALE-10",
+            "writes more or less than one for each object that a silent change affects",
+            differ(&all, &|run| at(run, Step::Changed).writes(), &classes),
+        ),
+        Finding::new(
+            "SCALE-12",
+            "calls for each object and poll, at most",
+            most(&|sample, run| asked_per_poll(sample, run)),
+            Bound::AtMost(1.1),
+        ),
+    ]
+}
+
+/// A cluster of two nodes in which some pods are placed.
+fn placing(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
+    let pods = (0..pods).map(|number| {
+        json!({"pod": {"name": format!("p{number}"), "claims": [{"class": "class-0", "size": GIBI}]}})
+    });
+    json!({
+        "id": "study/placing",
+        "title": "what placing costs",
+        "cluster": {
+            "roles": ["publisher", "scheduler"],
+            "publisher": {"publish": published},
+            "scheduler": {"scoring": scoring},
+            "driver": {"storageCapacity": tracked},
+            "nodes": ["n0", "n1"],
+            "classes": ["class-0"],
+            "backend": {"n0": {"capacity": 100 * GIBI}, "n1": {"capacity": 100 * GIBI}},
+        },
+        "steps": [
+            {"id": "published", "expect": "specification"},
+            {"id": "placed", "do": pods.collect::<Vec<_>>(), "expect": "specification"},
+        ],
+    })
+}
+
+/// What the scheduler asks the API server for, by number of pods, and with and without scoring.
+pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
+    let run = |pods, scoring| runner.run(&placing(pods, true, true, scoring), REFRESH);
+    let (few, many, scored) = (run(1, false)?, run(8, false)?, run(8, true)?);
+    let reads = |run: &Run| {
+        let verbs = ["get", "list", "watch"];
+        let of_step = |step: usize| verbs.map(|verb| run.step(step).requested("scheduler", verb, CAPACITIES));
+        of_step(0).iter().chain(&of_step(1)).sum::<usize>()
+    };
+    let kinds = |run: &Run| {
+        let keys = run.step(1).requests.keys();
+        // What a pod that waits is told depends on how the tries fall, and not on the score.
+        let meant = keys.filter(|(client, verb, resource)| {
+            client == "scheduler" && resource != "events" && verb != "patch"
+        });
+        meant.cloned().collect::<Vec<_>>()
+    };
+    let largest = |run: &Run| run.largest_object();
+    Ok(vec![
+        Finding::count(
+            "SCALE-11",
+            "lists and watches of capacity objects by the scheduler",
+            reads(&few),
+            Bound::AtMost(2.0),
+        ),
+        Finding::none(
+            "SCALE-11",
+            "such reads more for eight pods than for one",
+            reads(&many).abs_diff(reads(&few)),
+        ),
+        Finding::none(
+            "SCALE-21",
+            "kinds of requests that the scheduler makes with scoring and not without, or bytes by which an object is larger",
+            kinds(&scored)
+                .iter()
+                .filter(|kind| !kinds(&many).contains(kind))
+                .count()
+                + largest(&scored).saturating_sub(largest(&many)),
+        ),
+    ])
+}
+
+/// The same cluster with tracking, and without it and without a publisher of capacity.
+pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
+    let unused = runner.run(&placing(3, false, false, false), REFRESH)?;
+    let used = runner.run(&placing(3, true, true, false), REFRESH)?;
+    let spent = |step: usize| unused.step(step).writes() + unused.step(step).calls("GetCapacity");
+    let field = |run: &Run| {
+        let mut driver = run.object("csidrivers").cloned().unwrap_or_default();
+        let with = driver.to_string().len();
+        driver["spec"]
+            .as_object_mut()
+            .and_then(|spec| spec.remove("storageCapacity"));
+        with - driver.to_string().len()
+    };
+    let (before, after) = (unused.bytes(), used.bytes());
+    let others = ["nodes", "csinodes", "storageclasses"];
+    let grown = others.iter().map(|resource| {
+        let all = |bytes: &BTreeMap<String, Vec<usize>>| {
+            bytes.get(*resource).map_or(0, |it| it.iter().sum::<usize>())
+        };
+        all(&after).abs_diff(all(&before))
+    });
+    Ok(vec![
+        Finding::none(
+            "SCALE-14",
+            "GetCapacity calls, and writes of capacity objects, while no driver uses it",
+            spent(0) + spent(1),
+        ),
+        Finding::count(
+            "SCALE-13",
+            "bytes of a CSIDriver that are its boolean",
+            field(&used),
+            Bound::AtMost(25.0),
+        ),
+        Finding::none(
+            "SCALE-13",
+            "bytes by which nodes, CSINodes and classes grow with tracking",
+            grown.sum(),
+        ),
+    ])
+}
+
+/// Ten classes whose parameters make no difference, and one.
+pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
+    let run = |classes| {
+        let sample = Sample {
+            deployed: Deployed::Central,
+            nodes: 2,
+            classes,
+        };
+        runner.run(&sample.scenario(), REFRESH)
+    };
+    let (one, ten) = (run(1)?, run(10)?);
+    let objects = |run: &Run| at(run, Step::Published).objects("create") as f64;
+    let rate = |run: &Run| {
+        let polled = at(run, Step::Polled);
+        polled.calls("GetCapacity") as f64 / polled.took.as_secs_f64()
+    };
+    Ok([
+        Finding::new(
+            "SCALE-23",
+            "objects for ten classes that are alike, for each of one",
+            objects(&ten) / objects(&one),
+            Bound::Exactly(10.0),
+        ),
+        Finding::new(
+            "LIM-15",
+            "GetCapacity calls in a poll for ten classes that are alike, for each of one",
+            rate(&ten) / rate(&one),
+            Bound::AtLeast(9.0),
+        ),
+    ])
+}
+
+/// Below the break-even both modes have figures of the same age, and above it one publisher has older ones.
+pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
+    let edge = break_even(cluster);
+    let age = |nodes: u64, mode| {
+        let cluster = Cluster {
+            nodes,
+            segments: nodes,
+            ..*cluster
+        };
+        load(&cluster, mode, unit).age_seconds
+    };
+    let ratio = |nodes| age(nodes, Mode::Central) / age(nodes, Mode::Distributed);
+    [
+        Finding::new(
+            "SCALE-12",
+            format!(
+                "age of figures of one publisher, for each of one on every node, at {} nodes",
+                edge - 1
+            ),
+            ratio(edge - 1),
+            Bound::Exactly(1.0),
+        ),
+        Finding::new(
+            "SCALE-12",
+            format!(
+                "the same at ten times as many, as a limit keeps its calls at {} per second",
+                cluster.asks_per_second
+            ),
+            ratio(10 * edge),
+            Bound::AtLeast(5.0),
+        ),
+    ]
+}
+
+pub(super) fn of_scan() -> Finding {
+    let ratio = |nodes| {
+        let (scanned, indexed) = looked_at(nodes);
+        scanned as f64 / indexed as f64
+    };
+    Finding::new(
+        "SCALE-22",
+        "growth of the objects that a scan looks at, for each that an index does, from 10 to 100 nodes",
+        ratio(100) / ratio(10),
+        Bound::AtLeast(9.0),
+    )
+}

@@ -1,0 +1,222 @@
+//! `study cost`: what publishing costs. Small clusters are run in simulated time with the references, and what was counted is held against
+//! what is calculated; large ones are calculated.
+
+mod findings;
+mod model;
+mod sample;
+mod scan;
+
+use std::time::Duration;
+
+use crate::study::cost::model::{Cluster, Load, Unit, plot, table};
+use crate::study::{Cell, Finding, Setup, Study, Table};
+use clap::Args;
+use suites::harness::system::BoxError;
+
+use super::journal::{Run, Runner, Tally};
+use super::{Broken, Common};
+use crate::counted;
+use findings::{
+    asked_per_poll, counted_as_calculated, of_break_even, of_redundancy, of_scan, of_scheduler, of_unused,
+};
+use sample::{Deployed, Sampled, Step, samples};
+
+/// The publisher's poll interval in what is run.
+const REFRESH: Duration = Duration::from_millis(100);
+/// GetCapacity calls per second of one publisher, where nothing else is said: what the reference has without `--get-capacity-qps`.
+const ASKS_PER_SECOND: f64 = 50.0;
+const ZONE: &str = "topology.kubernetes.io/zone";
+const GIBI: u64 = 1 << 30;
+
+/// Arguments of `study cost`.
+#[derive(Args)]
+pub(super) struct CostArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) broken: Broken,
+    /// Say what a cluster with so many nodes costs
+    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
+    nodes: Option<u64>,
+    /// Its storage classes
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = counted::<u64>(), requires = "nodes")]
+    classes: u64,
+    /// The segments that a central publisher tells apart in it [default: one for each node]
+    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>(), requires = "nodes")]
+    segments: Option<u64>,
+    /// The poll interval of its publishers, such as 1m
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = seconds, requires = "nodes")]
+    poll: f64,
+    /// Segments in which capacity changes per minute
+    #[arg(long, value_name = "COUNT", default_value_t = 60.0, requires = "nodes")]
+    changes: f64,
+    /// GetCapacity calls per second that a publisher makes at most
+    #[arg(long, value_name = "COUNT", default_value_t = ASKS_PER_SECOND, requires = "nodes")]
+    asks: f64,
+}
+
+/// A time with its unit, in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let end = text
+        .find(|letter: char| letter.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => {
+            return Err(format!(
+                "`{text}` has no unit of time; write 500ms, 10s, 1m or 1h"
+            ));
+        }
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number * factor),
+        _ => Err(format!(
+            "`{number}` is no time above zero; write 500ms, 10s, 1m or 1h"
+        )),
+    }
+}
+
+impl CostArgs {
+    /// The cluster that is asked about.
+    pub(super) fn cluster(&self) -> Option<Cluster> {
+        let nodes = self.nodes?;
+        Some(Cluster {
+            nodes,
+            classes: self.classes,
+            segments: self.segments.unwrap_or(nodes),
+            poll_seconds: self.poll,
+            changes_per_minute: self.changes,
+            asks_per_second: self.asks,
+        })
+    }
+}
+
+/// The study, with an answer for one cluster if there is a question.
+pub(super) fn study(setup: Setup, runner: &Runner, asked: Option<Cluster>) -> Result<Study, BoxError> {
+    let mut study = Study::new(
+        "cost",
+        "What publishing costs: objects, bytes, calls, writes and watches, and when one publisher is not enough",
+        setup,
+    );
+    let samples = samples(setup.size);
+    let mut runs = Vec::new();
+    for sample in samples {
+        runs.push((sample, runner.run(&sample.scenario(), REFRESH)?));
+    }
+    let unit = unit(&runs);
+    study.tables.push(measured(&runs));
+    if let Some(cluster) = asked {
+        study
+            .tables
+            .insert(0, table("The cluster that was asked about", &[cluster], &unit));
+    }
+    let clusters = clusters();
+    study.tables.push(table(
+        "Clusters with local storage, a poll each minute and 60 changes per minute",
+        &clusters,
+        &unit,
+    ));
+    study.plots.push(plot(
+        "Seconds from one figure of a node to the next",
+        "seconds",
+        &clusters,
+        &unit,
+        |load: &Load| load.age_seconds,
+    ));
+    study.plots.push(plot(
+        "Watches of publishers that the API server keeps open",
+        "watches",
+        &clusters,
+        &unit,
+        |load: &Load| load.watches as f64,
+    ));
+    study.findings.extend(counted_as_calculated(&runs));
+    study.findings.extend(of_scheduler(runner)?);
+    study.findings.extend(of_unused(runner)?);
+    study.findings.extend(of_redundancy(runner)?);
+    study.findings.extend(of_break_even(&clusters[0], &unit));
+    study.findings.push(of_scan());
+    study.findings.sort_by_key(Finding::order);
+    Ok(study)
+}
+
+fn clusters() -> Vec<Cluster> {
+    let nodes = [10, 100, 1_000, 3_000, 5_000];
+    let cluster = |nodes: u64| Cluster {
+        nodes,
+        classes: 4,
+        segments: nodes,
+        poll_seconds: 60.0,
+        changes_per_minute: 60.0,
+        asks_per_second: ASKS_PER_SECOND,
+    };
+    nodes.map(cluster).into()
+}
+
+/// What one of each costs.
+fn unit(runs: &[Sampled]) -> Unit {
+    let watches = |deployed: Deployed| {
+        let of_deployed = runs.iter().find(|(sample, _)| sample.deployed == deployed);
+        of_deployed.map_or(0, |(sample, run)| {
+            let watches = run
+                .step(Step::Published as usize)
+                .requested("publisher", "watch", "") as u64;
+            match deployed {
+                Deployed::Distributed => watches.div_ceil(sample.nodes),
+                _ => watches,
+            }
+        })
+    };
+    let bytes = runs.iter().map(|(_, run)| run.largest_object()).max();
+    Unit {
+        object_bytes: bytes.unwrap_or_default() as u64,
+        central_watches: watches(Deployed::Central),
+        node_watches: watches(Deployed::Distributed),
+    }
+}
+
+fn at(run: &Run, step: Step) -> &Tally {
+    run.step(step as usize)
+}
+
+fn measured(runs: &[Sampled]) -> Table {
+    let columns = [
+        "publishers",
+        "nodes",
+        "segments",
+        "classes",
+        "objects",
+        "bytes of the largest",
+        "writes for a change",
+        "for a new class",
+        "for three volumes",
+        "for a node that goes",
+        "calls per object and poll",
+    ];
+    let mut table = Table::new("Counted in clusters that were run", &columns);
+    for (sample, run) in runs {
+        let name = match sample.deployed {
+            Deployed::Distributed => "one on each node",
+            Deployed::Central => "one for all nodes",
+            Deployed::Zones => "one for two zones",
+        };
+        table.row([
+            Cell::from(name),
+            sample.nodes.into(),
+            sample.segments().into(),
+            sample.classes.into(),
+            at(run, Step::Published).objects("create").into(),
+            run.largest_object().into(),
+            at(run, Step::Changed).writes().into(),
+            at(run, Step::ClassCame).writes().into(),
+            at(run, Step::Placed).writes().into(),
+            at(run, Step::NodeWent).writes().into(),
+            asked_per_poll(sample, run).into(),
+        ]);
+    }
+    table
+}

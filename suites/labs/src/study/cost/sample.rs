@@ -1,0 +1,146 @@
+//! What `study cost` runs: nodes and classes in one of three deployments, and the steps that are counted one by one.
+
+use crate::study::Size;
+use serde_json::{Map, Value, json};
+
+use super::super::journal::Run;
+use super::{GIBI, ZONE};
+
+/// What is run: nodes and classes, deployed in one of these ways.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) deployed: Deployed,
+    pub(super) nodes: u64,
+    pub(super) classes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Deployed {
+    /// A publisher on each node.
+    Distributed,
+    /// One publisher, and storage on each node.
+    Central,
+    /// One publisher, and storage in two zones.
+    Zones,
+}
+
+/// The steps of what is run, by their places.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Published,
+    Polled,
+    Changed,
+    ClassCame,
+    ClassWent,
+    Placed,
+    NodeWent,
+}
+
+/// Pods with a volume each in that step.
+pub(super) const PODS: u64 = 3;
+/// Polls that are waited for in that step.
+pub(super) const POLLS: usize = 10;
+
+pub(super) fn samples(size: Size) -> Vec<Sample> {
+    let (nodes, classes): (&[u64], &[u64]) = match size {
+        Size::Small => (&[3], &[2]),
+        Size::Full => (&[2, 8, 24], &[1, 3]),
+    };
+    let deployed = [Deployed::Distributed, Deployed::Central, Deployed::Zones];
+    let mut samples = Vec::new();
+    for deployed in deployed {
+        for nodes in nodes {
+            samples.extend(classes.iter().map(|classes| Sample {
+                deployed,
+                nodes: *nodes,
+                classes: *classes,
+            }));
+        }
+    }
+    samples
+}
+
+impl Sample {
+    pub(super) fn segments(&self) -> u64 {
+        match self.deployed {
+            Deployed::Zones => self.nodes.min(2),
+            _ => self.nodes,
+        }
+    }
+
+    pub(super) fn objects(&self) -> usize {
+        (self.segments() * self.classes) as usize
+    }
+
+    /// Nodes, or zones.
+    pub(super) fn segment(&self, number: u64) -> String {
+        match self.deployed {
+            Deployed::Zones => format!("{ZONE}=z{number}"),
+            _ => format!("n{number}"),
+        }
+    }
+
+    pub(super) fn scenario(&self) -> Value {
+        let nodes = (0..self.nodes).map(
+            |number| json!({"name": format!("n{number}"), "labels": {ZONE: format!("z{}", number % 2)}}),
+        );
+        let classes: Vec<String> = (0..self.classes)
+            .map(|number| format!("class-{number}"))
+            .collect();
+        let segments =
+            (0..self.segments()).map(|number| (self.segment(number), json!({"capacity": 100 * GIBI})));
+        let keys = match self.deployed {
+            Deployed::Zones => json!({"topologyKeys": [ZONE], "storageCapacity": true}),
+            _ => json!({"storageCapacity": true}),
+        };
+        let mode = if self.deployed == Deployed::Distributed {
+            "distributed"
+        } else {
+            "central"
+        };
+        json!({
+            "id": "study/cost",
+            "title": "what publishing costs",
+            "cluster": {
+                "roles": ["publisher", "scheduler", "cleaner"],
+                "mode": mode,
+                "driver": keys,
+                "nodes": nodes.collect::<Vec<_>>(),
+                "classes": classes,
+                "backend": segments.collect::<Map<_, _>>(),
+            },
+            "steps": self.steps(),
+        })
+    }
+
+    /// In the order of [`Step`].
+    pub(super) fn steps(&self) -> Vec<Value> {
+        let last = format!("n{}", self.nodes - 1);
+        let pods = (0..PODS).map(|number| {
+            json!({"pod": {"name": format!("p{number}"), "claims": [{"class": "class-0", "size": GIBI}]}})
+        });
+        let step =
+            |id: &str, actions: Vec<Value>| json!({"id": id, "do": actions, "expect": "specification"});
+        vec![
+            step("published", Vec::new()),
+            json!({"id": "polled", "expect": [{
+                "count": {"of": {"call": "GetCapacity"}, "min": POLLS * self.objects()},
+                "within": "60s", "why": "each poll asks for each figure",
+            }]}),
+            step(
+                "changed",
+                vec![json!({"backend": {self.segment(0): {"capacity": 50 * GIBI}}})],
+            ),
+            step(
+                "class-came",
+                vec![json!({"class": {"create": {"name": "another"}}})],
+            ),
+            step("class-went", vec![json!({"class": {"delete": "another"}})]),
+            step("placed", pods.collect()),
+            step("node-went", vec![json!({"node": {"leave": last}})]),
+        ]
+    }
+}
+
+/// A run, with what it is of.
+pub(super) type Sampled = (Sample, Run);

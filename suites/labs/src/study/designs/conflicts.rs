@@ -1,0 +1,111 @@
+//! Many publishers that write at the same time: to one object, or each to its own.
+
+use super::documents::{Documents, Write};
+use super::model::{CsiDriver, Metadata, NamedPool};
+use super::server;
+use crate::study::result::{Finding, Table};
+
+/// Publishers, each on a node of its own.
+const WRITERS: usize = 100;
+
+/// What the writers came to.
+#[derive(Debug, Default)]
+struct Written {
+    requests: usize,
+    conflicts: usize,
+    pools: usize,
+}
+
+/// Whether the writers share an object.
+#[derive(Clone, Copy, PartialEq)]
+enum Sharing {
+    One,
+    Each,
+}
+
+/// The writes of all, in one object by patches and by whole objects, and in an object each.
+pub(super) fn study(documents: &Documents) -> (Table, Vec<Finding>) {
+    let columns = ["design", "requests", "conflicts", "pools in the end"];
+    let mut table = Table::new(format!("{WRITERS} publishers that write at once"), &columns);
+    let patched = at_once(documents, Sharing::One, documents.writes);
+    for (name, sharing, write) in [
+        ("CSIDriver.status, PATCH of a pool", Sharing::One, Write::Patch),
+        ("CSIDriver.status, GET and PUT", Sharing::One, Write::Put),
+        ("an object each, GET and PUT", Sharing::Each, Write::Put),
+    ] {
+        let written = at_once(documents, sharing, write);
+        table.row([
+            name.into(),
+            written.requests.into(),
+            written.conflicts.into(),
+            written.pools.into(),
+        ]);
+    }
+    let findings = vec![
+        Finding::none(
+            "ALT-03",
+            format!("conflicts of {WRITERS} writers of one status"),
+            patched.conflicts,
+        ),
+        Finding::none(
+            "ALT-03",
+            "pools that are lost by it",
+            WRITERS.abs_diff(patched.pools),
+        ),
+    ];
+    (table, findings)
+}
+
+fn pool(writer: usize) -> NamedPool {
+    let name = format!("node-{writer}");
+    NamedPool {
+        node_list: Some(vec![name.clone()]),
+        name,
+        node_topology: None,
+        classes: Vec::new(),
+    }
+}
+
+fn driver() -> CsiDriver {
+    CsiDriver {
+        metadata: Metadata::named("disk.example.com"),
+        ..CsiDriver::default()
+    }
+}
+
+/// All read, then all write. Where whole objects are written, the first write changes the version, and the others begin again.
+fn at_once(documents: &Documents, sharing: Sharing, write: Write) -> Written {
+    let object_of = |writer: usize| if sharing == Sharing::One { 0 } else { writer };
+    let mut objects = vec![(0, driver()); WRITERS];
+    let mut written = Written::default();
+    let mut waiting: Vec<usize> = (0..WRITERS).collect();
+    while !waiting.is_empty() {
+        let read = objects.clone();
+        let mut again = Vec::new();
+        for writer in waiting {
+            let (version, stored) = &mut objects[object_of(writer)];
+            written.requests += 1;
+            match write {
+                Write::Patch => server::patch(documents, stored, &[pool(writer)]),
+                Write::Put => {
+                    written.requests += 1;
+                    let (seen, copy) = &read[object_of(writer)];
+                    if seen != version {
+                        written.conflicts += 1;
+                        again.push(writer);
+                        continue;
+                    }
+                    *stored = copy.clone();
+                    stored.status.storage.push(pool(writer));
+                }
+            }
+            *version += 1;
+        }
+        waiting = again;
+    }
+    written.pools = objects
+        .iter()
+        .map(|(_, driver)| driver.status.storage.len())
+        .sum();
+    written
+}

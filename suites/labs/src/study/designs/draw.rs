@@ -1,0 +1,114 @@
+//! Random worlds, and the questions that tell them apart.
+
+use super::selector::{NodeSelector, Term};
+use super::world::{Class, Driver, Figure, Node, Of, Pool, Question, Reach, World};
+use crate::study::dice::Dice;
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+const ZONES: [&str; 3] = ["a", "b", "c"];
+const RANK: &str = "disk.example.com/rank";
+
+/// Figures are so many of these bytes at most, so that sizes meet and miss each other often.
+const STEP: u64 = 1 << 30;
+const STEPS: u64 = 8;
+
+/// A world of a few nodes.
+pub(super) fn world(dice: &mut Dice) -> World {
+    let mut world = World {
+        now: 1000,
+        ..World::default()
+    };
+    for number in 0..1 + dice.below(8) {
+        let (zone, rank) = (zone(dice), dice.below(4).to_string());
+        let labels = [(ZONE, zone), (RANK, rank.as_str())];
+        world.nodes.push(Node::new(&format!("n{number}"), &labels));
+    }
+    for number in 0..1 + dice.below(2) {
+        world.drivers.push(Driver {
+            name: format!("d{number}.example.com"),
+            tracks: *dice.pick(&[Some(true), Some(true), Some(true), Some(false), None]),
+        });
+    }
+    for number in 0..1 + dice.below(3) {
+        let driver = dice.pick(&world.drivers).name.clone();
+        let name = format!("c{number}");
+        world.classes.push(Class { name, driver });
+    }
+    // Half of the worlds are such that all designs have words for them.
+    let is_plain = dice.one_in(2);
+    for number in 0..dice.below(7) {
+        let pool = pool(dice, &world, format!("p{number}"), is_plain);
+        world.pools.push(pool);
+    }
+    world
+}
+
+fn zone(dice: &mut Dice) -> &'static str {
+    ZONES[dice.place(ZONES.len())]
+}
+
+fn pool(dice: &mut Dice, world: &World, name: String, is_plain: bool) -> Pool {
+    let driver = dice.pick(&world.drivers).name.clone();
+    let mut figures = Vec::new();
+    let classes = world.classes.iter().filter(|class| class.driver == driver);
+    let mut volumes: Vec<Of> = classes.map(|class| Of::class(&class.name)).collect();
+    volumes.push(Of::Others);
+    if !is_plain {
+        volumes.push(Of::Inline);
+    }
+    for of in volumes {
+        if dice.one_in(2) {
+            let mut figure = Figure::new(of, dice.below(STEPS) * STEP);
+            if !is_plain && dice.one_in(6) {
+                figure.until = Some(*dice.pick(&[999, 1000, 1001]));
+            }
+            if !is_plain && dice.one_in(6) {
+                figure.total = Some(figure.bytes + dice.below(STEPS) * STEP);
+            }
+            figures.push(figure);
+        }
+    }
+    Pool {
+        name,
+        driver,
+        reach: reach(dice, world, is_plain),
+        figures,
+    }
+}
+
+fn reach(dice: &mut Dice, world: &World, is_plain: bool) -> Reach {
+    match dice.below(5) {
+        0 => Reach::Cluster,
+        1 => Reach::node(&dice.pick(&world.nodes).name),
+        2 => {
+            let names = [dice.pick(&world.nodes), dice.pick(&world.nodes)];
+            Reach::Nodes(names.into_iter().map(|node| node.name.clone()).collect())
+        }
+        3 if !is_plain && dice.one_in(4) => Reach::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
+        3 => Reach::label(ZONE, zone(dice)),
+        _ => Reach::Terms(NodeSelector {
+            node_selector_terms: vec![
+                Term::of(ZONE, "In", &[zone(dice)]),
+                Term::of(RANK, "NotIn", &["0", "1"]),
+            ],
+        }),
+    }
+}
+
+/// A volume of each class and an inline one of each driver, in sizes at, above and below every figure.
+pub(super) fn questions(world: &World) -> Vec<Question> {
+    let classes = world
+        .classes
+        .iter()
+        .map(|class| (class.driver.as_str(), Some(class.name.as_str())));
+    let inline = world.drivers.iter().map(|driver| (driver.name.as_str(), None));
+    let mut questions = Vec::new();
+    for (driver, class) in classes.chain(inline) {
+        for step in 0..STEPS {
+            for bytes in [step * STEP, step * STEP + 1] {
+                questions.push(Question::new(driver, class, bytes));
+            }
+        }
+    }
+    questions
+}

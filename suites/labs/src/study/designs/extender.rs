@@ -1,0 +1,133 @@
+//! The way of a vendor without capacity tracking: a scheduler extender that knows what is free.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capacity_scheduler::cycle::{self, Assessment};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+
+use super::world::HOSTNAME;
+use crate::study::cluster;
+use crate::study::dice::Dice;
+use crate::study::result::{Bound, Finding, Setup, Size, Table};
+
+const DRIVER: &str = "disk.example.com";
+const CLASS: &str = "fast";
+
+/// What one of both ways has cost.
+#[derive(Debug, Default)]
+struct Way {
+    requests: usize,
+    /// Names of nodes that were sent.
+    sent: usize,
+    /// Objects that the API server holds for it.
+    objects: usize,
+    feasible: Vec<BTreeSet<String>>,
+}
+
+/// Pods on nodes with random room, by an extender and by tracking.
+pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
+    let (nodes, pods) = match setup.size {
+        Size::Small => (20, 20),
+        Size::Full => (200, 500),
+    };
+    let mut dice = Dice::of(setup.seed);
+    let free: BTreeMap<String, u64> = (0..nodes)
+        .map(|number| (format!("n{number}"), dice.below(100)))
+        .collect();
+    let claims: Vec<u64> = (0..pods).map(|_| dice.below(110)).collect();
+    let (vendor, tracked) = (by_extender(&free, &claims), by_tracking(&free, &claims));
+    let mut table = Table::new(
+        format!("{pods} pods on {nodes} nodes, by a vendor's extender and by tracking"),
+        &[
+            "way",
+            "requests of the scheduler",
+            "names of nodes in them",
+            "objects",
+        ],
+    );
+    for (name, way) in [("extender, without tracking", &vendor), ("tracking", &tracked)] {
+        table.row([
+            name.into(),
+            way.requests.into(),
+            way.sent.into(),
+            way.objects.into(),
+        ]);
+    }
+    let differ = vendor
+        .feasible
+        .iter()
+        .zip(&tracked.feasible)
+        .filter(|(left, right)| left != right);
+    let findings = vec![
+        Finding::none(
+            "ALT-38",
+            format!("pods, of {pods}, for which extender and tracking leave other nodes"),
+            differ.count(),
+        ),
+        Finding::new(
+            "ALT-38",
+            "requests of the scheduler to the extender for each pod, less those that tracking takes",
+            (vendor.requests - tracked.requests.min(vendor.requests)) as f64 / pods as f64,
+            Bound::AtLeast(1.0),
+        ),
+    ];
+    (table, findings)
+}
+
+fn snapshot(free: &BTreeMap<String, u64>, tracks: bool) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    snapshot.drivers.put(cluster::driver(DRIVER, tracks));
+    snapshot.classes.put(cluster::class(CLASS, DRIVER));
+    for (name, bytes) in free {
+        let labels = [(HOSTNAME.to_owned(), name.clone())].into();
+        if tracks {
+            let topology = cluster::labelled(&labels);
+            let object = cluster::capacity(name, CLASS, topology, Some(*bytes));
+            snapshot.capacities.put(Arc::new(object));
+        }
+        snapshot.nodes.put(cluster::node(name, labels));
+    }
+    snapshot
+}
+
+/// The nodes that the scheduler itself leaves for a pod with such a claim.
+fn judged(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
+    let claim = cluster::claim("claim", CLASS, bytes);
+    snapshot.claims.put(claim);
+    let pod = cluster::pod("pod", ["claim"]);
+    let judged = cycle::judge(snapshot, &Rules::default(), &pod);
+    snapshot.claims.take(&cluster::key("claim"));
+    let feasible = |assessment: Assessment| {
+        let nodes = assessment.feasible.into_iter();
+        nodes.map(|feasible| feasible.node.name().to_owned()).collect()
+    };
+    judged.map(feasible).unwrap_or_default()
+}
+
+/// The scheduler sends all nodes that are left, and the extender gives back those with room.
+fn by_extender(free: &BTreeMap<String, u64>, claims: &[u64]) -> Way {
+    let mut snapshot = snapshot(free, false);
+    let mut way = Way::default();
+    for bytes in claims {
+        let nodes = judged(&mut snapshot, *bytes);
+        way.requests += 1;
+        way.sent += nodes.len();
+        let has_room = |name: &String| free.get(name).is_some_and(|free| free >= bytes);
+        way.feasible.push(nodes.into_iter().filter(has_room).collect());
+    }
+    way.objects = snapshot.capacities.len();
+    way
+}
+
+fn by_tracking(free: &BTreeMap<String, u64>, claims: &[u64]) -> Way {
+    let mut snapshot = snapshot(free, true);
+    let feasible = claims.iter().map(|bytes| judged(&mut snapshot, *bytes)).collect();
+    Way {
+        feasible,
+        objects: snapshot.capacities.len(),
+        ..Way::default()
+    }
+}

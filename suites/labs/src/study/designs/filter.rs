@@ -1,0 +1,64 @@
+//! Flat objects as the scheduler's own filter reads them. Knows no other design.
+
+use std::sync::Arc;
+
+use capacity_scheduler::capacity_check::{self, Demand, Sufficiency};
+use capacity_scheduler::objects::{Capacity, ObjectKey};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+use capacity_types::{Expression, LabelSelector, NodeTopology, Quantity};
+
+use super::model::FlatCapacity;
+use super::world::{Node, Question, World};
+use crate::study::cluster;
+
+/// Flat objects as the scheduler holds them.
+pub(super) fn snapshot(world: &World, objects: &[FlatCapacity]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for class in &world.classes {
+        snapshot.classes.put(cluster::class(&class.name, &class.driver));
+    }
+    for driver in &world.drivers {
+        let tracks = world.tracks(&driver.name);
+        snapshot.drivers.put(cluster::driver(&driver.name, tracks));
+    }
+    for object in objects {
+        snapshot.capacities.put(Arc::new(compile(object)));
+    }
+    snapshot
+}
+
+fn compile(object: &FlatCapacity) -> Capacity {
+    let topology = object.node_topology.as_ref().map(|topology| {
+        let expressions = topology.match_expressions.iter().map(|it| Expression {
+            key: &it.key,
+            operator: &it.operator,
+            values: &it.values,
+        });
+        LabelSelector::compile(&topology.match_labels, expressions)
+    });
+    let quantity = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<Quantity>().ok());
+    Capacity {
+        maximum: quantity(&object.maximum_volume_size),
+        capacity: quantity(&object.capacity),
+        ..cluster::capacity(
+            &object.metadata.name,
+            &object.storage_class_name,
+            NodeTopology::new(topology),
+            None,
+        )
+    }
+}
+
+/// Whether the scheduler lets a claim pass on a node. None for an inline volume, which it does not look at.
+pub(super) fn admits(snapshot: &Snapshot, question: &Question, node: &Node) -> Option<bool> {
+    let name = question.class.as_deref()?;
+    let class = snapshot.classes.get(&ObjectKey::cluster(name))?;
+    let rules = Rules::default();
+    let claim = cluster::claim("claim", name, question.bytes);
+    let demand = Demand::of(snapshot, &rules, &claim, class);
+    let node = cluster::node(&node.name, node.labels.clone());
+    let found = capacity_check::check(snapshot, &rules, &demand, class, &node.labels);
+    Some(found != Sufficiency::NotEnough)
+}

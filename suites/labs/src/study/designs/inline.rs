@@ -1,0 +1,127 @@
+//! Sizes of inline volumes: a field of the pod, a key of the call to the driver, and drivers that take either.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::documents::Documents;
+use crate::study::result::{Bound, Finding};
+
+/// The key under which a size reaches a driver.
+const SIZE: &str = "csi.storage.k8s.io/size";
+/// A size of a driver's own.
+const OWN: &str = "size";
+
+/// The source of an inline volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct InlineVolume {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fs_size: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    volume_attributes: BTreeMap<String, String>,
+}
+
+/// The findings.
+pub(super) fn findings(documents: &Documents) -> [Finding; 4] {
+    [
+        Finding::none(
+            "ALT-23",
+            "volumes with fsSize unset, 0 and 1Gi that do not come back as they were, or as one another",
+            not_kept(),
+        ),
+        Finding::none(
+            "ALT-24",
+            "wrong sizes that a driver is told, with and without pod information",
+            wrongly_told(documents),
+        ),
+        Finding::none(
+            "ALT-25",
+            "volumes that a strict driver without pod information refuses for a key that is new to it",
+            refused_by_strict(documents),
+        ),
+        Finding::count(
+            "ALT-26",
+            "right answers of a driver to neither size, either of them, and both",
+            answered_rightly(documents),
+            Bound::Exactly(4.0),
+        ),
+    ]
+}
+
+fn volume(size: Option<&str>) -> InlineVolume {
+    InlineVolume {
+        fs_size: size.map(str::to_owned),
+        ..InlineVolume::default()
+    }
+}
+
+fn not_kept() -> usize {
+    let volumes = [None, Some("0"), Some("1Gi")].map(volume);
+    let read = |volume: &InlineVolume| serde_json::from_value::<InlineVolume>(json!(volume)).ok();
+    let kept = volumes
+        .iter()
+        .filter(|volume| read(volume).as_ref() == Some(volume));
+    let same = volumes.windows(2).filter(|pair| read(&pair[0]) == read(&pair[1]));
+    volumes.len() - kept.count() + same.count()
+}
+
+/// What kubelet hands on.
+fn publish_context(documents: &Documents, pod_info: bool, volume: &InlineVolume) -> BTreeMap<String, String> {
+    let mut context = volume.volume_attributes.clone();
+    if pod_info || !documents.size_needs_pod_info {
+        context.insert(SIZE.to_owned(), volume.fs_size.clone().unwrap_or_default());
+    }
+    context
+}
+
+fn wrongly_told(documents: &Documents) -> usize {
+    let cases = [
+        (false, None, None),
+        (false, Some("1Gi"), None),
+        (true, None, Some("")),
+        (true, Some("1Gi"), Some("1Gi")),
+    ];
+    let is_wrong = |(pod_info, size, wanted): &&(bool, Option<&str>, Option<&str>)| {
+        let context = publish_context(documents, *pod_info, &volume(*size));
+        context.get(SIZE).map(String::as_str) != *wanted
+    };
+    cases.iter().filter(is_wrong).count()
+}
+
+/// A driver of before, which knows the keys that it documents and no others.
+fn refused_by_strict(documents: &Documents) -> usize {
+    let volumes = [volume(None), volume(Some("1Gi"))];
+    let contexts = volumes.map(|volume| publish_context(documents, false, &volume));
+    let is_refused = |context: &&BTreeMap<String, String>| context.keys().any(|key| key != OWN);
+    contexts.iter().filter(is_refused).count()
+}
+
+/// A driver with a size of its own: one of both is taken, and both are an error.
+fn size(documents: &Documents, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
+    let given = |key: &str| context.get(key).filter(|size| !size.is_empty()).cloned();
+    match (given(SIZE), given(OWN)) {
+        (Some(_), Some(_)) if documents.two_sizes_are_refused => {
+            Err(format!("{SIZE} and {OWN} are both set; leave one out"))
+        }
+        (standard, own) => Ok(standard.or(own)),
+    }
+}
+
+fn answered_rightly(documents: &Documents) -> usize {
+    let cases = [
+        (None, None, Ok(None)),
+        (Some("1Gi"), None, Ok(Some("1Gi"))),
+        (None, Some("2Gi"), Ok(Some("2Gi"))),
+        (Some("1Gi"), Some("2Gi"), Err(())),
+    ];
+    let is_right = |(standard, own, wanted): &&(Option<&str>, Option<&str>, Result<Option<&str>, ()>)| {
+        let mut volume = volume(*standard);
+        let own = own.map(|own| (OWN.to_owned(), own.to_owned()));
+        volume.volume_attributes.extend(own);
+        let answer = size(documents, &publish_context(documents, true, &volume));
+        answer.as_ref().map(Option::as_deref).map_err(|_| ()) == *wanted
+    };
+    cases.iter().filter(is_right).count()
+}

@@ -1,0 +1,251 @@
+//! How the figures of 2019 come about: a publisher on each node, or one for the cluster with its settings.
+
+use std::collections::BTreeSet;
+
+use super::documents::Documents;
+use super::lookup;
+use super::model::{CsiDriver, EPHEMERAL, Metadata};
+use super::publisher::{Central, Event, Mode, Published, Request, counted, publish};
+use super::shape::Objects;
+use super::world::{Class, Driver, Node, Question, World};
+use crate::study::result::{Bound, Finding};
+
+const DRIVER: &str = "example.com";
+const ZONE: &str = "example.com/zone";
+const RACK: &str = "example.com/rack";
+const CLASSES: [&str; 3] = ["fast", "slow", "cold"];
+/// Bytes behind each rack at first.
+const FREE: u64 = 10;
+
+/// The settings of most of these experiments.
+const CENTRAL: Central<'static> = Central {
+    prefix: Some("example.com/"),
+    ephemeral: false,
+    is_local: false,
+    ignores_parameters: false,
+};
+
+/// The findings.
+pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
+    let mut findings = per_node(documents);
+    findings.extend(segments(documents));
+    findings.extend(hints(documents));
+    findings.push(triggers(documents));
+    findings
+}
+
+/// Four nodes in two racks of one zone, and one with a label of somebody else alone.
+fn world() -> World {
+    let node =
+        |name: &str, rack: &str| Node::new(name, &[(ZONE, "z"), (RACK, rack), ("other.com/row", name)]);
+    let class = |name: &str| Class {
+        name: name.to_owned(),
+        driver: DRIVER.to_owned(),
+    };
+    World {
+        nodes: vec![
+            node("n1", "r1"),
+            node("n2", "r1"),
+            node("n3", "r2"),
+            node("n4", "r2"),
+            Node::new("n5", &[("other.com/row", "n5")]),
+        ],
+        drivers: vec![Driver {
+            name: DRIVER.to_owned(),
+            tracks: Some(true),
+        }],
+        classes: CLASSES.map(class).into(),
+        ..World::default()
+    }
+}
+
+fn by(documents: &Documents, mode: Mode<'_>, world: &World, free: u64) -> Published {
+    let classes: Vec<&str> = world.classes.iter().map(|class| class.name.as_str()).collect();
+    publish(documents, mode, &world.nodes, &classes, &|_, _| free)
+}
+
+fn entries_of(driver: &CsiDriver) -> usize {
+    driver.status.storage.iter().map(|pool| pool.classes.len()).sum()
+}
+
+fn per_node(documents: &Documents) -> Vec<Finding> {
+    let world = world();
+    let published = by(documents, Mode::InlineOnly, &world, FREE);
+    let pools = &published.driver.status.storage;
+    let own = pools
+        .iter()
+        .filter(|pool| pool.node_list.as_deref() == Some(std::slice::from_ref(&pool.name)));
+    let empty = Request::default();
+    vec![
+        Finding::count(
+            "ALT-14",
+            "pools that name one node, of five publishers that share a status",
+            own.count(),
+            Bound::Exactly(world.nodes.len() as f64),
+        ),
+        Finding::none(
+            "ALT-15",
+            "requests of theirs that are not empty",
+            published
+                .requests
+                .iter()
+                .filter(|request| **request != empty)
+                .count(),
+        ),
+    ]
+}
+
+fn segments(documents: &Documents) -> Vec<Finding> {
+    let world = world();
+    let without = Central {
+        prefix: None,
+        ..CENTRAL
+    };
+    let ephemeral = Central {
+        ephemeral: true,
+        ..CENTRAL
+    };
+    let published = |central| by(documents, Mode::Central(central), &world, FREE);
+    let (none, plain, more) = (published(without), published(CENTRAL), published(ephemeral));
+    let distinct: BTreeSet<_> = plain.requests.iter().map(|request| &request.topology).collect();
+    let foreign = |request: &&Request| {
+        let keys = request.topology.iter().flat_map(|topology| topology.keys());
+        keys.into_iter().any(|key| !key.starts_with("example.com/"))
+    };
+    let inline = more
+        .driver
+        .status
+        .storage
+        .iter()
+        .flat_map(|pool| &pool.classes)
+        .filter(|class| class.storage_class_name == EPHEMERAL);
+    vec![
+        Finding::none(
+            "ALT-17",
+            "pools and requests of a central publisher without a prefix",
+            none.requests.len() + none.driver.status.storage.len(),
+        ),
+        Finding::count(
+            "ALT-18",
+            "pools for four nodes in two racks and one without a label of the driver",
+            plain.driver.status.storage.len(),
+            Bound::Exactly(2.0),
+        ),
+        Finding::none(
+            "ALT-18",
+            "requests that are repeated, or with a label of somebody else",
+            counted(&plain.requests)
+                .values()
+                .filter(|times| **times > 1)
+                .count()
+                + plain.requests.iter().filter(foreign).count()
+                + distinct.len().abs_diff(2),
+        ),
+        Finding::count(
+            "ALT-19",
+            "entries for inline volumes where they are asked for",
+            inline.count(),
+            Bound::Exactly(plain.driver.status.storage.len().max(1) as f64),
+        ),
+    ]
+}
+
+/// Decisions about claims of every class that differ between two statuses.
+fn differences(documents: &Documents, world: &World, left: &CsiDriver, right: &CsiDriver) -> usize {
+    let named = |driver: &CsiDriver| {
+        let driver = CsiDriver {
+            metadata: Metadata::named(DRIVER),
+            ..driver.clone()
+        };
+        lookup::entries(documents, &Objects::DriverStatus(vec![driver]), &world.classes)
+    };
+    let (left, right) = (named(left), named(right));
+    let sizes = [FREE - 1, FREE, FREE + 1];
+    let questions = world
+        .classes
+        .iter()
+        .flat_map(|class| sizes.map(|bytes| Question::new(DRIVER, Some(&class.name), bytes)));
+    let differs = |question: &Question| {
+        let reached = |entries| lookup::reached(documents, world, entries, question);
+        reached(&left) != reached(&right)
+    };
+    questions.filter(differs).count()
+}
+
+fn hints(documents: &Documents) -> Vec<Finding> {
+    // Local storage is a segment for each node.
+    let mut world = world();
+    world.nodes.pop();
+    for node in &mut world.nodes {
+        node.labels.insert(RACK.to_owned(), node.name.clone());
+    }
+    let published = |is_local, ignores_parameters| {
+        let central = Central {
+            is_local,
+            ignores_parameters,
+            ..CENTRAL
+        };
+        by(documents, Mode::Central(central), &world, FREE)
+    };
+    let plain = published(false, false);
+    let (local, alike) = (published(true, false), published(false, true));
+    let differ = |other: &Published| differences(documents, &world, &plain.driver, &other.driver);
+    let changed = [&local, &alike]
+        .into_iter()
+        .filter(|other| other.driver.status != plain.driver.status);
+    vec![
+        Finding::count(
+            "ALT-20",
+            "hints that change what is written, of two",
+            changed.count(),
+            Bound::Exactly(2.0),
+        ),
+        Finding::none(
+            "ALT-20",
+            "decisions that they change",
+            differ(&local) + differ(&alike),
+        ),
+        Finding::new(
+            "ALT-39",
+            "entries, and requests, for three classes in the place of one for all",
+            (entries_of(&plain.driver) + plain.requests.len()) as f64
+                / (entries_of(&alike.driver) + alike.requests.len()) as f64,
+            Bound::Exactly(CLASSES.len() as f64),
+        ),
+        Finding::none("ALT-39", "decisions by the one entry that differ", differ(&alike)),
+    ]
+}
+
+/// After each event the published figures are held against those that the driver would give now.
+fn triggers(documents: &Documents) -> Finding {
+    let mut world = world();
+    let mut free = FREE;
+    let mode = Mode::Central(CENTRAL);
+    let mut published = by(documents, mode, &world, free);
+    let mut wrong = 0;
+    for event in Event::ALL {
+        match event {
+            Event::NodeCame => world.nodes.push(Node::new("n6", &[(ZONE, "z"), (RACK, "r3")])),
+            Event::ClassCame => world.classes.push(Class {
+                name: "new".to_owned(),
+                driver: DRIVER.to_owned(),
+            }),
+            Event::VolumeMade => free -= 1,
+            Event::VolumeDeleted => free += 1,
+            Event::StorageChanged => free += 5,
+            Event::TimePassed => {}
+        }
+        if event.is_followed(documents) {
+            published = by(documents, mode, &world, free);
+        }
+        let now = by(documents, mode, &world, free);
+        let is_stale = published.driver.status != now.driver.status;
+        // What nobody announces is found by polling, and not before.
+        wrong += usize::from(is_stale != (event == Event::StorageChanged));
+    }
+    Finding::none(
+        "ALT-21",
+        "events after which figures are stale, or not stale where only polling finds it",
+        wrong,
+    )
+}

@@ -1,0 +1,109 @@
+//! The sum of static and dynamic score that KEP-4049 weighed, and the pairs of nodes that it can't tell apart.
+
+use std::sync::Arc;
+
+use capacity_scheduler::filter::{Binding, Provision, VolumePlan};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::score;
+use capacity_scheduler::shape::Shape;
+use capacity_types::NodeTopology;
+
+use super::documents::Documents;
+use crate::study::cluster;
+use crate::study::dice::Dice;
+use crate::study::result::{Bound, Finding, Setup, Size};
+
+const CLASS: &str = "fast";
+/// Bytes of both claims.
+const CLAIM: u64 = 10;
+
+/// What a node offers to a pod with two claims.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    /// Bytes of the existing volume for one claim.
+    volume: u64,
+    /// Bytes left for the other.
+    free: u64,
+}
+
+/// Pairs of nodes of which one offers to each claim what the other offers to the other claim.
+pub(super) fn findings(documents: &Documents, setup: Setup) -> [Finding; 2] {
+    let pairs = match setup.size {
+        Size::Small => 100,
+        Size::Full => 10_000,
+    };
+    let mut dice = Dice::of(setup.seed);
+    let (mut summed, mut chosen) = (0, 0);
+    for _ in 0..pairs {
+        let (less, more) = (20 + dice.below(30), 60 + dice.below(400));
+        let (left, right) = (
+            Offer {
+                volume: more,
+                free: less,
+            },
+            Offer {
+                volume: less,
+                free: more,
+            },
+        );
+        summed += usize::from(weighted_sum(left) == weighted_sum(right));
+        let of = |offer: Offer| match documents.scores_are_not_summed {
+            true => score(&plan(Some(offer.volume), Some(offer.free))),
+            false => weighted_sum(offer),
+        };
+        chosen += usize::from(of(left) == of(right));
+    }
+    [
+        Finding::new(
+            "ALT-37",
+            format!(
+                "share of {pairs} pairs of nodes with opposite offers to which the weighted sum gives the same score"
+            ),
+            summed as f64 / f64::from(pairs),
+            Bound::AtLeast(0.9),
+        ),
+        Finding::none(
+            "ALT-37",
+            "such pairs to which the scheduler gives the same score",
+            chosen,
+        ),
+    ]
+}
+
+/// Both scores, weighted by what each has of the capacity.
+fn weighted_sum(offer: Offer) -> i64 {
+    let (volume, free) = (offer.volume as f64, offer.free as f64);
+    let weight = volume / (volume + free);
+    let by_volume = score(&plan(Some(offer.volume), None)) as f64;
+    let by_room = score(&plan(None, Some(offer.free))) as f64;
+    (weight * by_volume + (1.0 - weight) * by_room).round() as i64
+}
+
+fn score(plan: &VolumePlan) -> i64 {
+    let rules = Rules {
+        shape: Some(Shape::most_free()),
+        ..Rules::default()
+    };
+    score::score(&rules, plan)
+}
+
+/// A claim that is bound to a volume, a claim that is provisioned, or both.
+fn plan(volume: Option<u64>, free: Option<u64>) -> VolumePlan {
+    let binding = |bytes| Binding {
+        claim: cluster::claim("static", CLASS, CLAIM),
+        volume: Arc::new(cluster::volume("volume", CLASS, bytes)),
+    };
+    let provision = |bytes| Provision {
+        claim: cluster::claim("dynamic", CLASS, CLAIM),
+        capacity: Some(Arc::new(cluster::capacity(
+            "object",
+            CLASS,
+            NodeTopology::Unset,
+            Some(bytes),
+        ))),
+    };
+    VolumePlan {
+        bindings: volume.map(binding).into_iter().collect(),
+        provisions: free.map(provision).into_iter().collect(),
+    }
+}

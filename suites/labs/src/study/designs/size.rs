@@ -1,0 +1,275 @@
+//! What each design costs, by number of nodes and classes: objects, bytes, writes, watch events, and reading what one node has.
+
+use super::model::{CsiDriver, Metadata};
+use super::shape::{Objects, Shape};
+use super::words::length;
+use super::world::{Class, Driver, Figure, Node, Of, Pool, Reach, World};
+use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Table};
+
+const DRIVER: &str = "disk.example.com";
+/// What etcd takes in one request unless it is told otherwise (`--max-request-bytes`).
+const REQUEST_MAX: usize = 1_572_864;
+
+/// Tables, plots and findings.
+pub(super) struct Costs {
+    pub(super) tables: Vec<Table>,
+    pub(super) plots: Vec<Plot>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// The costs of one design in a cluster with local storage.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    nodes: usize,
+    classes: usize,
+    objects: usize,
+    largest: usize,
+    all: usize,
+    /// Writes after one node's storage changed, and what each watcher is sent for them.
+    writes: usize,
+    watched: usize,
+    /// What is read by somebody who wants to know what one node has.
+    read: usize,
+}
+
+/// The costs over numbers of nodes and classes.
+pub(super) fn study(setup: Setup) -> Costs {
+    let (nodes, classes): (&[usize], &[usize]) = match setup.size {
+        Size::Small => (&[10, 100], &[1, 4]),
+        Size::Full => (&[10, 100, 1_000, 5_000], &[1, 3, 10]),
+    };
+    let rows: Vec<(Shape, Cost)> = Shape::ALL
+        .into_iter()
+        .flat_map(|shape| {
+            let sizes = classes
+                .iter()
+                .flat_map(|classes| nodes.iter().map(|nodes| (*nodes, *classes)));
+            sizes
+                .map(move |(nodes, classes)| (shape, cost(shape, nodes, classes)))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let mut findings = of_growth(&rows, nodes, classes);
+    findings.push(of_driver());
+    Costs {
+        tables: vec![table(&rows)],
+        plots: vec![
+            plot(
+                &rows,
+                classes,
+                "bytes that each watcher is sent for one changed node",
+                |cost| cost.watched,
+            ),
+            plot(&rows, classes, "bytes of all objects", |cost| cost.all),
+        ],
+        findings,
+    }
+}
+
+fn world(nodes: usize, classes: usize) -> World {
+    let names = (0..nodes).map(|number| format!("node-{number:04}"));
+    let class = |number: usize| format!("class-{number:02}");
+    let figure = |number| Figure::new(Of::class(&class(number)), 256_000_000_000);
+    let pool = |name: String| Pool {
+        driver: DRIVER.to_owned(),
+        reach: Reach::node(&name),
+        figures: (0..classes).map(figure).collect(),
+        name,
+    };
+    World {
+        nodes: names.clone().map(|name| Node::new(&name, &[])).collect(),
+        drivers: vec![Driver {
+            name: DRIVER.to_owned(),
+            tracks: Some(true),
+        }],
+        classes: (0..classes)
+            .map(|number| Class {
+                name: class(number),
+                driver: DRIVER.to_owned(),
+            })
+            .collect(),
+        pools: names.map(pool).collect(),
+        now: 0,
+    }
+}
+
+/// All figures of the first node change.
+fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
+    // Each of these can say such a world.
+    let bytes = shape
+        .publish(&world(nodes, classes))
+        .map(|objects| objects.bytes())
+        .unwrap_or_default();
+    let of_node = if shape.has_pools() { 1 } else { classes };
+    let changed: usize = bytes.iter().take(of_node).sum();
+    Cost {
+        nodes,
+        classes,
+        objects: bytes.len(),
+        largest: bytes.iter().copied().max().unwrap_or_default(),
+        all: bytes.iter().sum(),
+        writes: of_node,
+        watched: changed,
+        // No object is found by the name of its node, so all are listed; the status of a driver is one object.
+        read: bytes.iter().sum(),
+    }
+}
+
+fn table(rows: &[(Shape, Cost)]) -> Table {
+    let columns = [
+        "design",
+        "nodes",
+        "classes",
+        "objects",
+        "bytes of the largest",
+        "bytes in all",
+        "writes for a node",
+        "watch bytes for a node",
+        "bytes read to know a node",
+    ];
+    let mut table = Table::new(
+        "Local storage in each design; one node changes all its figures",
+        &columns,
+    );
+    for (shape, cost) in rows {
+        let numbers = [
+            cost.nodes,
+            cost.classes,
+            cost.objects,
+            cost.largest,
+            cost.all,
+            cost.writes,
+            cost.watched,
+            cost.read,
+        ];
+        let name = Cell::from(shape.name());
+        table.row([name].into_iter().chain(numbers.map(Cell::from)));
+    }
+    table
+}
+
+fn plot(rows: &[(Shape, Cost)], classes: &[usize], what: &str, of: fn(&Cost) -> usize) -> Plot {
+    let most = classes.iter().max().copied().unwrap_or_default();
+    let lines = Shape::ALL.map(|shape| {
+        let rows = rows
+            .iter()
+            .filter(|(row, cost)| *row == shape && cost.classes == most);
+        Line {
+            name: shape.name().to_owned(),
+            points: rows
+                .map(|(_, cost)| (cost.nodes as f64, of(cost) as f64))
+                .collect(),
+        }
+    });
+    let mut title = what.to_owned();
+    title[..1].make_ascii_uppercase();
+    Plot {
+        title: format!("{title}, with {most} classes"),
+        x: Axis::logarithmic("nodes"),
+        y: Axis::logarithmic("bytes"),
+        lines: lines.into(),
+    }
+}
+
+fn of_growth(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -> Vec<Finding> {
+    let (few, many) = (nodes[0], nodes[nodes.len() - 1]);
+    let (one, most) = (classes[0], classes[classes.len() - 1]);
+    let at = |shape: Shape, nodes: usize, classes: usize, of: fn(&Cost) -> usize| {
+        let found = rows
+            .iter()
+            .find(|(row, cost)| *row == shape && cost.nodes == nodes && cost.classes == classes);
+        found.map_or(f64::NAN, |(_, cost)| of(cost) as f64)
+    };
+    let grown = |shape, of| at(shape, many, most, of) / at(shape, few, most, of);
+    let more = many as f64 / few as f64;
+    let (status, flat, pool) = (Shape::DriverStatus, Shape::FlatCapacity, Shape::StoragePool);
+    vec![
+        Finding::new(
+            "ALT-16",
+            format!("growth of the status from {few} to {many} nodes, as a share of the growth of nodes"),
+            grown(status, |cost| cost.largest) / more,
+            Bound::AtLeast(0.9),
+        ),
+        Finding::new(
+            "SCALE-04",
+            format!(
+                "growth of the largest flat object from {few} nodes and {one} classes to {many} and {most}"
+            ),
+            at(flat, many, most, |cost| cost.largest) / at(flat, few, one, |cost| cost.largest),
+            Bound::AtMost(1.01),
+        ),
+        Finding::new(
+            "SCALE-05",
+            format!("flat objects for each pool, with {most} classes"),
+            at(flat, many, most, |cost| cost.objects) / at(pool, many, most, |cost| cost.objects),
+            Bound::Exactly(most as f64),
+        ),
+        Finding::new(
+            "SCALE-05",
+            "bytes of all flat objects for each byte of all pools",
+            at(flat, many, most, |cost| cost.all) / at(pool, many, most, |cost| cost.all),
+            Bound::Above(1.0),
+        ),
+        Finding::new(
+            "SCALE-06",
+            format!(
+                "growth of what is read to know one node of flat objects, from {few} to {many} nodes, as a share of the growth of nodes"
+            ),
+            grown(flat, |cost| cost.read) / more,
+            Bound::AtLeast(0.99),
+        ),
+        Finding::new(
+            "ALT-34",
+            "objects that are read to find those of one node, for each that it has",
+            at(flat, many, most, |cost| cost.objects) / most as f64,
+            Bound::Exactly(many as f64),
+        ),
+        Finding::new(
+            "ALT-36",
+            format!("watch bytes of the status for each of flat objects, when one of {many} nodes changes"),
+            at(status, many, most, |cost| cost.watched) / at(flat, many, most, |cost| cost.watched),
+            Bound::AtLeast(more / 2.0),
+        ),
+        Finding::new(
+            "ALT-36",
+            "writes of the status for each of flat objects, when one node changes",
+            at(status, many, most, |cost| cost.writes) / at(flat, many, most, |cost| cost.writes),
+            Bound::AtMost(1.0 / most as f64),
+        ),
+        Finding::count(
+            "ALT-16",
+            "nodes, with ten classes, at which the status is more than etcd takes in one request",
+            nodes_for(REQUEST_MAX, 10),
+            Bound::AtMost(5_000.0),
+        ),
+    ]
+}
+
+/// The number of nodes from which the status has so many bytes: it grows by the same with each.
+fn nodes_for(bytes: usize, classes: usize) -> usize {
+    let largest = |nodes| cost(Shape::DriverStatus, nodes, classes).largest;
+    let (ten, twenty) = (largest(10), largest(20));
+    let each = (twenty - ten).div_ceil(10).max(1);
+    10 + (bytes - ten).div_ceil(each)
+}
+
+/// The CSIDriver of the released design, with its boolean and without.
+fn of_driver() -> Finding {
+    let mut driver = CsiDriver {
+        metadata: Metadata::named(DRIVER),
+        ..CsiDriver::default()
+    };
+    let before = length(&driver);
+    driver.spec.capacity_tracking = Some(true);
+    let boolean = length(&driver) - before;
+    let Ok(Objects::DriverStatus(drivers)) = Shape::DriverStatus.publish(&world(100, 1)) else {
+        return Finding::new("SCALE-13", "nothing", f64::NAN, Bound::Exactly(0.0));
+    };
+    let status = drivers.iter().map(length).sum::<usize>() - before;
+    Finding::new(
+        "SCALE-13",
+        "bytes by which a CSIDriver grows for 100 nodes in its status, for each byte of a boolean",
+        status as f64 / boolean as f64,
+        Bound::AtLeast(100.0),
+    )
+}

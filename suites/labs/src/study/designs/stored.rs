@@ -1,0 +1,216 @@
+//! What an API server keeps and refuses of the rejected designs.
+
+use serde_json::{Value, json};
+
+use super::documents::Documents;
+use super::examples;
+use super::lookup;
+use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019, StoragePool};
+use super::server::{self, Edition};
+use super::shape::{Objects, Shape};
+use crate::study::result::{Bound, Finding};
+
+/// Two objects in one document, as a separator was forgotten and half of the second object too: `status` stands twice.
+const MALFORMED: &str = "
+metadata: {name: sp-2}
+spec:
+  driverName: disk.example.com
+status:
+  classes: [{storageClassName: fast, capacity: 1G}]
+status:
+  classes: [{storageClassName: fast, capacity: 2G}]
+";
+
+/// The findings.
+pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
+    let mut findings = Vec::from(lists(documents));
+    findings.extend(words(documents));
+    findings.extend(objects(documents));
+    findings.extend(gate(documents));
+    findings
+}
+
+/// The local example, in the status of its driver.
+fn driver() -> CsiDriver {
+    let Ok(Objects::DriverStatus(mut drivers)) = Shape::DriverStatus.publish(&examples::local()) else {
+        return CsiDriver::default();
+    };
+    drivers.pop().unwrap_or_default()
+}
+
+fn pool(name: &str, classes: &[(&str, &str)]) -> NamedPool {
+    let class = |(name, bytes): &(&str, &str)| ByClass {
+        storage_class_name: (*name).to_owned(),
+        capacity: Some((*bytes).to_owned()),
+        expiry_time: None,
+    };
+    NamedPool {
+        name: name.to_owned(),
+        node_topology: None,
+        node_list: None,
+        classes: classes.iter().map(class).collect(),
+    }
+}
+
+fn lists(documents: &Documents) -> [Finding; 3] {
+    let stored = driver();
+    let text = serde_json::to_value(&stored).unwrap_or_default();
+    let read = server::decode(documents, Edition::Of2019, text);
+    let mut twice = stored.clone();
+    twice.status.storage.push(stored.status.storage[0].clone());
+    let mut patched = stored.clone();
+    for pool in [
+        pool("node-1", &[("slow", "7")]),
+        pool("node-1", &[("fast", "3")]),
+        pool("node-1", &[("fast", "4")]),
+    ] {
+        server::patch(documents, &mut patched, &[pool]);
+    }
+    let classes = patched
+        .status
+        .storage
+        .iter()
+        .find(|pool| pool.name == "node-1")
+        .map_or(0, |pool| pool.classes.len());
+    [
+        Finding::count(
+            "ALT-02",
+            "pools that come back as they were written",
+            read.map_or(0, |read| {
+                read.status
+                    .storage
+                    .iter()
+                    .filter(|pool| stored.status.storage.contains(pool))
+                    .count()
+            }),
+            Bound::Exactly(2.0),
+        ),
+        Finding::none(
+            "ALT-02",
+            "statuses with two pools of one name that are accepted",
+            usize::from(server::validate(documents, &twice).is_ok()),
+        ),
+        Finding::count(
+            "ALT-04",
+            "classes of a pool after patches of two beside the one that it had",
+            classes,
+            Bound::Exactly(3.0),
+        ),
+    ]
+}
+
+/// Pools as an edition would write them, of which it must take the first and refuse the others.
+fn words(documents: &Documents) -> [Finding; 2] {
+    let terms = json!({"nodeSelectorTerms": []});
+    let accepted = |edition: Edition, pool: Value| {
+        let driver = json!({"metadata": {"name": "d"}, "spec": {}, "status": {"storage": [pool]}});
+        usize::from(server::decode(documents, edition, driver).is_ok())
+    };
+    let (mut right, mut both, mut wrong) = (0, 0, 0);
+    for (edition, other) in [
+        (Edition::Of2019, Edition::Later),
+        (Edition::Later, Edition::Of2019),
+    ] {
+        let (own, foreign) = (edition.list(), other.list());
+        right += accepted(edition, json!({"name": "p", "classes": [], own: ["n1", "n2"]}));
+        both += accepted(
+            edition,
+            json!({"name": "p", "classes": [], own: ["n1"], "nodeTopology": terms}),
+        );
+        wrong += accepted(edition, json!({"name": "p", "classes": [], foreign: ["n1"]}))
+            + accepted(edition, json!({"name": "p", "classes": [], own: ["n1", "n1"]}));
+    }
+    [
+        Finding::none(
+            "ALT-05",
+            "pools with both a topology and nodes that are accepted",
+            both,
+        ),
+        Finding::count(
+            "ALT-06",
+            "lists of nodes, in two editions, less those accepted under the other edition's name or with a node that stands twice",
+            right - wrong.min(right),
+            Bound::Exactly(2.0),
+        ),
+    ]
+}
+
+fn objects(documents: &Documents) -> Vec<Finding> {
+    let world = examples::local();
+    let (Ok(Objects::PoolOf2019(pools)), Ok(Objects::StoragePool(later))) = (
+        Shape::PoolOf2019.publish(&world),
+        Shape::StoragePool.publish(&world),
+    ) else {
+        return Vec::new();
+    };
+    let old = &pools[0];
+    let mut moved = old.clone();
+    moved.spec.node_list = Some(vec!["node-9".to_owned()]);
+    let mut changed = old.clone();
+    changed.status.classes[0].capacity = Some("1".to_owned());
+    let accepted = |new: &PoolOf2019| usize::from(server::update(documents, old, new).is_ok());
+    let namespaced = |pool: &StoragePool| {
+        let metadata = Metadata {
+            namespace: Some("default".to_owned()),
+            ..pool.metadata.clone()
+        };
+        server::create_for_cluster(&metadata).is_ok()
+    };
+    let read: Result<PoolOf2019, _> = serde_saphyr::from_str(MALFORMED);
+    let told = read.err().is_some_and(|error| {
+        let error = error.to_string();
+        error.contains("duplicate") && error.contains("status")
+    });
+    vec![
+        Finding::none(
+            "ALT-27",
+            "changes of a pool's spec that are accepted, and of its status that are not",
+            accepted(&moved) + (1 - accepted(&changed)),
+        ),
+        Finding::none(
+            "ALT-29",
+            "pools in a namespace that are accepted",
+            later.iter().filter(|pool| namespaced(pool)).count(),
+        ),
+        Finding::count(
+            "ALT-41",
+            "readers that name the field which stands twice in a malformed pool",
+            usize::from(told),
+            Bound::Exactly(1.0),
+        ),
+        Finding::none(
+            "ALT-13",
+            "entries that are left once the CSIDriver is deleted",
+            left_after_deletion(documents),
+        ),
+    ]
+}
+
+fn left_after_deletion(documents: &Documents) -> usize {
+    let world = examples::local();
+    let mut drivers = vec![driver()];
+    if documents.status_goes_with_driver {
+        drivers.clear();
+    }
+    lookup::entries(documents, &Objects::DriverStatus(drivers), &world.classes).len()
+}
+
+fn gate(documents: &Documents) -> [Finding; 2] {
+    let fields = |is_on: bool| {
+        let kept = server::gated(documents, is_on, driver());
+        usize::from(kept.spec.capacity_tracking.is_some()) + usize::from(!kept.status.storage.is_empty())
+    };
+    [
+        Finding::none(
+            "GATE-34",
+            "new fields that are stored while the gate is off",
+            fields(false),
+        ),
+        Finding::count(
+            "GATE-34",
+            "new fields that are stored while it is on",
+            fields(true),
+            Bound::Exactly(2.0),
+        ),
+    ]
+}

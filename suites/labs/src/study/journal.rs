@@ -1,0 +1,292 @@
+//! What a run of a scenario made here came to, step by step: requests, calls, changes and deliveries. Knows no study.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use references::{Defect, built_in};
+use serde_json::Value;
+use suites::harness::journal::{Change, Fact, What};
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::{Plan, resolve};
+use suites::harness::scenario::parse;
+use suites::harness::system::{BoxError, Systems};
+use suites::harness::{Observer, RunOptions, run, simulate};
+
+/// The resource that all of this is about.
+pub(super) const CAPACITIES: &str = "csistoragecapacities";
+
+/// A run: what was counted of each of its facts, as they came.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    steps: Vec<Tally>,
+    /// The last state of each object that is left, by resource and name.
+    objects: BTreeMap<(String, String), Arc<Value>>,
+    /// The bytes as JSON of the largest capacity object, with its metadata.
+    largest_object: usize,
+}
+
+/// What was counted of a step.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Requests by client without its node, verb and resource.
+    pub(super) requests: BTreeMap<(String, String, String), usize>,
+    /// Changes by kind and resource.
+    pub(super) commits: BTreeMap<(&'static str, String), usize>,
+    /// Calls of the driver by method.
+    pub(super) calls: BTreeMap<String, usize>,
+    /// Events that a client was handed, by client with its node and resource.
+    pub(super) deliveries: BTreeMap<(String, String), usize>,
+    /// Calls that the driver refused, by method.
+    pub(super) refused: BTreeMap<String, usize>,
+    /// Questions to extenders.
+    pub(super) questions: usize,
+    /// From its first fact to its last.
+    pub(super) took: Duration,
+    /// When pods got their nodes, in seconds since the first pod was created.
+    pub(super) placements: Vec<f64>,
+    began: Duration,
+    first_pod: Option<Duration>,
+    placed: BTreeSet<String>,
+}
+
+/// What runs scenarios, and by which clock.
+pub(super) struct Runner {
+    systems: Systems,
+    manifest: Option<Manifest>,
+    defect: Option<Defect>,
+    /// Decides every random choice in simulated time; none: time is real.
+    seed: Option<u64>,
+}
+
+impl Runner {
+    /// The references in simulated time, perhaps with something wrong on purpose.
+    pub(super) fn simulated(seed: u64, defect: Option<Defect>) -> Self {
+        Self {
+            seed: Some(seed),
+            ..Self::real(None, defect)
+        }
+    }
+
+    /// The programs of a manifest with the references beside them, or the references alone, in real time.
+    pub(super) fn real(manifest: Option<Manifest>, defect: Option<Defect>) -> Self {
+        let mut systems = built_in(defect);
+        if let Some(manifest) = &manifest {
+            manifest.install(&mut systems);
+        }
+        Self {
+            systems,
+            manifest,
+            defect,
+            seed: None,
+        }
+    }
+
+    /// Whether time is simulated.
+    pub(super) fn is_simulated(&self) -> bool {
+        self.seed.is_some()
+    }
+
+    /// Runs a scenario. An error, too, where the references do not meet its expectations: then nothing that was counted means what it
+    /// should. With a defect they need not, and what was counted is what shows the defect.
+    pub(super) fn run(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+        let (run, unmet) = self.played(scenario, refresh)?;
+        match unmet.filter(|_| self.defect.is_none()) {
+            Some(unmet) => Err(unmet.into()),
+            None => Ok(run),
+        }
+    }
+
+    /// Runs a scenario as far as it comes.
+    pub(super) fn play(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+        self.played(scenario, refresh).map(|(run, _)| run)
+    }
+
+    /// Why a scenario is not for the programs under test; none: it is.
+    pub(super) fn skips(&self, scenario: &Value) -> Result<Option<String>, BoxError> {
+        let manifest = self.manifest.as_ref();
+        let plan = plan(scenario)?;
+        Ok(manifest.and_then(|manifest| manifest.skips(&plan)))
+    }
+
+    /// The run, and what its expectations do not have.
+    fn played(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
+        let plan = Arc::new(plan(scenario)?);
+        let counted = Arc::new(Mutex::new(Run::default()));
+        let observer = Observer(Arc::new({
+            let counted = Arc::clone(&counted);
+            move |fact: &Fact| counted.lock().count(fact)
+        }));
+        let options = RunOptions {
+            refresh,
+            seed: self.seed,
+            observer: Some(observer),
+            ..RunOptions::default()
+        };
+        let options = match self.defect {
+            Some(defect) => defect.spoil(options),
+            None => options,
+        };
+        let systems = &self.systems;
+        let outcome = match self.seed {
+            Some(_) => simulate(Arc::clone(&plan), systems, options)?,
+            None => {
+                let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+                runtime.block_on(run(Arc::clone(&plan), systems, options))?
+            }
+        };
+        let unmet = outcome.verdict.failure().map(|failure| {
+            let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
+            format!("{}: step {step} does not end as it should", plan.title)
+        });
+        let counted = std::mem::take(&mut *counted.lock());
+        Ok((counted, unmet))
+    }
+}
+
+fn plan(scenario: &Value) -> Result<Plan, BoxError> {
+    let scenarios = parse("study", &scenario.to_string())?;
+    let scenario = scenarios.first().ok_or("the scenario of the study is empty")?;
+    Ok(resolve(scenario)?)
+}
+
+impl Run {
+    fn count(&mut self, fact: &Fact) {
+        if matches!(fact.what, What::StepStarted(_)) {
+            self.steps.push(Tally {
+                began: fact.at(),
+                ..Tally::default()
+            });
+        }
+        if let Some(step) = self.steps.last_mut() {
+            step.count(fact);
+        }
+        let What::Commit(commit) = &fact.what else {
+            return;
+        };
+        if *commit.resource == *CAPACITIES {
+            let bytes = commit.object.to_string().len();
+            self.largest_object = self.largest_object.max(bytes);
+        }
+        if *commit.resource == *"events" {
+            return;
+        }
+        let key = (commit.resource.to_string(), commit.name.clone());
+        match commit.change {
+            Change::Deleted => self.objects.remove(&key),
+            _ => self.objects.insert(key, commit.object.clone()),
+        };
+    }
+
+    /// What was counted of a step; nothing where the run did not come to it.
+    pub(super) fn step(&self, step: usize) -> &Tally {
+        static NOTHING: LazyLock<Tally> = LazyLock::new(Tally::default);
+        self.steps.get(step).unwrap_or(&NOTHING)
+    }
+
+    /// The bytes as JSON of each object that is left, by resource, without its metadata, which differs from run to run.
+    pub(super) fn bytes(&self) -> BTreeMap<String, Vec<usize>> {
+        let mut bytes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for ((resource, _), object) in &self.objects {
+            let mut object = Value::clone(object);
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("metadata");
+            }
+            bytes
+                .entry(resource.clone())
+                .or_default()
+                .push(object.to_string().len());
+        }
+        bytes
+    }
+
+    /// The bytes as JSON of the largest capacity object, with its metadata.
+    pub(super) fn largest_object(&self) -> usize {
+        self.largest_object
+    }
+
+    /// An object of a resource that is left.
+    pub(super) fn object(&self, resource: &str) -> Option<&Value> {
+        let mut objects = self.objects.iter();
+        let (_, object) = objects.find(|((of, _), _)| of == resource)?;
+        Some(object)
+    }
+}
+
+impl Tally {
+    fn count(&mut self, fact: &Fact) {
+        self.took = fact.at().saturating_sub(self.began);
+        match &fact.what {
+            What::Request(request) => {
+                let client = request.client.split('@').next().unwrap_or_default();
+                let key = (client.to_owned(), request.verb.clone(), request.resource.clone());
+                *self.requests.entry(key).or_default() += 1;
+            }
+            What::Commit(commit) => {
+                let key = (commit.change.verb(), commit.resource.to_string());
+                *self.commits.entry(key).or_default() += 1;
+                if *commit.resource == *"pods" {
+                    let first = *self.first_pod.get_or_insert(fact.at());
+                    let is_placed = commit.object["spec"]["nodeName"].is_string();
+                    if is_placed && self.placed.insert(commit.name.clone()) {
+                        self.placements
+                            .push(fact.at().saturating_sub(first).as_secs_f64());
+                    }
+                }
+            }
+            What::Call(call) => {
+                *self.calls.entry(call.method.clone()).or_default() += 1;
+                if call.code != "OK" {
+                    *self.refused.entry(call.method.clone()).or_default() += 1;
+                }
+            }
+            What::Extender(_) => self.questions += 1,
+            What::Delivery(delivery) => {
+                let key = (delivery.client.to_string(), delivery.resource.to_string());
+                *self.deliveries.entry(key).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes of capacity objects of one kind: `create`, `update` or `delete`.
+    pub(super) fn objects(&self, change: &str) -> usize {
+        let key = |(kind, resource): &(&str, String)| *kind == change && resource == CAPACITIES;
+        let of_kind = self.commits.iter().filter(|(it, _)| key(it));
+        of_kind.map(|(_, count)| count).sum()
+    }
+
+    /// All changes of capacity objects.
+    pub(super) fn writes(&self) -> usize {
+        ["create", "update", "delete"]
+            .map(|change| self.objects(change))
+            .iter()
+            .sum()
+    }
+
+    /// Calls of a method.
+    pub(super) fn calls(&self, method: &str) -> usize {
+        self.calls.get(method).copied().unwrap_or_default()
+    }
+
+    /// Calls of a method that the driver refused.
+    pub(super) fn refused(&self, method: &str) -> usize {
+        self.refused.get(method).copied().unwrap_or_default()
+    }
+
+    /// All requests of a client.
+    pub(super) fn of_client(&self, client: &str) -> usize {
+        let of_client = self.requests.iter().filter(|((by, _, _), _)| by == client);
+        of_client.map(|(_, count)| count).sum()
+    }
+
+    /// Requests of a client with that verb.
+    pub(super) fn requested(&self, client: &str, verb: &str, resource: &str) -> usize {
+        let is_meant = |(by, how, what): &(String, String, String)| {
+            by == client && how == verb && (resource.is_empty() || what == resource)
+        };
+        let meant = self.requests.iter().filter(|(key, _)| is_meant(key));
+        meant.map(|(_, count)| count).sum()
+    }
+}

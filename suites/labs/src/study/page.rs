@@ -1,0 +1,90 @@
+//! A study as a page: what the documents say with what was found, plots, and tables.
+
+use crate::study::{Cell, Finding, Study, Table};
+use maud::{Markup, html};
+use suites::Catalogue;
+use suites::harness::invocation::program;
+use suites::report::whole_page;
+
+use super::svg;
+
+/// The page.
+pub(super) fn page(study: &Study) -> String {
+    let title = format!("Study {}: {}", study.name, study.title);
+    let failed = study.findings.iter().filter(|finding| !finding.holds()).count();
+    let body = html! {
+        header {
+            h1 { (study.title) }
+            p {
+                (study.findings.len()) " findings, of which " (failed) " do not hold. Each names the statement of the documents that it \
+                 speaks of, and has a bound that its figure meets while the statement is true."
+            }
+        }
+        main {
+            @for plot in &study.plots { section { h2 { (plot.title) } (svg::figure(plot)) } }
+            section {
+                h2 { "Findings" }
+                (findings(&study.findings))
+            }
+            @for table in &study.tables { section { h2 { (table.title) } (cells(table)) } }
+        }
+        footer {
+            p {
+                "Made with " code { (program()) " study " (study.name) " --seed " (study.seed) }
+                ". The same result stands in " code { "study-" (study.name) ".json" } "."
+            }
+        }
+    };
+    whole_page(&title, &body)
+}
+
+fn findings(findings: &[Finding]) -> Markup {
+    html! {
+        div.wide {
+            table.demands {
+                thead {
+                    tr {
+                        @for name in ["statement", "what it says", "figure", "bound", ""] { th scope="col" { (name) } }
+                    }
+                }
+                tbody { @for finding in findings { (row(finding)) } }
+            }
+        }
+    }
+}
+
+fn row(finding: &Finding) -> Markup {
+    let id = finding.statement();
+    let said = Catalogue::load()
+        .entry(id)
+        .map_or("", |entry| entry.text.as_str());
+    html! {
+        tr {
+            th scope="row" { (id) }
+            td { (said) }
+            td { (finding.shows()) ": " strong { (finding.figure()) } }
+            td { (finding.bound()) }
+            @match finding.holds() {
+                true => td.good { "✓ holds" },
+                false => td.bad { "✗ does not hold" },
+            }
+        }
+    }
+}
+
+fn cells(table: &Table) -> Markup {
+    let is_number = |row: &[Cell]| row.iter().skip(1).all(Cell::is_number);
+    let is_matrix = table.rows.iter().all(|row| is_number(row));
+    html! {
+        div.wide {
+            table.matrix[is_matrix] {
+                thead { tr { @for name in &table.columns { th scope="col" { (name) } } } }
+                tbody {
+                    @for row in &table.rows {
+                        tr { @for cell in row { td { (cell) } } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One stream of claims over nodes of different sizes, placed one by one by the scheduler's own decision.
+//!
+//! Each volume is made and published before the next pod comes, so that nothing but the policy is at work.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use capacity_scheduler::cycle::{self, Assessment, Decision};
+use capacity_scheduler::objects::Pod;
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+use capacity_types::Labels;
+
+use crate::study::cluster;
+use crate::study::dice::Dice;
+
+const DRIVER: &str = "disk.example.com";
+const CLASS: &str = "fast";
+const HOST: &str = "kubernetes.io/hostname";
+
+/// One in so many pods is judged without scoring too.
+const COMPARED: usize = 8;
+
+/// What was left at the end, and on the way there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filled {
+    /// Sizes of the claims that were placed, and of those that were not.
+    pub(super) placed: Vec<u64>,
+    pub(super) refused: Vec<u64>,
+    /// Claims that were refused although a node had room.
+    pub(super) refused_with_room: usize,
+    /// Pods for which scoring left other nodes than no scoring does, of those that were looked at.
+    pub(super) other_nodes: usize,
+    pub(super) compared: usize,
+    /// When half of the room was taken: the deviation of the nodes' shares, and the share of volumes that could double.
+    pub(super) deviation: f64,
+    pub(super) can_grow: f64,
+    /// Nodes with a volume when a quarter was taken.
+    pub(super) nodes_used: usize,
+    /// How full the cluster was after each claim.
+    pub(super) course: Vec<f64>,
+}
+
+/// A node, in GiB.
+#[derive(Clone, Debug)]
+struct Node {
+    name: String,
+    room: u64,
+    free: u64,
+    volumes: Vec<u64>,
+}
+
+/// Places all claims.
+pub(super) fn fill(rules: &Rules, room: &[u64], claims: &[u64], dice: &mut Dice) -> Filled {
+    let mut cluster = Cluster::new(room);
+    let mut filled = Filled::default();
+    let all: u64 = room.iter().sum();
+    let (mut at_half, mut at_quarter) = (false, false);
+    for size in claims {
+        match cluster.place(rules, *size, dice, &mut filled) {
+            true => filled.placed.push(*size),
+            false => filled.refused.push(*size),
+        }
+        let taken = filled.placed.iter().sum::<u64>();
+        filled.course.push(taken as f64 / all as f64);
+        if !at_quarter && 4 * taken >= all {
+            at_quarter = true;
+            filled.nodes_used = cluster.nodes.iter().filter(|it| !it.volumes.is_empty()).count();
+        }
+        if !at_half && 2 * taken >= all {
+            at_half = true;
+            filled.deviation = deviation(&cluster.nodes);
+            filled.can_grow = can_grow(&cluster.nodes);
+        }
+    }
+    filled
+}
+
+struct Cluster {
+    nodes: Vec<Node>,
+    snapshot: Snapshot,
+}
+
+impl Cluster {
+    fn new(room: &[u64]) -> Self {
+        let mut snapshot = Snapshot::default();
+        snapshot.drivers.put(cluster::driver(DRIVER, true));
+        snapshot.classes.put(cluster::class(CLASS, DRIVER));
+        let mut nodes = Vec::new();
+        for (number, room) in room.iter().enumerate() {
+            let name = format!("n{number:03}");
+            snapshot.nodes.put(cluster::node(&name, label(&name)));
+            publish(&mut snapshot, &name, *room);
+            nodes.push(Node {
+                name,
+                room: *room,
+                free: *room,
+                volumes: Vec::new(),
+            });
+        }
+        Self { nodes, snapshot }
+    }
+
+    /// Decides, makes the volume and publishes what is left.
+    fn place(&mut self, rules: &Rules, size: u64, dice: &mut Dice, filled: &mut Filled) -> bool {
+        self.snapshot
+            .claims
+            .put(cluster::claim("claim", CLASS, size << 30));
+        let pod = cluster::pod("pod", ["claim"]);
+        if (filled.placed.len() + filled.refused.len()).is_multiple_of(COMPARED) {
+            let unscored = self.feasible(&Rules::default(), &pod);
+            filled.other_nodes += usize::from(self.feasible(rules, &pod) != unscored);
+            filled.compared += 1;
+        }
+        let made = match cycle::decide(&self.snapshot, rules, &pod, dice.source()) {
+            Decision::Place(chosen) => self.make(chosen.node.name(), size),
+            _ => false,
+        };
+        let has_room = self.nodes.iter().any(|node| node.free >= size);
+        filled.refused_with_room += usize::from(!made && has_room);
+        made
+    }
+
+    /// The driver makes the volume where there is room, and what is left is published.
+    fn make(&mut self, name: &str, size: u64) -> bool {
+        let Some(node) = self.nodes.iter_mut().find(|node| node.name == name) else {
+            return false;
+        };
+        let Some(free) = node.free.checked_sub(size) else {
+            return false;
+        };
+        node.free = free;
+        node.volumes.push(size);
+        publish(&mut self.snapshot, name, free);
+        true
+    }
+
+    fn feasible(&self, rules: &Rules, pod: &Pod) -> BTreeSet<String> {
+        let names = |assessment: Assessment| {
+            let nodes = assessment.feasible.iter();
+            nodes.map(|feasible| feasible.node.name().to_owned()).collect()
+        };
+        cycle::judge(&self.snapshot, rules, pod).map_or_else(|_| BTreeSet::new(), names)
+    }
+}
+
+fn label(name: &str) -> Labels {
+    [(HOST.to_owned(), name.to_owned())].into()
+}
+
+fn publish(snapshot: &mut Snapshot, name: &str, free: u64) {
+    let topology = cluster::labelled(&label(name));
+    let object = cluster::capacity(name, CLASS, topology, Some(free << 30));
+    snapshot.capacities.put(Arc::new(object));
+}
+
+/// The standard deviation of the share that is taken on each node.
+fn deviation(nodes: &[Node]) -> f64 {
+    let shares: Vec<f64> = nodes
+        .iter()
+        .map(|node| (node.room - node.free) as f64 / node.room as f64)
+        .collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let squares = shares.iter().map(|share| (share - mean).powi(2));
+    (squares.sum::<f64>() / shares.len() as f64).sqrt()
+}
+
+/// The share of volumes for each of which its node has as much again.
+fn can_grow(nodes: &[Node]) -> f64 {
+    let all: usize = nodes.iter().map(|node| node.volumes.len()).sum();
+    let growing = nodes
+        .iter()
+        .map(|node| node.volumes.iter().filter(|size| **size <= node.free).count());
+    growing.sum::<usize>() as f64 / all as f64
+}

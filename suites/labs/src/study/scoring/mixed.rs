@@ -1,0 +1,99 @@
+//! Pods with a claim for an existing volume and a claim that is provisioned: what decides about their node.
+
+use std::sync::Arc;
+
+use capacity_scheduler::cycle::{self, Decision};
+use capacity_scheduler::objects::Volume;
+use capacity_scheduler::objects::node_selector;
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+use capacity_types::Labels;
+use k8s_openapi::api::core::v1::{
+    NodeSelector as ApiNodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
+};
+
+use crate::study::cluster;
+use crate::study::dice::Dice;
+use crate::study::result::{Bound, Finding};
+
+const DRIVER: &str = "disk.example.com";
+const NODES: [&str; 3] = ["n1", "n2", "n3"];
+
+/// What was seen of so many pods.
+pub(super) fn findings(rules: &Rules, pods: usize, dice: &mut Dice) -> [Finding; 2] {
+    let (mut moved, mut by_room) = (0, 0);
+    for _ in 0..pods {
+        let volumes = [0; 3].map(|_| 20 + dice.below(80));
+        let (first, second) = (
+            [0; 3].map(|_| 20 + dice.below(80)),
+            [0; 3].map(|_| 20 + dice.below(80)),
+        );
+        let seed = dice.below(u64::MAX);
+        let chosen = |volumes: Option<[u64; 3]>, free| chosen(rules, volumes, free, &mut Dice::of(seed));
+        moved += usize::from(chosen(Some(volumes), first) != chosen(Some(volumes), second));
+        by_room += usize::from(chosen(None, first) != chosen(None, second));
+    }
+    [
+        Finding::none(
+            "LIM-17",
+            format!(
+                "pods of {pods} with an existing volume that go elsewhere when room for their other claim changes"
+            ),
+            moved,
+        ),
+        Finding::count(
+            "LIM-17",
+            "such pods without an existing volume",
+            by_room,
+            Bound::Above(0.0),
+        ),
+    ]
+}
+
+/// The node of a pod with a claim of 10 for room, and perhaps one of 10 for one of these volumes.
+fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], dice: &mut Dice) -> Option<String> {
+    let mut snapshot = Snapshot::default();
+    snapshot.drivers.put(cluster::driver(DRIVER, true));
+    for class in ["static", "dynamic"] {
+        snapshot.classes.put(cluster::class(class, DRIVER));
+        snapshot.claims.put(cluster::claim(class, class, 10));
+    }
+    for (place, name) in NODES.into_iter().enumerate() {
+        let label: Labels = [("node".to_owned(), name.to_owned())].into();
+        let topology = cluster::labelled(&label);
+        let object = cluster::capacity(name, "dynamic", topology, Some(free[place]));
+        snapshot.capacities.put(Arc::new(object));
+        snapshot.nodes.put(cluster::node(name, label));
+        if let Some(volumes) = volumes {
+            snapshot.volumes.put(volume(name, volumes[place]));
+        }
+    }
+    let claims: &[&str] = match volumes {
+        Some(_) => &["static", "dynamic"],
+        None => &["dynamic"],
+    };
+    let pod = cluster::pod("pod", claims.iter().copied());
+    match cycle::decide(&snapshot, rules, &pod, dice.source()) {
+        Decision::Place(chosen) => Some(chosen.node.name().to_owned()),
+        _ => None,
+    }
+}
+
+/// An existing volume on one node.
+fn volume(node: &str, bytes: u64) -> Arc<Volume> {
+    let affinity = ApiNodeSelector {
+        node_selector_terms: vec![NodeSelectorTerm {
+            match_expressions: Some(vec![NodeSelectorRequirement {
+                key: "node".to_owned(),
+                operator: "In".to_owned(),
+                values: Some(vec![node.to_owned()]),
+            }]),
+            match_fields: None,
+        }],
+    };
+    Arc::new(Volume {
+        affinity: Some(node_selector(&affinity)),
+        ..cluster::volume(node, "static", bytes)
+    })
+}

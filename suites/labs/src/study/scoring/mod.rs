@@ -1,0 +1,268 @@
+//! `scoring`: the same streams of claims under different shapes, until the cluster is full and beyond.
+//!
+//! KEP-4049 gives reasons for scoring: volumes find room to grow, or fewer nodes are used. Here they are figures. Decisions are those of
+//! the reference scheduler; capacity is published at once, so that policies differ in nothing but their shape.
+
+mod claims;
+mod fill;
+mod mixed;
+
+use capacity_scheduler::ShapePoint;
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::shape::Shape;
+
+use crate::study::dice::Dice;
+use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
+use claims::Sizes;
+use fill::{Filled, fill};
+
+/// The room of nodes that are alike, and of nodes that are not, in GiB.
+const EQUAL: [u64; 3] = [100; 3];
+const DIFFERENT: [u64; 3] = [50, 100, 200];
+
+/// A claim of at least so many GiB is large.
+const LARGE: u64 = 20;
+/// Points of a drawn line.
+const POINTS: usize = 60;
+
+/// The policies that are compared.
+#[derive(Clone, Debug)]
+pub struct Policies {
+    /// No scoring.
+    pub none: Rules,
+    /// The default of KEP-4049: nodes with more room.
+    pub room: Rules,
+    /// Its other example: nodes with less room.
+    pub tight: Rules,
+    /// Nodes that are half full afterwards.
+    pub half: Rules,
+    /// Room, and all the same until half of it is asked for.
+    pub flat: Rules,
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self {
+            none: Rules::default(),
+            room: scored(&[(0, 10), (100, 0)]),
+            tight: scored(&[(0, 0), (100, 10)]),
+            half: scored(&[(0, 0), (50, 10), (100, 0)]),
+            flat: scored(&[(0, 10), (50, 10), (100, 0)]),
+        }
+    }
+}
+
+fn scored(points: &[(i64, i64)]) -> Rules {
+    let points: Vec<ShapePoint> = points
+        .iter()
+        .map(|(utilization, score)| ShapePoint {
+            utilization: *utilization,
+            score: *score,
+        })
+        .collect();
+    Rules {
+        shape: Shape::new(&points).ok(),
+        ..Rules::default()
+    }
+}
+
+/// The policies of the documents.
+pub fn run(setup: Setup) -> Study {
+    study(&Policies::default(), setup)
+}
+
+/// What all streams came to under one policy, for claims of some sizes.
+struct Outcome<'p> {
+    nodes: [u64; 3],
+    sizes: Sizes,
+    policy: &'p str,
+    filled: Vec<Filled>,
+}
+
+/// These policies.
+pub fn study(policies: &Policies, setup: Setup) -> Study {
+    let mut study = Study::new(
+        "scoring",
+        "The same claims with and without scoring: what still finds a place, how even nodes are, and what can grow",
+        setup,
+    );
+    let named = [
+        ("no scoring", &policies.none),
+        ("room", &policies.room),
+        ("tight fit", &policies.tight),
+        ("half full", &policies.half),
+        ("room, from half on", &policies.flat),
+    ];
+    let (nodes, streams, sizes): (usize, u64, &[Sizes]) = match setup.size {
+        Size::Small => (6, 2, &Sizes::ALL[1..3]),
+        Size::Full => (30, 4, &Sizes::ALL),
+    };
+    let mut lines = Vec::new();
+    let kinds = [EQUAL, DIFFERENT]
+        .into_iter()
+        .flat_map(|kind| sizes.iter().map(move |sizes| (kind, *sizes)));
+    for (kind, sizes) in kinds {
+        for (policy, rules) in named {
+            let room: Vec<u64> = kind.iter().copied().cycle().take(nodes).collect();
+            let stream = |number| filled(rules, sizes, &room, setup.seed.wrapping_add(number << 32));
+            lines.push(Outcome {
+                nodes: kind,
+                sizes,
+                policy,
+                filled: (0..streams).map(stream).collect(),
+            });
+        }
+    }
+    study.tables.push(table(&lines));
+    study.plots.push(plot(&lines));
+    study.findings = findings(&lines);
+    let pods = if setup.size == Size::Small { 100 } else { 2_000 };
+    let mut dice = Dice::of(setup.seed);
+    study
+        .findings
+        .extend(mixed::findings(&policies.room, pods, &mut dice));
+    study.findings.sort_by_key(|finding| finding.order());
+    study
+}
+
+/// The same seed gives every policy the same claims.
+fn filled(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
+    let mut dice = Dice::of(seed);
+    let claims = sizes.stream(&mut dice, room.iter().sum());
+    fill(rules, room, &claims, &mut dice)
+}
+
+impl Outcome<'_> {
+    fn mean(&self, of: impl Fn(&Filled) -> f64) -> f64 {
+        self.filled.iter().map(of).sum::<f64>() / self.filled.len() as f64
+    }
+}
+
+/// The share of claims that were placed, of those for which this holds; of none all.
+fn placed(filled: &Filled, is_meant: fn(&u64) -> bool) -> f64 {
+    let count = |sizes: &[u64]| sizes.iter().filter(|size| is_meant(size)).count() as f64;
+    let (placed, refused) = (count(&filled.placed), count(&filled.refused));
+    match placed + refused {
+        0.0 => 1.0,
+        all => placed / all,
+    }
+}
+
+fn percent(share: f64) -> Cell {
+    Cell::Real((share * 1000.0).round() / 10.0)
+}
+
+fn table(lines: &[Outcome<'_>]) -> Table {
+    let columns = [
+        "nodes",
+        "claims in GiB",
+        "policy",
+        "placed, small %",
+        "placed, large %",
+        "room taken at the end %",
+        "nodes in use at a quarter",
+        "deviation at half, % of a node",
+        "volumes that can double at half %",
+    ];
+    let title =
+        "Claims for half as much again as there is, over nodes of 100 GiB, and of 50, 100 and 200 GiB";
+    let mut table = Table::new(title, &columns);
+    for line in lines {
+        let nodes = if line.nodes == EQUAL { "equal" } else { "different" };
+        table.row([
+            nodes.into(),
+            line.sizes.name().into(),
+            line.policy.into(),
+            percent(line.mean(|filled| placed(filled, |size| *size < LARGE))),
+            percent(line.mean(|filled| placed(filled, |size| *size >= LARGE))),
+            percent(line.mean(|filled| filled.course.last().copied().unwrap_or_default())),
+            Cell::Real(line.mean(|filled| filled.nodes_used as f64)),
+            percent(line.mean(|filled| filled.deviation)),
+            percent(line.mean(|filled| filled.can_grow)),
+        ]);
+    }
+    table
+}
+
+/// How full the cluster gets, of one stream of the sizes that differ most.
+fn plot(lines: &[Outcome<'_>]) -> Plot {
+    let is_drawn = |line: &&Outcome<'_>| line.sizes == Sizes::MostlySmall && line.nodes == DIFFERENT;
+    let drawn = lines.iter().filter(is_drawn);
+    let line = |line: &Outcome<'_>| {
+        let course = line.filled.first().map_or(&[][..], |filled| &filled.course);
+        let every = course.len().div_ceil(POINTS).max(1);
+        let points = course.iter().enumerate().step_by(every);
+        Line {
+            name: line.policy.to_owned(),
+            points: points
+                .map(|(number, share)| ((number + 1) as f64, share * 100.0))
+                .collect(),
+        }
+    };
+    Plot {
+        title: "How full the cluster is, claim after claim: mostly small ones, and one of five large"
+            .to_owned(),
+        x: Axis::even("claims that came"),
+        y: Axis::even("% of the room"),
+        lines: drawn.map(line).collect(),
+    }
+}
+
+fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
+    // The mean over all sizes of a policy. Preference for room fills the largest nodes first, so that only nodes of one size are filled
+    // evenly by it.
+    let of = |policy: &str, figure: fn(&Filled) -> f64| {
+        let of_policy: Vec<f64> = lines
+            .iter()
+            .filter(|line| line.policy == policy && line.nodes == EQUAL)
+            .map(|line| line.mean(figure))
+            .collect();
+        of_policy.iter().sum::<f64>() / of_policy.len() as f64
+    };
+    let all = |count: fn(&Filled) -> usize| lines.iter().flat_map(|line| &line.filled).map(count).sum();
+    let deviation = |policy| of(policy, |filled| filled.deviation);
+    let can_grow = |policy| of(policy, |filled| filled.can_grow);
+    let nodes = |policy| of(policy, |filled| filled.nodes_used as f64);
+    vec![
+        Finding::new(
+            "SCORE-29",
+            "deviation of equal nodes' shares with preference for room, for each of none, when the cluster is half full",
+            deviation("room") / deviation("no scoring"),
+            Bound::AtMost(0.9),
+        ),
+        Finding::new(
+            "SCORE-22",
+            "volumes that can double then with preference for room, for each with the tightest fit",
+            can_grow("room") / can_grow("tight fit"),
+            Bound::Above(1.0),
+        ),
+        Finding::new(
+            "SCORE-22",
+            "volumes that can double then with preference for room, for each without scoring",
+            can_grow("room") / can_grow("no scoring"),
+            Bound::AtLeast(0.9),
+        ),
+        Finding::new(
+            "SCORE-23",
+            "equal nodes in use with the tightest fit, for each with preference for room, when a quarter is taken",
+            nodes("tight fit") / nodes("room"),
+            Bound::AtMost(0.8),
+        ),
+        Finding::none(
+            "SCORE-20",
+            "claims that were refused by any policy while a node had room",
+            all(|filled| filled.refused_with_room),
+        ),
+        Finding::none(
+            "SCORE-28",
+            "claims for which any policy leaves other nodes than no scoring does",
+            all(|filled| filled.other_nodes),
+        ),
+        Finding::count(
+            "SCORE-28",
+            "claims that were looked at for it",
+            all(|filled| filled.compared),
+            Bound::Above(0.0),
+        ),
+    ]
+}

@@ -1,0 +1,115 @@
+//! The case of a cell, as a case file: that of the user with a fault at its beginning, and the specification in the place of all that it
+//! expects.
+
+use serde_json::{Value, json};
+use suites::harness::scenario::{Scenario, ScenarioError};
+
+use super::fault::Fault;
+use super::point::Point;
+
+/// How the ids of cells begin.
+const SWEPT: &str = "sweep";
+
+/// A case file whose steps expect the specification.
+pub struct Document {
+    id: String,
+    value: Value,
+}
+
+/// The last step, in which everything comes to rest again.
+const AFTERWARDS: &str = "afterwards";
+
+impl Document {
+    /// Reads a case.
+    pub fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let mut value: Value = serde_saphyr::from_str(&scenario.text).map_err(|error| {
+            scenario.error(
+                scenario.file.id.referenced,
+                format!("it can't be read as a document: {error}"),
+            )
+        })?;
+        let steps = value["steps"].as_array_mut().into_iter().flatten();
+        for step in steps {
+            step["expect"] = "specification".into();
+        }
+        if let Some(fields) = value.as_object_mut() {
+            fields.remove("catches");
+        }
+        Ok(Document {
+            id: scenario.id.clone(),
+            value,
+        })
+    }
+
+    /// The case without a fault.
+    pub(super) fn without_fault(&self) -> Result<String, ScenarioError> {
+        self.text("none", Vec::new(), json!({}))
+    }
+
+    /// The case with a fault at a point.
+    pub(super) fn with(&self, point: &Point, fault: &Fault) -> Result<String, ScenarioError> {
+        let role = point.role.as_str();
+        let last = match fault.kills && !self.leaves_stopped(role) {
+            true => json!({"do": [{"stop": role}, {"start": role}]}),
+            false => json!({}),
+        };
+        self.text(&fault.at(point), fault.actions(point), last)
+    }
+
+    /// Whether the case itself stops the programs of a role, and does not start them again.
+    fn leaves_stopped(&self, role: &str) -> bool {
+        let steps = self.value["steps"].as_array().into_iter().flatten();
+        let actions = steps.filter_map(|step| step["do"].as_array()).flatten();
+        let mut turns = actions.filter(|action| action["stop"] == role || action["start"] == role);
+        turns.next_back().is_some_and(|action| action["stop"] == role)
+    }
+
+    fn text(&self, name: &str, faults: Vec<Value>, mut last: Value) -> Result<String, ScenarioError> {
+        let mut value = self.value.clone();
+        value["id"] = format!("{SWEPT}/{}/{name}", plain(&self.id)).into();
+        last["id"] = AFTERWARDS.into();
+        last["expect"] = "specification".into();
+        if let Some(steps) = value["steps"].as_array_mut() {
+            if let Some(first) = steps.first_mut() {
+                let actions = first["do"].as_array().cloned().unwrap_or_default();
+                first["do"] = faults.into_iter().chain(actions).collect();
+                if first["do"].as_array().is_none_or(Vec::is_empty) {
+                    first.as_object_mut().map(|fields| fields.remove("do"));
+                }
+            }
+            steps.push(last);
+        }
+        serde_saphyr::to_string(&value)
+            .map_err(|error| ScenarioError::whole(self.id.as_ref(), format!("it can't be written: {error}")))
+    }
+}
+
+/// The id of a case in the letters that an id of a file has: names of axes' values have more.
+fn plain(id: &str) -> String {
+    let is_usual =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "/-".contains(letter);
+    id.chars()
+        .map(|letter| if is_usual(letter) { letter } else { '-' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_case_has_stopped_is_not_started_behind_it() {
+        let left_stopped = |turns: Value| {
+            let value = json!({"steps": [{"id": "a"}, {"do": turns}]});
+            let id = String::new();
+            Document { id, value }.leaves_stopped("publisher")
+        };
+        assert!(left_stopped(
+            json!([{"start": "publisher"}, {"stop": "publisher"}, {"stop": "cleaner"}])
+        ));
+        assert!(!left_stopped(
+            json!([{"stop": "publisher"}, {"start": "publisher"}])
+        ));
+        assert!(!left_stopped(json!([{"stop": "scheduler"}])));
+    }
+}

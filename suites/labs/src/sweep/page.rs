@@ -1,0 +1,91 @@
+//! `sweep.html`: the grid of points and faults, and what failed.
+
+use maud::{Markup, html};
+
+use super::{CellRecord, FAULTS, Fault, Held};
+use suites::report::escape::plain;
+use suites::report::whole_page;
+
+/// The page of one case.
+pub fn page(case: &str, cells: &[CellRecord]) -> String {
+    let failed = cells.iter().filter(|cell| cell.held.sign() == "F").count();
+    let title = format!("{case}: {} cells, {failed} failed", cells.len());
+    let columns: Vec<&Fault> = FAULTS
+        .iter()
+        .filter(|fault| cells.iter().any(|cell| cell.fault == fault.name))
+        .collect();
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.quiet {
+                "Each cell is a run of the case with one fault at one point. A dot: the specification holds afterwards. F: it does not. k: it does \
+                 not, as the manifest knows. u: the run did not come to the point. ?: undecided. E: it could not be run."
+            }
+        }
+        main {
+            section { (grid(&columns, cells)) }
+            section {
+                h2 { "Faults" }
+                dl { @for fault in &columns { dt { code { (fault.name) } } dd { (fault.text) } } }
+            }
+            (failures(cells))
+        }
+    };
+    whole_page(&title, &body)
+}
+
+fn grid(columns: &[&Fault], cells: &[CellRecord]) -> Markup {
+    let mut rows: Vec<Vec<&CellRecord>> = Vec::new();
+    for it in cells {
+        match rows.last_mut() {
+            Some(row) if row[0].point == it.point => row.push(it),
+            _ => rows.push(vec![it]),
+        }
+    }
+    html! {
+        table {
+            thead { tr { th { "point" } @for fault in columns { th { (fault.name) } } } }
+            tbody {
+                @for row in &rows {
+                    tr {
+                        th { (row[0].point) }
+                        @for fault in columns {
+                            td {
+                                @if let Some(cell) = row.iter().find(|cell| cell.fault == fault.name) {
+                                    (cell.held.sign())
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn failures(cells: &[CellRecord]) -> Markup {
+    html! {
+        @for cell in cells {
+            @if let Held::Failed { text, .. } = &cell.held {
+                section {
+                    h2 { code { (cell.name) } }
+                    pre { (plain(text)) }
+                }
+            }
+        }
+    }
+}
+
+impl Held {
+    /// One letter for a grid.
+    pub fn sign(&self) -> &'static str {
+        match self {
+            Held::Held => ".",
+            Held::Failed { .. } => "F",
+            Held::Known(_) => "k",
+            Held::Unmet => "u",
+            Held::Undecided => "?",
+            Held::Broken(_) | Held::Internal(_) => "E",
+        }
+    }
+}

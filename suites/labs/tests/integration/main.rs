@@ -1,0 +1,9 @@
+//! Studies, sweeps and the self-test as libraries: what each makes of runs. The commands are tested with the command line.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+mod selftest;
+mod study;
+mod sweep;
+#[path = "../../../tests/integration/known/systems.rs"]
+mod systems;

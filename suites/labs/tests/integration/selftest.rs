@@ -1,0 +1,169 @@
+//! What the self-test makes of runs that it is told: what it counts by case, and what by file.
+
+use std::sync::Arc;
+
+use labs::selftest::{Found, Reach, Selftest, SelftestReport, Trial};
+use suites::{Defect, case_files, plan};
+
+/// Two rows of one table, and a file of its own.
+const CASES: [&str; 3] = [
+    "scheduler/filter/limit/exactly",
+    "scheduler/filter/limit/one-byte-more",
+    "publisher/value/hang",
+];
+
+fn defect(name: &str, violates: &[&str]) -> Defect {
+    Defect {
+        name: name.to_owned(),
+        text: String::new(),
+        violates: violates.iter().map(|id| (*id).to_owned()).collect(),
+        source: None,
+        wire: Vec::new(),
+        claims: Default::default(),
+        cases: Vec::new(),
+    }
+}
+
+fn trial(defect: &str, case: &str, found: Found) -> Trial {
+    Trial {
+        defect: Some(defect.to_owned()),
+        case: case.to_owned(),
+        found,
+        link: String::new(),
+        explanation: None,
+        seconds: 0.0,
+        runs: 1,
+    }
+}
+
+fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
+    SelftestReport::new(&selftest(reach).scope(), trials, Vec::new())
+}
+
+fn selftest(reach: Reach) -> Selftest {
+    let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
+    Selftest {
+        observe: None,
+        defects: vec![
+            defect("scheduler-a", &["SCHED-10"]),
+            defect("publisher-b", &["FAIL-09", "SCHED-08"]),
+        ],
+        plans: CASES.map(load).to_vec(),
+        is_whole: true,
+        reach,
+        jobs: 1,
+        build: Arc::new(|_| unreachable!("nothing is run")),
+        sut: None,
+        manifest: None,
+        shard: None,
+    }
+}
+
+fn trials() -> Vec<Trial> {
+    let [exactly, more, hang] = CASES;
+    vec![
+        trial("scheduler-a", exactly, Found::Failed),
+        trial("scheduler-a", more, Found::Passed),
+        trial("publisher-b", hang, Found::Passed),
+    ]
+}
+
+#[test]
+fn one_row_that_can_fail_is_enough_for_its_file_and_not_for_the_other_rows() {
+    let demands = report(Reach::Full, &trials()).demands.unwrap();
+    let files = &demands.files;
+    let of_table = plan(&case_files(), CASES[0]).unwrap().unwrap().requirements.len();
+    assert_eq!((demands.named, demands.broken), (2 * of_table + 1, 1));
+    assert_eq!((files.named, files.broken), (of_table + 1, 1));
+    let open: Vec<_> = files
+        .unbroken
+        .iter()
+        .map(|it| (&*it.requirement, it.core))
+        .collect();
+    assert!(
+        open.contains(&("FAIL-09", false)),
+        "a defect that the case missed shows nothing: {open:?}"
+    );
+    assert!(
+        open.contains(&("SCHED-08", true)),
+        "nor does one that another case was held against: {open:?}"
+    );
+    assert!(!open.iter().any(|(id, _)| *id == "SCHED-10"), "{open:?}");
+    let file = &files
+        .unbroken
+        .iter()
+        .find(|it| it.requirement == "FAIL-09")
+        .unwrap()
+        .file;
+    assert!(file.ends_with("publisher/value/hang.yaml"), "{file}");
+}
+
+#[test]
+fn what_was_never_violated_is_named_on_both_pages() {
+    let report = report(Reach::Full, &trials());
+    let sentence = report.demands.as_ref().unwrap().files.to_string();
+    for page in [labs::selftest::html(&report), labs::selftest::markdown(&report)] {
+        let page = page.replace("&#39;", "'").replace("&apos;", "'");
+        assert!(page.contains("FAIL-09") && page.contains("hang"), "{page}");
+        assert!(page.contains(sentence.split('\'').next().unwrap()), "{page}");
+    }
+}
+
+#[test]
+fn where_not_every_defect_met_every_case_nothing_is_counted() {
+    assert_eq!(report(Reach::Named, &trials()).demands, None);
+}
+
+/// The second defect has a run to go, and so has every case without one.
+#[test]
+fn what_was_interrupted_tells_of_the_defects_that_met_all_their_cases() {
+    let selftest = selftest(Reach::Full);
+    let begun = vec![
+        trial("scheduler-a", CASES[0], Found::Failed),
+        trial("scheduler-a", CASES[1], Found::Passed),
+    ];
+    let (part, told) = selftest.finished(begun.clone());
+    let names: Vec<&str> = part.defects.iter().map(|defect| defect.name.as_str()).collect();
+    assert_eq!((names.as_slice(), told), (&["scheduler-a"][..], begun.clone()));
+    let report = SelftestReport::new(&part, &begun, Vec::new());
+    assert_eq!((report.problems.len(), report.demands), (0, None));
+
+    // What is not decided is not told.
+    let open = vec![
+        trial("scheduler-a", CASES[0], Found::Undecided),
+        trial("scheduler-a", CASES[1], Found::Passed),
+    ];
+    let (part, told) = selftest.finished(open);
+    assert!(part.defects.is_empty() && told.is_empty());
+}
+
+#[test]
+fn a_program_that_fails_anyway_catches_nothing() {
+    let [exactly, more, _] = CASES;
+    let healthy = |case: &str, found| Trial {
+        defect: None,
+        ..trial("", case, found)
+    };
+    let caught_by = |of_first: Found, sut: Option<&str>| {
+        let trials = [
+            trial("scheduler-a", exactly, Found::Failed),
+            trial("scheduler-a", more, Found::Passed),
+            healthy(exactly, of_first),
+            healthy(more, Found::Passed),
+        ];
+        let selftest = Selftest {
+            sut: sut.map(str::to_owned),
+            ..selftest(Reach::Named)
+        };
+        SelftestReport::new(&selftest.scope(), &trials, Vec::new()).defects[0]
+            .caught_by
+            .clone()
+    };
+    assert_eq!(caught_by(Found::Passed, Some("sut.yaml")), [exactly]);
+    assert!(caught_by(Found::Failed, Some("sut.yaml")).is_empty());
+    assert_eq!(
+        caught_by(Found::Failed, None),
+        [exactly],
+        "a reference that fails is a problem of its own"
+    );
+}

@@ -1,0 +1,96 @@
+//! Sweeps and the known failures of a manifest: an entry excuses what it names in the cells of its case, and nothing else.
+
+use std::path::Path;
+
+use labs::sweep::{Cell, Held, Sweep, SweepError};
+use suites::harness::manifest::Manifest;
+use suites::harness::scenario::{Role, load_row};
+use suites::{Defects, case_files};
+
+use crate::systems::{manifest, simulated, spoilt_by};
+
+/// What a publisher claims that lives through a connection that breaks.
+const RECONNECTS: &str = "publisher.central, publisher.reconnect";
+const CASE: &str = "publisher/value/maximum";
+/// A cell that shows that the publisher never connects again.
+const CELL: &str = "publisher-getcapacity-1-cut";
+const UNANSWERED: &str = "it answered UNAVAILABLE the script cut the connection";
+
+fn sweep(defect: &str, manifest: Manifest) -> Sweep {
+    Sweep {
+        systems: spoilt_by(&Defects::load().get(defect).unwrap().wire),
+        options: simulated(),
+        jobs: 1,
+        rerun: String::new(),
+        manifest: Some(manifest),
+    }
+}
+
+async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
+    let case = load_row(&case_files(), CASE).unwrap().unwrap();
+    sweep.cells(&case, &[Role::Publisher]).await
+}
+
+/// How the cell ends.
+async fn held(entries: &[(&str, &str)]) -> Held {
+    let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
+    let mut cells = cells(&sweep).await.unwrap();
+    cells.retain(|cell| cell.name() == CELL);
+    let mut ended = sweep.run(cells, |_, _| {}).await;
+    ended.pop().unwrap().1
+}
+
+fn is_in_manifest(place: &str) -> bool {
+    Path::new(place.split(':').next().unwrap()).ends_with("sut.yaml")
+}
+
+#[tokio::test]
+async fn an_entry_for_sweeps_or_for_the_case_excuses_a_cell_that_says_its_words() {
+    for case in ["sweep", "sweep/publisher/value", CASE, "publisher"] {
+        let held = held(&[(case, UNANSWERED)]).await;
+        assert!(
+            matches!(&held, Held::Known(place) if is_in_manifest(place)),
+            "{case}: {held:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn other_words_and_other_cases_excuse_no_cell() {
+    for entry in [
+        ("sweep", "something that never happens"),
+        ("sweep/publisher/class", UNANSWERED),
+        ("publisher/class", UNANSWERED),
+        ("explore", UNANSWERED),
+    ] {
+        let held = held(&[entry]).await;
+        assert!(matches!(held, Held::Failed { .. }), "{entry:?}: {held:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_case_that_is_known_to_fail_without_a_fault_and_one_for_other_programs_are_not_swept() {
+    let ignores = "publisher-ignores-maximum";
+    let known = sweep(ignores, manifest("publisher.central", &[(CASE, "it says 10Gi")]));
+    let Err(SweepError::Known(place)) = cells(&known).await else {
+        panic!("it is swept");
+    };
+    assert!(is_in_manifest(&place), "{place}");
+    let unknown = sweep(ignores, manifest("publisher.central", &[]));
+    assert!(matches!(cells(&unknown).await, Err(SweepError::Fails { .. })));
+    let other = sweep(ignores, manifest("publisher.provisioning", &[]));
+    assert!(matches!(cells(&other).await, Err(SweepError::Skipped(_))));
+}
+
+#[tokio::test]
+async fn what_a_program_need_not_bear_is_no_cell() {
+    for (features, is_cell) in [("publisher.central", false), (RECONNECTS, true)] {
+        let sweep = sweep("publisher-connects-once", manifest(features, &[]));
+        let cells = cells(&sweep).await.unwrap();
+        assert_eq!(
+            cells.iter().any(|cell| cell.name() == CELL),
+            is_cell,
+            "{features}"
+        );
+    }
+}

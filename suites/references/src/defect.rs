@@ -1,0 +1,106 @@
+//! The defects of the catalogue, by name, and how each comes about.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use suites::Defects;
+use suites::harness::alike::did_you_mean;
+use suites::harness::interposer::interpose;
+use suites::harness::invocation::program;
+use suites::harness::scenario::Role;
+use suites::harness::system::Systems;
+use suites::harness::{Defect as SurroundingsDefect, RunOptions};
+
+static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
+
+/// A defect of the catalogue, and how it comes about. The texts are names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defect {
+    /// What surrounds the references, the API server or the driver, is built otherwise.
+    Surroundings(SurroundingsDefect),
+    /// The traffic of a correct program is spoilt, whichever program it is.
+    Wire(&'static str),
+    /// The logic of a reference is wrong.
+    Mutant(&'static str),
+}
+
+impl Defect {
+    /// Finds a defect by its name.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known = CATALOGUE.iter().find(|defect| defect.name == name);
+        let Some(known) = known else {
+            let names = CATALOGUE.iter().map(|defect| defect.name.as_str());
+            return Err(format!(
+                "unknown defect `{name}`{}; `{program} selftest --list` tells of all",
+                did_you_mean(name, names),
+                program = program()
+            ));
+        };
+        if let Ok(surroundings) = SurroundingsDefect::from_str(name) {
+            return Ok(Self::Surroundings(surroundings));
+        }
+        Ok(match known.wire.is_empty() {
+            true => Self::Mutant(&known.name),
+            false => Self::Wire(&known.name),
+        })
+    }
+
+    /// The role whose reference is broken; none: what surrounds the references is.
+    pub fn role(self) -> Option<Role> {
+        let (Defect::Wire(name) | Defect::Mutant(name)) = self else {
+            return None;
+        };
+        CATALOGUE.get(name)?.role()
+    }
+
+    /// Its name, as the catalogue has it, if it is a mutant of a reference.
+    pub fn mutant(self) -> Option<&'static str> {
+        match self {
+            Defect::Mutant(name) => Some(name),
+            Defect::Surroundings(_) | Defect::Wire(_) => None,
+        }
+    }
+
+    /// How it comes about, for people.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Defect::Surroundings(_) => "surroundings: the API server or the driver is built otherwise",
+            Defect::Wire(_) => "wire: the traffic of a correct program is spoilt, also of yours with `--sut`",
+            Defect::Mutant(_) => "mutant: the source code of a reference is changed, and built in a checkout",
+        }
+    }
+
+    /// Spoils the traffic of the systems that play the broken role, if that is how it comes about.
+    pub fn interpose(self, systems: &mut Systems) {
+        let Defect::Wire(name) = self else {
+            return;
+        };
+        let Some(defect) = CATALOGUE.get(name) else {
+            return;
+        };
+        if let Some(system) = defect.role().and_then(|role| systems.by_role.get_mut(&role)) {
+            *system = interpose(system, &defect.wire);
+        }
+    }
+
+    /// The same way to run, with the defect where it is one of the surroundings.
+    pub fn spoil(self, options: RunOptions) -> RunOptions {
+        match self {
+            Defect::Surroundings(defect) => RunOptions {
+                defect: Some(defect),
+                ..options
+            },
+            Defect::Wire(_) | Defect::Mutant(_) => options,
+        }
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Defect::Surroundings(defect) => defect.fmt(f),
+            Defect::Wire(name) | Defect::Mutant(name) => f.write_str(name),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
+
+use std::process::Command;
+
+use labs::bench::{self, BenchArgs, Measurement};
+use suites::harness::invocation::checkout;
+use suites::harness::system::BoxError;
+
+use super::calculate;
+use crate::Exit;
+use crate::interrupt::interrupted;
+use crate::out::{eprintln, println};
+use crate::runtime::runtime;
+
+/// What an interrupt means for all measurements.
+const INTERRUPTED: &str = "figures are told once all of them are measured, so nothing is told";
+
+/// Measures.
+pub(crate) fn run(args: BenchArgs) -> Exit {
+    if cfg!(debug_assertions) && !args.as_built() {
+        return optimised();
+    }
+    match args.what {
+        Measurement::Apiserver(args) => block_on(bench::apiserver(&args)),
+        Measurement::Publisher(args) => block_on(bench::publisher(&args)),
+        Measurement::Scheduler(args) => calculate(move || told(bench::scheduler(&args)), INTERRUPTED),
+    }
+}
+
+/// Measures until somebody asks for the end. Programs that were started and folders go away with the measurement.
+fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    runtime.block_on(async {
+        tokio::select! {
+            measured = measuring => told(measured),
+            () = interrupted() => {
+                eprintln!("interrupted: {INTERRUPTED}");
+                Exit::Interrupted
+            }
+        }
+    })
+}
+
+fn told(measured: Result<String, BoxError>) -> Exit {
+    match measured {
+        Ok(text) => {
+            println!("{text}");
+            Exit::Passed
+        }
+        Err(error) => environment(&error),
+    }
+}
+
+fn environment(error: &BoxError) -> Exit {
+    eprintln!(
+        "error: nothing could be measured: {error}; check the kubeconfig, and that the server answers and is not in use"
+    );
+    Exit::Environment
+}
+
+/// Does the same in a build with optimisation: figures of another build would mislead.
+fn optimised() -> Exit {
+    let Some(checkout) = checkout() else {
+        eprintln!(
+            "error: this build is not optimised, and its figures would mislead; build it with `cargo build --release`"
+        );
+        return Exit::Environment;
+    };
+    eprintln!("this build is not optimised; measuring in one that is (cargo run --release)");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "xtask",
+            "--manifest-path",
+        ])
+        .arg(checkout.join("Cargo.toml"))
+        .arg("--")
+        .args(std::env::args_os().skip(1))
+        .status();
+    match status {
+        Ok(status) if status.success() => Exit::Passed,
+        Ok(status) => {
+            eprintln!("error: the optimised build ended with {status}");
+            Exit::Environment
+        }
+        Err(error) => {
+            eprintln!("error: cargo does not start: {error}; is it in PATH?");
+            Exit::Environment
+        }
+    }
+}

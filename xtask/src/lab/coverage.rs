@@ -1,0 +1,61 @@
+//! `list --coverage`: how many pairs of values of axes occur together in the cases.
+
+use std::collections::BTreeSet;
+
+use labs::pairs;
+use suites::harness::scenario::{PairCoverage, coverage, load_tree_where};
+
+use crate::Exit;
+use crate::args::SelectArgs;
+use crate::out::{eprintln, println};
+use crate::selected::selected;
+
+/// Prints a table of all selected cases, and one for each file with axes.
+pub(crate) fn list(args: &SelectArgs) -> Exit {
+    match attempt(args) {
+        Ok(()) => Exit::Passed,
+        Err(exit) => exit,
+    }
+}
+
+fn attempt(args: &SelectArgs) -> Result<(), Exit> {
+    let plans = selected(args)?;
+    let ids: BTreeSet<&str> = plans.iter().map(|plan| plan.id()).collect();
+    let refused = |error| {
+        eprintln!("error: {error}");
+        Exit::Usage
+    };
+    let scenarios = load_tree_where(&args.files(), args.strength, &|_| true).map_err(refused)?;
+    let scenarios = scenarios.iter().filter(|it| ids.contains(&*it.id));
+    table("all", ids.len(), &pairs(scenarios).map_err(refused)?);
+    let rows: Vec<&str> = ids.iter().copied().collect();
+    for (file, pairs) in coverage(&args.files(), &rows).map_err(refused)? {
+        let is_row = |id: &&&str| id.rsplit_once('/').is_some_and(|(of, _)| of == file);
+        match rows.iter().filter(is_row).count() {
+            0 => {}
+            count => table(&file, count, &pairs),
+        }
+    }
+    Ok(())
+}
+
+/// What cases have of each two axes.
+fn table(name: &str, cases: usize, pairs: &[PairCoverage]) {
+    println!("{name}, {cases} cases");
+    pairs.iter().for_each(line);
+    let sum = |count: fn(&PairCoverage) -> usize| pairs.iter().map(count).sum::<usize>();
+    println!(
+        "  {:<24}  {} of {}",
+        "every two",
+        sum(|it| it.covered),
+        sum(|it| it.possible)
+    );
+}
+
+fn line(pairs: &PairCoverage) {
+    let axes = format!("{} x {}", pairs.first, pairs.second);
+    println!("  {axes:<24}  {} of {}", pairs.covered, pairs.possible);
+    for (value, with) in &pairs.missing {
+        println!("    missing: {value} with {with}");
+    }
+}

@@ -1,0 +1,440 @@
+//! `selftest`: holds the cases against the defects of the references, and says which bite.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use labs::Found;
+use labs::selftest::{
+    self, Broken, Build, DefectBite, Observe, Observed, Reach, Selftest, SelftestReport, Share, Trial,
+};
+use suites::harness::RunOptions;
+use suites::harness::invocation::program;
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::Plan;
+use suites::harness::report::Paint;
+use suites::report::{ShardsRecord, WriteError, now, write_file};
+use suites::{Defects, Part};
+
+use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
+use crate::interrupt::interrupted;
+use crate::manifest::manifest_for;
+use crate::out::{self, eprintln, print, println};
+use crate::runner::options;
+use crate::runtime::runtime;
+use crate::selected::selected;
+use crate::{Exit, mutants, parts, preflight};
+use references::Defect;
+use references::built_in;
+
+/// Arguments of `selftest`.
+#[derive(Args)]
+pub(crate) struct SelftestArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Break the programs of that manifest instead of the references: their traffic is spoilt, which needs none of their source code
+    #[arg(long, value_name = "FILE", conflicts_with = "full")]
+    sut: Option<PathBuf>,
+    /// Only that defect; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = Defect::named)]
+    defect: Vec<Defect>,
+    /// Hold every defect against every case that runs what it breaks: a quarter of an hour
+    #[arg(long)]
+    full: bool,
+    /// Say what each defect does, what it is modelled on, and which case detects it with which failure, and run nothing
+    #[arg(long, conflicts_with_all = ["full", "output", "json"])]
+    list: bool,
+    /// Run in real time, on sockets; otherwise time is simulated, unless --sut needs the real one
+    #[arg(long)]
+    real_time: bool,
+    /// Runs at the same time; in real time most of them wait for a bound [default: 1 per processor; in real time 32, and 4 with --sut]
+    #[arg(long, value_parser = at_least_one)]
+    jobs: Option<usize>,
+    /// Multiply every bound, for slow machines
+    #[arg(long, default_value_t = 1.0, value_parser = patience)]
+    patience: f64,
+    /// Print the record as JSON instead of words
+    #[arg(long)]
+    json: bool,
+    /// Write selftest.html, selftest.md, selftest.json and the failure of each claim into that folder
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    part: PartArgs,
+}
+
+/// Of all runs in simulated time.
+const SEED: u64 = 0;
+
+/// In real time nearly all runs wait for a bound to pass, but they poll meanwhile.
+fn default_jobs(args: &SelftestArgs) -> usize {
+    let per_core = match () {
+        // Processes of somebody else have work to do at their start.
+        () if args.sut.is_some() => 4,
+        () if args.real_time => 32,
+        () => 1,
+    };
+    std::thread::available_parallelism().map_or(64, |cores| cores.get() * per_core)
+}
+
+/// Holds the selected cases against the selected defects.
+pub(crate) fn run(args: &SelftestArgs) -> Exit {
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+/// The defects that are meant. A mutant is a change of the references' source code, so it is none of other programs.
+fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suites::Defect>, Exit> {
+    let mut defects: Vec<suites::Defect> = Defects::load().iter().cloned().collect();
+    defects.retain(|defect| {
+        args.defect.is_empty() || args.defect.iter().any(|it| it.to_string() == defect.name)
+    });
+    let Some(manifest) = manifest else {
+        if args.defect.is_empty() && !args.list {
+            let mut named: Vec<Defect> = defects
+                .iter()
+                .filter_map(|defect| Defect::named(&defect.name).ok())
+                .collect();
+            mutants::leave_out_what_is_not_at_hand(&mut named);
+            defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| named.contains(&it)));
+        }
+        return Ok(defects);
+    };
+    let is_played = |defect: &suites::Defect| manifest.roles().any(|role| defect.role() == Some(role));
+    let (fit, others): (Vec<_>, Vec<_>) = defects
+        .into_iter()
+        .partition(|defect| !defect.wire.is_empty() && is_played(defect));
+    if let Some(other) = others.first().filter(|_| !args.defect.is_empty()) {
+        eprintln!(
+            "error: {} can't be shown of the programs of this manifest: {}; `{program} selftest --list` says which can",
+            other.name,
+            match is_played(other) {
+                true => "it is a mistake in source code that they do not share",
+                false => "none of them plays that role",
+            },
+            program = program()
+        );
+        return Err(Exit::Usage);
+    }
+    Ok(fit)
+}
+
+/// The cases that such programs can be held against: those that they run, and do not fail already.
+fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Plan>>, Exit> {
+    let Some(manifest) = manifest else {
+        return Ok(plans.into_iter().map(Arc::new).collect());
+    };
+    let is_fit =
+        |plan: &Plan| manifest.skips(plan).is_none() && manifest.known_failures(plan.id()).next().is_none();
+    let adapted = plans
+        .iter()
+        .filter(|plan| is_fit(plan))
+        .map(|plan| manifest.adapt(plan).map(Arc::new));
+    adapted.collect::<Result<_, _>>().map_err(|error| {
+        eprintln!("error: {error}");
+        Exit::Usage
+    })
+}
+
+fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
+    let manifest = args
+        .sut
+        .as_deref()
+        .map(|path| manifest_for(path, &args.select.files()))
+        .transpose()?;
+    let defects = defects(args, manifest.as_ref())?;
+    if args.list {
+        list(&defects);
+        return Ok(Exit::Passed);
+    }
+    super::output_of(&args.part, args.output.as_deref())?;
+    mutants::at_hand(
+        defects
+            .iter()
+            .filter_map(|defect| Defect::named(&defect.name).ok()),
+    )?;
+    let plans = plans_of(selected(&args.select)?, manifest.as_ref())?;
+    args.output.as_deref().map(preflight::output).transpose()?;
+    preflight::temporary_files()?;
+    let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
+    let selftest = Arc::new(Selftest {
+        defects,
+        plans,
+        is_whole: manifest.is_none()
+            && args.defect.is_empty()
+            && !args.select.is_narrow()
+            && mutants::can_be_at_hand(),
+        reach: if args.full { Reach::Full } else { Reach::Named },
+        jobs,
+        observe: observe(args),
+        build: build(args, manifest.clone()),
+        sut: args.sut.as_ref().map(|path| path.display().to_string()),
+        manifest,
+        shard: args.part.shard,
+    });
+    if let Some(shard) = args.part.shard.filter(|_| selftest.size() == 0) {
+        return Err(parts::empty(shard));
+    }
+    if selftest.size() == 0 {
+        eprintln!(
+            "error: none of these cases is there for that defect; `--full` holds them against it all the same"
+        );
+        return Ok(Exit::Nothing);
+    }
+    Ok(runtime()?.block_on(hold(selftest, args)))
+}
+
+/// The references or the programs of a manifest, broken as asked.
+fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
+    let patience = args.patience;
+    let seed = (manifest.is_none() && !args.real_time).then_some(SEED);
+    Arc::new(move |name| {
+        // The catalogue knows no other names, which a test makes sure of.
+        let defect = name.and_then(|name| Defect::named(name).ok());
+        let options = RunOptions {
+            seed,
+            ..options(patience, manifest.as_ref(), defect)
+        };
+        let Some(manifest) = &manifest else {
+            return (built_in(defect), options);
+        };
+        let mut systems = built_in(None);
+        manifest.install(&mut systems);
+        if let Some(defect) = defect {
+            defect.interpose(&mut systems);
+        }
+        (systems, options)
+    })
+}
+
+/// How to see what cases come to. Where only what is named for a defect is run, all of it is.
+fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
+    if !args.full || args.real_time {
+        return None;
+    }
+    let options = RunOptions {
+        seed: Some(SEED),
+        ..options(args.patience, None, None)
+    };
+    Some(Arc::new(move || {
+        let (systems, reached) = references::observed();
+        Observed {
+            systems,
+            options: options.clone(),
+            reached,
+        }
+    }))
+}
+
+async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
+    let (began, started) = (Instant::now(), now());
+    let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
+    let mut minutes = out::Minutes::begin();
+    let mut made: Vec<Trial> = Vec::new();
+    let each = |trial: &Trial| {
+        bar.inc(1);
+        minutes.tell(|| format!("{} of {} runs", bar.position(), selftest.size()));
+        made.push(trial.clone());
+    };
+    let whole = tokio::select! {
+        trials = selftest.run(each) => Some(trials),
+        () = interrupted() => None,
+    };
+    bar.finish_and_clear();
+    let seconds = began.elapsed().as_secs_f64();
+    let timed = |report: SelftestReport| SelftestReport {
+        started: started.clone(),
+        seconds,
+        ..report
+    };
+    let Some(trials) = whole else {
+        let partial = format!("interrupted after {} of {} runs", made.len(), selftest.size());
+        let (scope, trials) = selftest.finished(made);
+        let report = SelftestReport {
+            partial: Some(partial),
+            ..SelftestReport::new(&scope, &trials, command(args))
+        };
+        return match tell(&timed(report), args.json, args.output.as_deref()) {
+            Exit::Environment => Exit::Environment,
+            _ => Exit::Interrupted,
+        };
+    };
+    let shards = shards(&selftest, args);
+    let share = Share::new(selftest.scope(), trials);
+    let report = share.clone().report(shards.as_ref(), command(args));
+    let exit = tell(&timed(report), args.json, args.output.as_deref());
+    match shards.zip(args.output.as_deref()) {
+        Some((shards, folder)) => {
+            let part = Part::new(
+                command(args),
+                shards,
+                started.clone(),
+                seconds,
+                Found::Held(share),
+            );
+            parts::write(part, folder, exit)
+        }
+        None => exit,
+    }
+}
+
+/// Which part of the runs this machine has.
+fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
+    let shard = args.part.shard?;
+    let defects = selftest.defects.iter().map(|defect| defect.name.as_str());
+    let plans = selftest
+        .plans
+        .iter()
+        .flat_map(|plan| [plan.id(), plan.text.as_str()]);
+    let texts = defects.chain(plans);
+    Some(ShardsRecord::of(shard, texts, args.part.run_id.clone()))
+}
+
+/// Says what it came to, and writes it into the folder.
+pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -> Exit {
+    if json {
+        print!("{}", report.to_json());
+    } else {
+        summarize(report);
+    }
+    if let Some(folder) = output
+        && let Err(error) = write(report, folder)
+    {
+        eprintln!("error: {error}");
+        return Exit::Environment;
+    }
+    match (report.problems.is_empty(), report.undecided.is_empty()) {
+        (false, _) => Exit::Failed,
+        (true, false) => Exit::Inconclusive,
+        (true, true) => Exit::Passed,
+    }
+}
+
+/// What did not have to run.
+fn left_out(report: &SelftestReport) -> String {
+    match report.unreached {
+        0 => String::new(),
+        pairs => format!(", and {pairs} left out: the case never comes to what the defect breaks"),
+    }
+}
+
+fn command(args: &SelftestArgs) -> Vec<String> {
+    let mut command = vec!["selftest".to_owned()];
+    command.extend(args.sut.as_ref().map(|path| format!("--sut={}", path.display())));
+    command.extend(args.full.then(|| "--full".to_owned()));
+    command.extend(args.defect.iter().map(|defect| format!("--defect={defect}")));
+    command.extend(args.select.selection().ids);
+    command
+}
+
+/// A line per defect, then what is wrong, then the counts.
+fn summarize(report: &SelftestReport) {
+    let paint = Paint::of(&std::io::stdout());
+    let width = report
+        .defects
+        .iter()
+        .map(|defect| defect.name.len())
+        .max()
+        .unwrap_or(0);
+    let has_run = |defect: &&DefectBite| defect.caught_by.len() + defect.missed_by.len() > 0;
+    for defect in report.defects.iter().filter(has_run) {
+        let word = format!("{:<9}", defect.word());
+        let word = match defect.word() {
+            "caught" => paint.good(&word),
+            "-" => paint.dim(&word),
+            _ => paint.bad(&word),
+        };
+        let claims: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
+        let claims = if claims.is_empty() {
+            "the case that claims it is not selected".to_owned()
+        } else {
+            claims.join("  ")
+        };
+        let ran = defect.caught_by.len() + defect.missed_by.len();
+        println!(
+            "{word}  {:<width$}  by {:>3} of {ran:<3}  {claims}",
+            defect.name,
+            defect.caught_by.len()
+        );
+    }
+    if !report.problems.is_empty() {
+        println!();
+    }
+    for problem in &report.problems {
+        let case = problem.case.as_deref().unwrap_or_default();
+        println!("{}  {case}  {}", paint.bad("PROBLEM"), problem.text);
+    }
+    for open in &report.undecided {
+        println!("{}  {open}", paint.bad("UNDECIDED"));
+    }
+    println!(
+        "\n{:.1}s, {} runs{}",
+        report.seconds,
+        report.runs,
+        left_out(report)
+    );
+    if let Some(demands) = &report.demands {
+        print_demands(demands);
+    }
+    println!(
+        "{} of {} defects detected as expected, {}, {} problems",
+        report.claims_held(),
+        report
+            .defects
+            .iter()
+            .filter(|defect| !defect.claims.is_empty())
+            .count(),
+        report.without_defect(),
+        report.problems.len()
+    );
+    if let Some(partial) = &report.partial {
+        println!("partial: {partial}; a defect is told where it met all its cases");
+    }
+}
+
+/// What was never violated of what cases name, by file and by case.
+fn print_demands(demands: &Broken) {
+    let files = &demands.files;
+    for open in files.unbroken_core() {
+        println!("never violated  {}  {}", open.requirement, open.file);
+    }
+    println!("{files}");
+    println!(
+        "{} of {} requirements that cases name were violated by a defect that the case detected; {} of the others are core",
+        demands.broken, demands.named, demands.unbroken_core
+    );
+}
+
+/// Everything about the defects but how they end.
+fn list(defects: &[suites::Defect]) {
+    let paint = Paint::of(&std::io::stdout());
+    for defect in defects {
+        println!("{}  {}", paint.strong(&defect.name), defect.text);
+        println!("    modelled on      {}", defect.origin());
+        if let Ok(defect) = Defect::named(&defect.name) {
+            println!("    comes about as   {}", defect.kind());
+        }
+        for (case, words) in &defect.claims {
+            println!("    detected by      {case}");
+            println!("    expected failure {words}");
+        }
+    }
+}
+
+fn write(report: &SelftestReport, folder: &Path) -> Result<(), WriteError> {
+    write_file(folder, "selftest.json", &report.to_json())?;
+    write_file(folder, "selftest.md", &selftest::markdown(report))?;
+    write_file(folder, "selftest.html", &selftest::html(report))?;
+    for defect in &report.defects {
+        let texts = defect
+            .claims
+            .iter()
+            .filter_map(|claim| claim.explanation.as_deref());
+        let texts: Vec<&str> = texts.collect();
+        if !texts.is_empty() {
+            let name = format!("{}.txt", defect.name);
+            write_file(&folder.join("failures"), &name, &texts.join("\n"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,403 @@
+//! `sweep`: a case again and again, each time with one fault at another point. Thin: prints what `labs::sweep` finds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use labs::Found;
+use labs::sweep::{Cell, CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
+use suites::harness::RunOptions;
+use suites::harness::invocation::program;
+use suites::harness::manifest::Manifest;
+use suites::harness::report::Paint;
+use suites::harness::scenario::{self, Role, Scenario};
+use suites::report::{ShardsRecord, now, seconds, write_file};
+use suites::{Part, Shard};
+
+use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
+use crate::chosen::Chosen;
+use crate::interrupt::interrupted;
+use crate::out::{self, eprintln, println};
+use crate::runner::options;
+use crate::runtime::runtime;
+use crate::selected::selected;
+use crate::{Exit, mutants, parts, preflight};
+use references::Defect;
+
+/// Arguments of `sweep`.
+#[derive(Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Sweep the programs of that manifest, in real time, instead of the references in simulated time
+    #[arg(long, value_name = "FILE")]
+    sut: Option<PathBuf>,
+    /// Break one of the references on purpose
+    #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
+    defect: Option<Defect>,
+    /// Run that cell alone, as a failure names it
+    #[arg(long, value_name = "NAME")]
+    cell: Option<String>,
+    /// Runs at the same time [default: 1 per processor, and 4 with --sut]
+    #[arg(long, value_parser = at_least_one)]
+    jobs: Option<usize>,
+    /// Multiply every bound, for slow machines
+    #[arg(long, default_value_t = 1.0, value_parser = patience)]
+    patience: f64,
+    /// Write the grid of each case as a page into that folder, with the case file of each cell that failed
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    part: PartArgs,
+}
+
+/// A case with its number among all of the run.
+type Numbered = (usize, Scenario);
+
+/// What is swept, and how.
+struct Plan<'a> {
+    args: &'a SweepArgs,
+    /// The cases of this machine.
+    scenarios: Vec<Numbered>,
+    chosen: Chosen,
+    jobs: usize,
+    roles: Vec<Role>,
+}
+
+/// What is known of a run at any moment.
+#[derive(Default)]
+struct Progress {
+    swept: Vec<SweptCase>,
+    under_way: Option<UnderWay>,
+}
+
+/// A case that is swept at this moment.
+struct UnderWay {
+    id: String,
+    began: Instant,
+    /// How many cells it has; none: that is not known before it has run without a fault.
+    all: Option<usize>,
+    ended: Vec<CellRecord>,
+}
+
+/// Sweeps the selected cases.
+pub(crate) fn run(args: &SweepArgs) -> Exit {
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
+    mutants::at_hand(args.defect)?;
+    let chosen = match &args.sut {
+        Some(path) => Chosen::of_manifest(path)?,
+        None => Chosen::built_in(args.defect),
+    };
+    let output = super::output_of(&args.part, args.output.as_deref())?;
+    let (shards, scenarios) = scenarios(args)?;
+    output.map(preflight::output).transpose()?;
+    preflight::temporary_files()?;
+    let per_core = if args.sut.is_some() { 4 } else { 1 };
+    let cores = std::thread::available_parallelism().map_or(4, usize::from);
+    let jobs = preflight::jobs(args.jobs.unwrap_or(cores * per_core))?;
+    let plan = Plan {
+        args,
+        scenarios,
+        roles: roles(chosen.manifest.as_ref()),
+        chosen,
+        jobs,
+    };
+    let (began, started) = (Instant::now(), now());
+    let mut progress = Progress::default();
+    let exit = runtime()?.block_on(async {
+        tokio::select! {
+            exit = all(&plan, &mut progress) => exit,
+            () = interrupted() => Exit::Interrupted,
+        }
+    });
+    if exit == Exit::Interrupted {
+        progress.tell(plan.scenarios.len());
+        return Ok(exit);
+    }
+    let swept = progress.swept;
+    Ok(match shards.zip(output) {
+        Some((shards, folder)) => {
+            let seconds = began.elapsed().as_secs_f64();
+            let part = Part::new(whole_command(args), shards, started, seconds, Found::Swept(swept));
+            parts::write(part, folder, exit)
+        }
+        None => exit,
+    })
+}
+
+/// The cases of this machine as they are written, with their numbers, and which part of all they are.
+fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
+    let plans = selected(&args.select)?;
+    let shard = args.part.shard;
+    let shards = shard.map(|shard| ShardsRecord::new(shard, &plans, args.part.run_id.clone()));
+    let mut scenarios = Vec::new();
+    let has = |number: &usize| shard.is_none_or(|shard: Shard| shard.has(*number));
+    for (number, plan) in plans.iter().enumerate().filter(|(number, _)| has(number)) {
+        let rows = scenario::load_row(&args.select.files(), plan.id()).map_err(|error| {
+            eprintln!("error: {error}");
+            Exit::Usage
+        })?;
+        scenarios.extend(rows.into_iter().map(|row| (number, row)));
+    }
+    if args.cell.is_some() && plans.len() != 1 {
+        eprintln!("error: --cell is a cell of one case; name that case");
+        return Err(Exit::Usage);
+    }
+    match shard.filter(|_| scenarios.is_empty()) {
+        Some(shard) => Err(parts::empty(shard)),
+        None => Ok((shards, scenarios)),
+    }
+}
+
+/// Whose requests and calls are points: those of the programs under test.
+fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
+    match manifest {
+        Some(manifest) => manifest.roles().collect(),
+        None => vec![Role::Publisher, Role::Scheduler, Role::Cleaner],
+    }
+}
+
+/// Sweeps one case after the other, tells of each, and keeps what came of it.
+async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
+    let mut worst = Exit::Nothing;
+    for (number, scenario) in &plan.scenarios {
+        let began = Instant::now();
+        let under_way = progress.under_way.insert(UnderWay {
+            id: scenario.id.clone(),
+            began,
+            all: None,
+            ended: Vec::new(),
+        });
+        let outcome = one(plan, scenario, under_way).await;
+        progress.under_way = None;
+        let case = SweptCase {
+            number: *number,
+            id: scenario.id.clone(),
+            seconds: seconds(began.elapsed()),
+            outcome,
+        };
+        worst = worse(worst, tell(&case, plan.args.output.as_deref()));
+        progress.swept.push(case);
+    }
+    worst
+}
+
+impl Progress {
+    /// Says what an interrupt has left of so many cases.
+    fn tell(&self, all: usize) {
+        let swept = self.swept.len();
+        let under_way = self.under_way.as_ref().map(UnderWay::told);
+        eprintln!(
+            "interrupted: {swept} of {all} cases were swept and are told above; {}nothing is said about the others",
+            under_way.unwrap_or_default()
+        );
+    }
+}
+
+impl UnderWay {
+    /// Shows the cells that have ended, and says how many they are.
+    fn told(&self) -> String {
+        let id = &self.id;
+        let Some(all) = self.all else {
+            return format!("{id} was under way, before its first cell; ");
+        };
+        let ended = self.ended.len();
+        if ended > 0 {
+            show(id, &self.ended, self.began.elapsed().as_secs_f64());
+        }
+        format!("{id} was under way, with {ended} of {all} cells as told above; ")
+    }
+}
+
+/// Tells and writes what the parts of a run have swept.
+pub(crate) fn gather(cases: &[SweptCase], output: &Path) -> Exit {
+    let exits = cases.iter().map(|case| tell(case, Some(output)));
+    exits.fold(Exit::Nothing, worse)
+}
+
+fn worse(worst: Exit, exit: Exit) -> Exit {
+    match (worst, exit) {
+        (Exit::Nothing | Exit::Passed, exit) => exit,
+        (worst, Exit::Passed) => worst,
+        (_, Exit::Internal) | (Exit::Internal, _) => Exit::Internal,
+        (_, Exit::Failed) | (Exit::Failed, _) => Exit::Failed,
+        (worst, _) => worst,
+    }
+}
+
+async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> Swept {
+    let (args, chosen) = (plan.args, &plan.chosen);
+    let sweep = Sweep {
+        systems: chosen.systems.clone(),
+        options: RunOptions {
+            seed: args.sut.is_none().then_some(0),
+            ..options(args.patience, chosen.manifest.as_ref(), chosen.defect)
+        },
+        jobs: plan.jobs,
+        rerun: format!(
+            "{program} {}",
+            out::command(&command(args, scenario)),
+            program = program()
+        ),
+        manifest: chosen.manifest.clone(),
+    };
+    let mut cells = match sweep.cells(scenario, &plan.roles).await {
+        Ok(cells) => cells,
+        Err(error) => return error.into(),
+    };
+    match &args.cell {
+        Some(name) => cells.retain(|cell| cell.name() == *name),
+        None if cells.is_empty() => {
+            return Swept::LeftOut("no program under test takes part in it".to_owned());
+        }
+        None => {}
+    }
+    let bar = out::progress(cells.len(), "{bar:30} {pos}/{len} cells");
+    under_way.all = Some(cells.len());
+    let each = |cell: &Cell, held: &Held| {
+        bar.inc(1);
+        under_way.ended.push(CellRecord::new(cell, held.clone()));
+    };
+    let ended = sweep.run(cells, each).await;
+    bar.finish_and_clear();
+    let ended = ended.into_iter();
+    Swept::Cells(ended.map(|(cell, held)| CellRecord::new(&cell, held)).collect())
+}
+
+/// Says what came of a case, and writes it into the folder. The exit code is that of a run of this case alone.
+fn tell(case: &SweptCase, output: Option<&Path>) -> Exit {
+    let id = &case.id;
+    match &case.outcome {
+        Swept::LeftOut(why) => {
+            println!("skip  {id}: {why}");
+            Exit::Passed
+        }
+        Swept::Broken(why) => {
+            eprintln!("error: {id}: {why}");
+            Exit::Environment
+        }
+        Swept::Fails(why) => {
+            eprintln!("error: {why}");
+            Exit::Failed
+        }
+        Swept::Cells(cells) if cells.is_empty() => {
+            eprintln!(
+                "error: {id} has no such cell; `sweep {id}` names those that fail, as POINT-NUMBER-FAULT"
+            );
+            Exit::Usage
+        }
+        Swept::Cells(cells) => {
+            show(id, cells, case.seconds);
+            match output.map(|folder| keep(folder, id, cells)) {
+                Some(Err(exit)) => exit,
+                _ => exit_of(cells),
+            }
+        }
+    }
+}
+
+fn command(args: &SweepArgs, scenario: &Scenario) -> Vec<String> {
+    let mut words = words(args);
+    words.push(scenario.id.clone());
+    words
+}
+
+/// The command that sweeps all cases that are meant.
+fn whole_command(args: &SweepArgs) -> Vec<String> {
+    let mut words = words(args);
+    words.push(format!("--patience={}", args.patience));
+    words.extend(args.select.selection().ids);
+    words
+}
+
+/// The command without cases.
+fn words(args: &SweepArgs) -> Vec<String> {
+    let mut words = vec!["sweep".to_owned()];
+    words.extend(args.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
+    words.extend(args.defect.map(|defect| format!("--defect={defect}")));
+    args.select.command(words)
+}
+
+/// The grid, with a row for points that are alike, and then each failure in other words once.
+fn show(id: &str, cells: &[CellRecord], seconds: f64) {
+    let paint = Paint::of(&std::io::stdout());
+    let count = |wanted: fn(&Held) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
+    println!(
+        "{}  {} cells, {} hold, {} fail, {} are known to fail, {} were not met  {seconds:.1}s",
+        paint.strong(id),
+        cells.len(),
+        count(|held| matches!(held, Held::Held)),
+        count(|held| matches!(held, Held::Failed { .. })),
+        count(|held| matches!(held, Held::Known(_))),
+        count(|held| matches!(held, Held::Unmet)),
+    );
+    let mut rows: BTreeMap<&str, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
+    for cell in cells {
+        let row = rows.entry(&cell.like).or_default();
+        let (fine, all) = row.entry(&cell.fault).or_default();
+        *all += 1;
+        *fine += usize::from(matches!(cell.held, Held::Held | Held::Known(_) | Held::Unmet));
+    }
+    let width = rows.keys().map(|like| like.len()).max().unwrap_or(0);
+    for (like, row) in &rows {
+        let in_order = FAULTS
+            .iter()
+            .filter_map(|fault| Some((fault.name, row.get(fault.name)?)));
+        let told: Vec<String> = in_order
+            .map(|(name, (fine, all))| {
+                let text = format!("{name} {fine}/{all}");
+                if fine == all { text } else { paint.bad(&text) }
+            })
+            .collect();
+        println!("  {like:<width$}  {}", told.join("  "));
+    }
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in cells {
+        match &cell.held {
+            Held::Failed { said, text } => {
+                let times = told.entry(said).or_default();
+                *times += 1;
+                if *times == 1 {
+                    println!("\n{text}");
+                }
+                println!("{}  {}  {said}", paint.bad("FAIL"), cell.name);
+            }
+            Held::Known(place) => println!("known  {}  {place}", cell.name),
+            Held::Broken(why) | Held::Internal(why) => {
+                println!("{}  {}  {why}", paint.bad("ERROR"), cell.name);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn keep(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit> {
+    let name = id.replace('/', ".");
+    let mut files = vec![(format!("{name}.html"), page(id, cells))];
+    let failed = cells
+        .iter()
+        .filter_map(|cell| Some((format!("{name}.{}.yaml", cell.name), cell.text.clone()?)));
+    files.extend(failed);
+    for (file, text) in files {
+        write_file(folder, &file, &text).map_err(|error| {
+            eprintln!("error: {error}");
+            Exit::Environment
+        })?;
+    }
+    Ok(())
+}
+
+fn exit_of(cells: &[CellRecord]) -> Exit {
+    let has = |wanted: fn(&Held) -> bool| cells.iter().any(|cell| wanted(&cell.held));
+    match () {
+        () if has(|held| matches!(held, Held::Internal(_))) => Exit::Internal,
+        () if has(|held| matches!(held, Held::Failed { .. })) => Exit::Failed,
+        () if has(|held| matches!(held, Held::Broken(_))) => Exit::Environment,
+        () if has(|held| matches!(held, Held::Undecided)) => Exit::Inconclusive,
+        () => Exit::Passed,
+    }
+}

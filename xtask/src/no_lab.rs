@@ -1,0 +1,59 @@
+//! The commands of the labs in a build without them: their names, and the build that has them, as which this program goes on.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::Exit;
+use crate::elsewhere::go_on_as;
+use crate::out::eprintln;
+
+pub(crate) use suites::Found;
+
+/// Commands that only the other build understands.
+const COMMANDS: [&str; 4] = ["bench", "selftest", "study", "sweep"];
+
+/// Arguments that only the other build understands.
+#[derive(Args)]
+pub(crate) struct Unread {}
+
+pub(crate) use self::{
+    Unread as BenchArgs, Unread as SelftestArgs, Unread as StudyArgs, Unread as SweepArgs, command as bench,
+    command as coverage, command as selftest, command as study, command as sweep,
+};
+
+/// Any command of the labs.
+pub(crate) fn command<A>(_arguments: A) -> Exit {
+    elsewhere()
+}
+
+/// Whether the arguments of the process name a command of the labs, or what is made of all commands.
+pub(crate) fn is_meant() -> bool {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["completions", ..] => true,
+        ["help" | "man", command, ..] | [command, ..] if COMMANDS.contains(command) => true,
+        ["list", flags @ ..] => flags.contains(&"--coverage"),
+        _ => false,
+    }
+}
+
+/// Whether one of these parts is of a command of the labs.
+pub(crate) fn has_found(parts: &[PathBuf]) -> bool {
+    parts.iter().any(|path| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let part: Value = serde_json::from_str(&text).unwrap_or_default();
+        part["found"].is_object() && part["found"]["explored"].is_null()
+    })
+}
+
+/// Goes on as the build that has the labs. Returns only with the exit code of a failure.
+pub(crate) fn elsewhere() -> Exit {
+    eprintln!("this build is without the labs; going on in one that has them (cargo run --package xtask)");
+    go_on_as(
+        "xtask",
+        "this command is one of the labs, which this build is without",
+    )
+}
