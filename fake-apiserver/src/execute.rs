@@ -7,7 +7,8 @@ use crate::admission::{Consultation, Requester};
 use crate::kinds::{CLUSTER_ROLE, Kind};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
-use crate::observe::{Event, ResourcePath, Verb};
+use crate::observe::Event;
+use crate::request::{ResourcePath, Verb};
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Reply};
 use crate::{consult, controllers, verbs};
@@ -213,6 +214,8 @@ fn answered(
         code,
         reason: failure.and_then(|status| status.reason).map(str::to_owned),
         message: failure.map(|status| status.message.clone()),
+        // A perturbed watch begins, and its first event is the failure.
+        injected: code >= 400 && failure.is_some_and(|status| status.injected),
         revision,
         elapsed: began.elapsed(),
     }

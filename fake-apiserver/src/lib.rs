@@ -25,9 +25,10 @@
 //!
 //! - `machinery`: what all kinds have in common: names, quantities, selectors, metadata, field errors, `Status`.
 //! - `config`: options, and which release of Kubernetes is served, with which gates.
-//! - `observe`: the events that an [`Observer`] receives.
 //! - `outbound`: requests that the server itself sends.
+//! - `request`: the verb of a request and the resource in its path.
 //! - `perturb`: failures on demand, as data.
+//! - `observe`: the events that an [`Observer`] receives.
 //! - `types`: the table of what the API types consist of.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
 //! - `schema`: what the API types consist of, and how they merge.
@@ -68,6 +69,7 @@ mod perturb;
 #[cfg(feature = "program")]
 pub mod program;
 mod protobuf;
+mod request;
 mod rules;
 mod schema;
 mod server;
@@ -91,10 +93,11 @@ pub use machinery::faults::Cause;
 pub use machinery::jws::{KeyError, PublicKey, SigningKey};
 pub use machinery::quantity;
 pub use machinery::status::{Details, Status};
-pub use observe::{Change, Event, Observer, ResourcePath, RuleId, Verb, WatchEnd};
+pub use observe::{Change, Event, Observer, WatchEnd};
 pub use perturb::{
-    Applied, Asked, Blow, Chance, Effect, Fate, Match, PERTURBED, Perturbation, Rule, RuleError, Rules,
+    AppliedFault, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, Rules,
     WatchFate,
 };
 pub use protobuf::json_of_protobuf;
+pub use request::{ResourcePath, Verb};
 pub use server::{ApiServer, Kubeconfig, Running, SnapshotError};

@@ -9,6 +9,9 @@ use csi_proto::v1::{
 
 use crate::DriverSpec;
 
+/// The access type of block volumes, as events have it.
+const BLOCK: &str = "block";
+
 /// Looks at the arguments of GetCapacity. A lenient driver goes on without the capabilities that are not complete.
 pub(crate) fn get_capacity(spec: &DriverSpec, request: &mut GetCapacityRequest) -> Vec<String> {
     let mut violations = incomplete(&request.volume_capabilities);
@@ -45,10 +48,15 @@ pub(crate) fn create_volume(spec: &DriverSpec, request: &mut CreateVolumeRequest
     violations
 }
 
-/// A capability in words: `mount SINGLE_NODE_WRITER`, with a dash for what it does not say.
+/// Whether a capability of [`Event::capabilities`](crate::Event::capabilities) is for a block volume.
+pub fn is_block(capability: &str) -> bool {
+    capability.split(' ').next() == Some(BLOCK)
+}
+
+/// A capability as events have it: `mount SINGLE_NODE_WRITER`, with a dash for what it does not say.
 pub(crate) fn spell(capability: &VolumeCapability) -> String {
     let kind = match capability.access_type {
-        Some(AccessType::Block(_)) => "block",
+        Some(AccessType::Block(_)) => BLOCK,
         Some(AccessType::Mount(_)) => "mount",
         None => "-",
     };

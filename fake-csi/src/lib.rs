@@ -51,6 +51,7 @@ mod volumes;
 
 use std::collections::BTreeMap;
 
+pub use amend::is_block;
 pub use backend::{
     Access, CostFactor, Device, GROUP_VOLUME_BYTES_MIN, Held, Pool, Reservation, ReserveError,
     ReservedVolume, Storage, VolumeInfo,

@@ -6,6 +6,7 @@ use tonic::Code;
 
 /// A call of the CSI services, named as in the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 pub enum Method {
     /// `Identity.GetPluginInfo`.
     GetPluginInfo,

@@ -157,7 +157,7 @@ mod tests {
     fn request(client: &str) -> What {
         What::Request(RequestFact {
             client: client.into(),
-            verb: "get".to_owned(),
+            verb: fake_apiserver::Verb::Get,
             resource: "nodes".to_owned(),
             version: None,
             namespace: None,

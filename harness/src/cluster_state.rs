@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capacity_types::capacity_api::RESOURCE;
+use fake_csi::Method;
 use serde_json::Value;
 
 use crate::journal::{AnswerFact, CallFact, Change, CommitFact, DiscoveryFact, Fact, MetricsFact, What};
@@ -107,7 +109,7 @@ impl ClusterState {
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
             What::Commit(commit) => self.commit(fact.seq, commit),
-            What::Call(call) if call.method == "GetCapacity" => {
+            What::Call(call) if call.method == Method::GetCapacity => {
                 *self.rounds.calls.entry(call_key(call)).or_default() += 1;
             }
             What::Answer(answer) => {
@@ -126,7 +128,7 @@ impl ClusterState {
     /// Applies one change. `seq`: the fact that carries it, which a verdict may name.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
-        if *commit.resource == *"csistoragecapacities" {
+        if *commit.resource == *RESOURCE {
             self.note_maker(commit);
         }
         let is_dropped = self.drops_events && *commit.resource == *"events";

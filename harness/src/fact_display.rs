@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
 
 use crate::journal::{
@@ -45,8 +46,8 @@ pub(crate) fn format(fact: &Fact) -> String {
             delivery.resource, delivery.client, delivery.change, delivery.name
         ),
         What::Fault(fault) => match &fault.client {
-            Some(client) => format!("fault for {client}: {}", fault.what),
-            None => format!("fault: {}", fault.what),
+            Some(client) => format!("fault for {client}: {fault}"),
+            None => format!("fault: {fault}"),
         },
         What::Call(call) => format_call(call),
         What::Refused(refusal) => format_driver_refusal(refusal),
@@ -161,7 +162,7 @@ fn format_request(request: &RequestFact) -> String {
 fn format_commit(commit: &CommitFact) -> String {
     let object = &commit.object;
     let detail = match &*commit.resource {
-        "csistoragecapacities" => format!(
+        RESOURCE => format!(
             " (class {}, capacity {}, maximum {})",
             object["storageClassName"].as_str().unwrap_or("-"),
             object["capacity"].as_str().unwrap_or("-"),
@@ -227,7 +228,7 @@ fn format_placed(call: &CallFact) -> String {
 }
 
 fn format_call(call: &CallFact) -> String {
-    let mut text = call.method.clone();
+    let mut text = call.method.as_str().to_owned();
     if let Some(segment) = &call.segment {
         text.push_str(&format!(" {segment}"));
     }

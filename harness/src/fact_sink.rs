@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use fake_apiserver::AppliedFault;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::activity_limit::ActivityLimit;
-use crate::journal::{CommitFact, FaultFact, Journal, ProcessEvent, ProcessFact, What};
+use crate::journal::{CommitFact, Journal, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 
 /// The changes of objects, in their order.
@@ -81,8 +82,8 @@ impl FactSink {
     }
 
     /// A fault is met. Its victim is stopped before the fault acts.
-    pub(crate) fn fault(&self, fault: FaultFact) {
-        let killed = self.0.killer.met(fault.rule, fault.client.as_ref());
+    pub(crate) fn fault(&self, fault: AppliedFault) {
+        let killed = self.0.killer.met(fault.rule.0, fault.client.as_ref());
         self.put(What::Fault(fault));
         if let Some((client, role)) = killed {
             self.put(What::Process(ProcessFact {

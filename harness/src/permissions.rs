@@ -32,7 +32,7 @@ fn usage(fact: &Fact) -> Option<Usage> {
     let namespace = request.namespace.clone().filter(|it| it == NAMESPACE);
     Some(Usage {
         user: role.as_str().into(),
-        verb: request.verb.clone(),
+        verb: request.verb.as_str().to_owned(),
         group: version.split_once('/').map_or("", |(group, _)| group).to_owned(),
         resource: request.resource.clone(),
         namespace: namespace.unwrap_or_default(),

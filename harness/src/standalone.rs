@@ -5,7 +5,7 @@
 pub use fake_apiserver::program as kube_apiserver;
 pub use fake_apiserver::{
     ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver, Release,
-    ResourceRef, ServerOptions, Tls, User,
+    ResourceRef, ServerOptions, Tls, User, Verb,
 };
 pub use fake_csi::{
     DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver, Method as CsiMethod,

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use capacity_scheduler::Options;
 use capacity_scheduler::health::{Answer, Calls, Indicator, Observed, Requests, State, Told};
+use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 use suites::harness::RunOptions;
 use suites::harness::exposition::{Sample, Series, samples};
@@ -15,15 +16,13 @@ use suites::harness::journal::{Change, Fact, RequestFact, What};
 use suites::harness::plan::Plan;
 use suites::harness::record;
 use suites::harness::scenario::Role;
+use suites::harness::standalone::{CsiMethod, Verb};
 use suites::report::{IndicatorRecord, IndicatorState};
 
 use crate::Exit;
 use crate::out::println;
 use crate::reach::BoxError;
 use crate::snapshot::Snapshot;
-
-/// The resource that all of this is about.
-const RESOURCE: &str = "csistoragecapacities";
 
 /// A metric of external-provisioner: how many objects it wants.
 const GOAL: &str = "csistoragecapacities_desired_goal";
@@ -161,7 +160,7 @@ fn answers(plan: &Plan, facts: &[Fact]) -> Vec<Answer> {
     let mut last = BTreeMap::new();
     for fact in facts {
         if let What::Call(call) = &fact.what
-            && call.method == "GetCapacity"
+            && call.method == CsiMethod::GetCapacity
             && let (true, Some(available)) = (call.is_answered(), call.available)
         {
             let bytes = call.maximum.unwrap_or(available);
@@ -183,7 +182,7 @@ fn calls(facts: &[Fact]) -> Calls {
     let mut calls = Calls::default();
     for fact in facts {
         if let What::Call(call) = &fact.what
-            && call.method == "GetCapacity"
+            && call.method == CsiMethod::GetCapacity
         {
             calls.all += 1.0;
             calls.failed += f64::from(u8::from(!call.is_answered()));
@@ -201,7 +200,7 @@ fn requests(facts: &[Fact]) -> Requests {
     });
     for request in own {
         counted.all += 1.0;
-        if let Some(number) = written(&mut counted, &request.verb).filter(|_| request.code < 400) {
+        if let Some(number) = written(&mut counted, request.verb.as_str()).filter(|_| request.code < 400) {
             *number += 1.0;
         }
         counted.failed += f64::from(u8::from(is_failure(request.code)));
@@ -215,7 +214,7 @@ fn requests(facts: &[Fact]) -> Requests {
 }
 
 fn is_counted(request: &RequestFact) -> bool {
-    Role::of_client(&request.client).is_some() && request.resource == RESOURCE && request.verb != "watch"
+    Role::of_client(&request.client).is_some() && request.resource == RESOURCE && request.verb != Verb::Watch
 }
 
 /// The number of the writes of a verb, as the journal or the metrics of an API server spell it; none: it reads.

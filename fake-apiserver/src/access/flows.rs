@@ -7,7 +7,7 @@ use super::rbac::{Attributes, ResourceOrPath, is_path};
 use crate::machinery::json::{list, string};
 use crate::machinery::metadata;
 use crate::object::Objects;
-use crate::observe::combined;
+use crate::request::combined;
 use parking_lot::RwLock;
 use serde_json::Value;
 use std::sync::Arc;

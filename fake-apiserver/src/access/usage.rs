@@ -5,7 +5,7 @@
 use crate::access::auth::account_of;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath, default_rules};
 use crate::kinds::RBAC_GROUP as GROUP;
-use crate::observe::combined;
+use crate::request::combined;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -147,6 +147,7 @@ fn refusal(hook: &str, status: &Value) -> Status {
             .as_object()
             .map(|details| Box::new(details_of(details))),
         continue_token: None,
+        injected: false,
     }
 }
 

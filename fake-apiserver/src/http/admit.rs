@@ -8,7 +8,7 @@ use super::route::Route;
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::machinery::status::Status;
-use crate::observe::{ResourcePath, Verb};
+use crate::request::{ResourcePath, Verb};
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;

@@ -9,7 +9,7 @@ use super::{body_reader, gzip, respond};
 use crate::access::auth::User;
 use crate::execute;
 use crate::machinery::status::Status;
-use crate::observe::{ResourcePath, Verb};
+use crate::request::{ResourcePath, Verb};
 use crate::verbs::call::Params;
 use hyper::Request;
 use hyper::body::Incoming;

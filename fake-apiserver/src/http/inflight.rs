@@ -8,7 +8,7 @@ use super::offload::LongWork;
 use super::untaken::{OnItsWay, UnreadBytes, Untaken};
 use crate::access::auth::{MASTERS, User};
 use crate::config::options::Limits;
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::store::activity::Busy;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

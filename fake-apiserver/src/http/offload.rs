@@ -3,7 +3,7 @@
 //! A worker of the runtime that is busy for long serves none of its connections, and may be the one that all others rely
 //! on to be told of incoming bytes. Owns what counts as long. Does not know what the work is.
 
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::verbs::call::{Answer, Call};
 use std::panic::resume_unwind;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::body_reader::{self, Purpose};
 use crate::machinery::status::Status;
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::verbs::call::{Payload, Target};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};

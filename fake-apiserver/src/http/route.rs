@@ -11,7 +11,7 @@ use crate::documents::{issuer, served};
 use crate::http::metrics::Labels;
 use crate::kinds::{Api, Catalogue, Part, Subresource};
 use crate::machinery::status::Status;
-use crate::observe::{ResourcePath, Verb};
+use crate::request::{ResourcePath, Verb};
 use crate::verbs::call::{Params, Target};
 use hyper::Method;
 use percent_encoding::percent_decode_str;

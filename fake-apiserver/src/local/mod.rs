@@ -12,7 +12,7 @@ use crate::execute::{Execution, Progress};
 use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Patch, Payload, Target};
 use serde_json::Value;

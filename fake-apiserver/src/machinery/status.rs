@@ -24,6 +24,8 @@ pub struct Status {
     pub details: Option<Box<Details>>,
     /// A token to go on with after `410 Expired` of a paged list.
     pub continue_token: Option<String>,
+    /// Whether a perturbation made it; no client is told.
+    pub injected: bool,
 }
 
 /// `Status.details`: the object concerned and the single faults found in it.
@@ -97,6 +99,7 @@ impl Status {
             message: message.into(),
             details: None,
             continue_token: None,
+            injected: false,
         }
     }
 
@@ -116,6 +119,7 @@ impl Status {
             message: String::new(),
             details: None,
             continue_token: None,
+            injected: false,
         }
     }
 
@@ -129,6 +133,7 @@ impl Status {
             message: String::new(),
             details: Some(details),
             continue_token: None,
+            injected: false,
         }
     }
 

@@ -3,14 +3,15 @@
 //! Owns matching and counting. The table is part of the store's state, so that rules, watches and writes are ordered by
 //! one lock. Does not refuse, delay or cut anything itself: it decides the fate of a request, and others carry it out.
 
+mod applied;
 mod refusal;
 mod rule;
 
-pub use refusal::PERTURBED;
-pub use rule::{Chance, Effect, Match, Rule, RuleError};
+pub use applied::AppliedFault;
+pub use rule::{Chance, Effect, Match, Rule, RuleError, RuleId};
 
 use crate::machinery::status::Status;
-use crate::observe::{ResourcePath, RuleId, Verb};
+use crate::request::{ResourcePath, Verb};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use refusal::refusal;
@@ -62,20 +63,6 @@ pub struct Asked<'a> {
     pub revision: &'a str,
 }
 
-impl Asked<'_> {
-    /// The request as text: `create csistoragecapacities`, `update pods/status p`.
-    pub fn describe(&self) -> String {
-        let Some(path) = self.resource else {
-            return self.verb.to_string();
-        };
-        let text = format!("{} {}", self.verb, path.combined());
-        match &path.name {
-            Some(name) => format!("{text} {name}"),
-            None => text,
-        }
-    }
-}
-
 /// What becomes of a request.
 #[derive(Default)]
 pub struct Fate {
@@ -103,16 +90,6 @@ pub enum WatchFate {
     EndAfter(u32),
     /// It delivers nothing until that rule is removed, or for so long.
     Hold(RuleId, Option<Duration>),
-}
-
-/// An application of a rule, to be reported to the observer.
-pub struct Applied {
-    /// The rule.
-    pub rule: RuleId,
-    /// Whether a real API server may do the same.
-    pub legal: bool,
-    /// What happened, for people.
-    pub effect: String,
 }
 
 impl Rules {
@@ -160,14 +137,16 @@ impl Rules {
 
     /// The fate of a request. Rules count in the order in which they were installed: delays add up, and the first other
     /// effect ends the search.
-    pub fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<Applied>) {
+    pub fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<AppliedFault>) {
         let (mut fate, mut applied) = (Fate::default(), Vec::new());
         for entry in &mut self.entries {
             if !concerns(&entry.rule.effect, asked) {
                 continue;
             }
-            let Some(told) = entry.apply(asked) else { continue };
-            applied.push(told);
+            let Some(fault) = entry.apply(asked) else {
+                continue;
+            };
+            applied.push(fault);
             match blow(&entry.rule.effect, asked) {
                 None => fate.delay += delay(&entry.rule.effect),
                 blow => {
@@ -180,7 +159,7 @@ impl Rules {
     }
 
     /// What becomes of a watch that begins.
-    pub fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<Applied>) {
+    pub fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<AppliedFault>) {
         let met = self
             .entries
             .iter_mut()
@@ -189,7 +168,7 @@ impl Rules {
     }
 
     /// What a rule that was just installed does to a watch that is open.
-    pub fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
+    pub fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, AppliedFault)> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         let (fate, applied) = entry.meet_watch(asked)?;
         let fate = match fate {
@@ -200,15 +179,15 @@ impl Rules {
     }
 
     /// Counts the only application of a rule that acts when it is installed.
-    pub fn acted(&mut self, id: RuleId) -> Option<Applied> {
+    pub fn acted(&mut self, id: RuleId) -> Option<AppliedFault> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
-        Some(entry.told())
+        Some(entry.applied(None))
     }
 }
 
 impl Installed {
-    fn meet_watch(&mut self, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
+    fn meet_watch(&mut self, asked: &Asked<'_>) -> Option<(WatchFate, AppliedFault)> {
         let fate = match self.rule.effect {
             Effect::EndWatch { after_events } => WatchFate::EndAfter(after_events),
             Effect::HoldWatch { milliseconds } => {
@@ -220,7 +199,7 @@ impl Installed {
     }
 
     /// Counts a match and whether the rule applies to it.
-    fn apply(&mut self, asked: &Asked<'_>) -> Option<Applied> {
+    fn apply(&mut self, asked: &Asked<'_>) -> Option<AppliedFault> {
         let Rule { on, skip, times, .. } = &self.rule;
         if !on.matches(asked) || times.is_some_and(|times| self.applied >= u64::from(times)) {
             return None;
@@ -234,15 +213,25 @@ impl Installed {
         {
             return None;
         }
-        Some(self.told())
+        Some(self.applied(Some(asked)))
     }
 
-    fn told(&mut self) -> Applied {
+    /// Counts an application to a request; none: to the server itself.
+    fn applied(&mut self, asked: Option<&Asked<'_>>) -> AppliedFault {
         self.applied += 1;
-        Applied {
+        let path = asked.and_then(|asked| asked.resource);
+        let resource = match asked {
+            Some(_) => path.map(ResourcePath::combined),
+            None => self.rule.on.resource.clone(),
+        };
+        AppliedFault {
             rule: self.id,
+            client: asked.map(|asked| asked.client.into()),
+            effect: self.rule.effect.clone(),
+            verb: asked.map(|asked| asked.verb),
+            resource,
+            name: path.and_then(|path| path.name.clone()),
             legal: self.rule.is_legal(),
-            effect: self.rule.effect.to_string(),
         }
     }
 }

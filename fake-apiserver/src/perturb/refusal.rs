@@ -3,7 +3,7 @@
 //! Does not know rules.
 
 use crate::machinery::status::{GroupResource, Status};
-use crate::observe::ResourcePath;
+use crate::request::ResourcePath;
 
 /// Reasons and texts of refusals, as the real server has them. Other codes have neither.
 const REFUSALS: [(u16, &str, &str); 6] = [
@@ -35,9 +35,6 @@ const REFUSALS: [(u16, &str, &str); 6] = [
     ),
 ];
 
-/// Why a request is forbidden that only a perturbation forbids; ends the message of the refusal.
-pub const PERTURBED: &str = "this request was perturbed";
-
 pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&ResourcePath>) -> Status {
     let subject = GroupResource {
         group: path.map_or("", |path| &path.group),
@@ -45,7 +42,7 @@ pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&Resourc
     };
     let name = path.and_then(|path| path.name.as_deref()).unwrap_or_default();
     let mut status = match code {
-        403 => Status::forbidden(subject, name, PERTURBED),
+        403 => Status::forbidden(subject, name, "this request was perturbed"),
         409 => Status::conflict(
             subject,
             name,
@@ -57,6 +54,7 @@ pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&Resourc
             None => Status::failure(code, "Unknown", format!("perturbed with status {code}")),
         },
     };
+    status.injected = true;
     if retry_after_seconds > 0 {
         status.details.get_or_insert_default().retry_after_seconds = retry_after_seconds;
     }

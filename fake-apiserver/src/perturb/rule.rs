@@ -3,9 +3,13 @@
 //! Says of each whether a real API server may do the same. Does not carry anything out: the table beside it matches,
 //! the store and the shell act.
 
-use crate::observe::Verb;
+use crate::request::Verb;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Names an installed rule of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RuleId(pub u64);
 
 /// One perturbation: what happens to which requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,11 @@
 
 use super::{Snapshot, State, Store, Watcher};
 use crate::kinds::Kind;
-use crate::observe::{Event, ResourcePath, RuleId, Verb};
-use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, WatchFate};
+use crate::observe::Event;
+use crate::perturb::{
+    AppliedFault, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, WatchFate,
+};
+use crate::request::{ResourcePath, Verb};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
@@ -66,9 +69,7 @@ impl Store {
         };
         let mut state = self.state.lock();
         let (fate, applied) = state.perturbations.meet(&asked);
-        for applied in &applied {
-            self.tell(Some(client), applied, &asked.describe());
-        }
+        applied.into_iter().for_each(|fault| self.report(fault));
         fate
     }
 
@@ -83,9 +84,7 @@ impl Store {
         for fate in fates {
             self.suffer(watcher, &fate);
         }
-        for applied in &applied {
-            self.tell(Some(&watcher.client), applied, &asked.describe());
-        }
+        applied.into_iter().for_each(|fault| self.report(fault));
     }
 
     fn perturb_open(&self, state: &mut State, id: RuleId) {
@@ -100,7 +99,7 @@ impl Store {
             let asked = watcher.asked(&path);
             if let Some((fate, applied)) = state.perturbations.meet_open(id, &asked) {
                 self.suffer(&watcher, &fate);
-                self.tell(Some(&watcher.client), &applied, &asked.describe());
+                self.report(applied);
             }
         }
     }
@@ -125,18 +124,13 @@ impl Store {
             }
         }
         if let Some(applied) = state.perturbations.acted(id) {
-            self.tell(None, &applied, on.resource.as_deref().unwrap_or("everything"));
+            self.report(applied);
         }
     }
 
-    fn tell(&self, client: Option<&Arc<str>>, applied: &Applied, of: &str) {
+    fn report(&self, fault: AppliedFault) {
         if let Some(observer) = &self.observer {
-            observer.observe(Event::Fault {
-                rule: applied.rule,
-                client: client.cloned(),
-                what: format!("{}: {of}", applied.effect),
-                legal: applied.legal,
-            });
+            observer.observe(Event::Fault(fault));
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::kinds::{Part, Subresource, Unstored};
 use crate::machinery::status::Status;
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::store::Txn;
 
 /// Carries out a request within a transaction.

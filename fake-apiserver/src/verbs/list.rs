@@ -12,7 +12,7 @@ use crate::machinery::go;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
 use crate::object::{Object, Objects, namespace_range, place_of};
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::store::{Selection, Snapshot, Txn};
 use std::ops::Bound;
 use std::sync::Arc;

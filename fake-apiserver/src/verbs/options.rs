@@ -7,8 +7,8 @@ use super::decoded::FieldValidation;
 use crate::machinery::faults::Faults;
 use crate::machinery::go;
 use crate::machinery::status::{Status, options};
-use crate::observe::Verb;
 use crate::patch::managed::NAME_MAX;
+use crate::request::Verb;
 use serde_json::{Map, Value, json};
 
 /// The values of `fieldValidation`; to warn is the default.

@@ -5,7 +5,7 @@ use super::list::selection;
 use crate::machinery::metadata;
 use crate::machinery::status::{GroupResource, Status};
 use crate::object::{Object, Objects};
-use crate::observe::Verb;
+use crate::request::Verb;
 use crate::store::{Snapshot, Txn};
 use serde_json::Value;
 use std::sync::Arc;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::capacity_api::RESOURCE;
+
 use crate::objects::{Demand, Demanded, Pairs, Wanted};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
@@ -152,9 +154,7 @@ impl Check<'_> {
     /// Whether each series about objects says whose they are.
     fn labelled(&mut self, instance: &Instance) {
         let samples = &self.reading.samples;
-        let mut about = samples
-            .iter()
-            .filter(|it| it.name.starts_with("csistoragecapacities"));
+        let mut about = samples.iter().filter(|it| it.name.starts_with(RESOURCE));
         let is_wrong = about.any(|sample| {
             let is_near = instance.node.as_ref().is_none_or(|node| sample.has("node", node));
             !sample.has("driver_name", &instance.driver) || !is_near
@@ -175,7 +175,7 @@ impl Check<'_> {
                 && sample
                     .labels
                     .get("method_name")
-                    .is_some_and(|method| method.ends_with("GetCapacity"))
+                    .is_some_and(|method| method.ends_with("/GetCapacity"))
         };
         let [count, seconds] = [CALLS, SECONDS].map(|name| self.sum(name, is_call).unwrap_or_default());
         if count < 1.0 || seconds < waited {

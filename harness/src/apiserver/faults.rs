@@ -8,14 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{
-    Applied, Asked, Effect, Fate, Match, ResourcePath, Rule, RuleError, RuleId, Rules, Verb, WatchFate,
+    Asked, Effect, Fate, Match, ResourcePath, Rule, RuleError, RuleId, Rules, Verb, WatchFate,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::fact_sink::FactSink;
-use crate::journal::FaultFact;
 
 /// The failures of one case.
 pub(super) struct Faults {
@@ -66,9 +65,8 @@ impl Faults {
         let id = state.rules.install(rule)?;
         match effect {
             Effect::Compact { .. } => {
-                let about = on.resource.clone().unwrap_or_else(|| "everything".to_owned());
-                if let Some(applied) = state.rules.acted(id) {
-                    self.tell(None, &applied, &about);
+                if let Some(fault) = state.rules.acted(id) {
+                    self.sink.fault(fault);
                 }
                 state.forgotten.push((on, newest));
             }
@@ -84,10 +82,10 @@ impl Faults {
         let State { rules, watches, .. } = state;
         for open in watches.values_mut() {
             let asked = open.asked();
-            let Some((fate, applied)) = rules.meet_open(id, &asked) else {
+            let Some((fate, fault)) = rules.meet_open(id, &asked) else {
                 continue;
             };
-            self.tell(Some(&open.client), &applied, &asked.describe());
+            self.sink.fault(fault);
             open.suffer(&fate);
         }
     }
@@ -118,9 +116,7 @@ impl Faults {
             revision,
         };
         let (fate, applied) = self.state.lock().rules.meet(&asked);
-        for applied in &applied {
-            self.tell(Some(client), applied, &asked.describe());
-        }
+        applied.into_iter().for_each(|fault| self.sink.fault(fault));
         fate
     }
 
@@ -145,9 +141,7 @@ impl Faults {
             left: None,
         };
         let (fates, applied) = state.rules.meet_watch(&open.asked());
-        for applied in &applied {
-            self.tell(Some(client), applied, &open.asked().describe());
-        }
+        applied.into_iter().for_each(|fault| self.sink.fault(fault));
         fates.iter().for_each(|fate| open.suffer(fate));
         state.last += 1;
         let number = state.last;
@@ -156,15 +150,6 @@ impl Faults {
             faults: self.clone(),
             number,
         }
-    }
-
-    fn tell(&self, client: Option<&Arc<str>>, applied: &Applied, of: &str) {
-        self.sink.fault(FaultFact {
-            rule: applied.rule.0,
-            client: client.cloned(),
-            what: format!("{}: {of}", applied.effect),
-            legal: applied.legal,
-        });
     }
 
     fn move_on(&self) {

@@ -2,6 +2,8 @@
 //!
 //! Nothing else can be written through the harness, so that nothing is left behind.
 
+use capacity_types::capacity_api::RESOURCE;
+
 /// A resource that is followed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
@@ -46,7 +48,7 @@ pub(super) const KINDS: [Kind; 29] = [
     kind("resource.k8s.io", "v1", "resourceclaimtemplates"),
     kind("resource.k8s.io", "v1", "resourceslices"),
     kind("resource.k8s.io", "v1", "deviceclasses"),
-    kind(STORAGE, "v1", "csistoragecapacities"),
+    kind(STORAGE, "v1", RESOURCE),
     kind(STORAGE, "v1", "volumeattachments"),
     kind("", "v1", "persistentvolumeclaims"),
     kind("", "v1", "persistentvolumes"),

@@ -57,7 +57,7 @@ pub(super) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePa
     let revision = Some(revision(value)).filter(|revision| *revision > 0);
     case.attribution.sink().put(What::Request(RequestFact {
         client: client.clone(),
-        verb: verb.as_str().to_owned(),
+        verb,
         resource: path.acted_on(),
         version: Some(path.group_version()),
         namespace: path.namespace.clone(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, segment};
+use fake_csi::Method;
 use serde_json::{Map, Value, json};
 
 use super::decides::{priority, priority_object, requests, terms};
@@ -363,7 +364,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let answers = with_segment().filter(|(segment, object)| pools[segment] != values(object));
     let answers = answers.map(|(segment, object)| {
         let (available, maximum) = values(object);
-        let mut script = json!({"method": "GetCapacity", "segment": segment, "class": object["class"], "available": long(available)});
+        let mut script = json!({"method": Method::GetCapacity, "segment": segment, "class": object["class"], "available": long(available)});
         if maximum > 0 {
             script["maximum"] = long(maximum).into();
         }

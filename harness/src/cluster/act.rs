@@ -3,8 +3,9 @@
 use std::slice::SliceIndex;
 use std::time::Duration;
 
+use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::ResourceRef;
-use fake_csi::{Effect as CsiEffect, Method, Rule};
+use fake_csi::{Effect as CsiEffect, Rule};
 use serde_json::{Value, json};
 
 use super::Cluster;
@@ -14,8 +15,6 @@ use crate::journal::{ActionFact, What};
 use crate::plan::{Action, Effect, NAMESPACE, Plan, Script, Target, interval, objects};
 use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
-
-const CAPACITIES: &str = "csistoragecapacities";
 
 impl Cluster {
     /// Does what a case begins with and the systems must meet from their start: faults and scripts. Returns how many actions that were.
@@ -281,9 +280,9 @@ impl Cluster {
                 };
                 let found: Vec<_> = self
                     .state
-                    .objects(CAPACITIES)
+                    .objects(RESOURCE)
                     .filter(|(_, object)| is_meant(object))
-                    .map(|((namespace, name), _)| at(CAPACITIES, namespace.as_deref(), name))
+                    .map(|((namespace, name), _)| at(RESOURCE, namespace.as_deref(), name))
                     .collect();
                 if found.is_empty() {
                     let text = format!("there is no object for class {class} at {segment} to change");
@@ -315,10 +314,6 @@ impl From<StartError> for Problem {
 }
 
 fn rule(script: &Script) -> Result<Rule, Problem> {
-    let method = script
-        .method
-        .parse::<Method>()
-        .map_err(|error| Problem::Refused(format!("{error}")))?;
     let effect = match script.effect {
         Effect::Code(code) => CsiEffect::Code(code.into(), "scripted by the case".to_owned()),
         Effect::Delay(time) => CsiEffect::Delay(time.max(Duration::from_millis(1))),
@@ -336,7 +331,7 @@ fn rule(script: &Script) -> Result<Rule, Problem> {
         },
     };
     Ok(Rule {
-        method,
+        method: script.method,
         segment: script.segment.clone(),
         parameters: script.parameters.clone(),
         skip: script.skip,

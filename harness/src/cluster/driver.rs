@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_types::Segment;
+use fake_csi::Method;
 use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
 use futures::future::join_all;
 use serde_json::Value;
@@ -193,7 +194,7 @@ impl Cluster {
         let told = reply.told.into_iter();
         self.journal.append(What::Answer(AnswerFact {
             name: call.name.clone(),
-            call: call.kind.method().to_owned(),
+            call: call.kind.method(),
             class: call.class.clone(),
             segment: call.segment.as_ref().map(|segment| plan.segments.format(segment)),
             code: reply.code.to_owned(),
@@ -236,10 +237,10 @@ impl Cluster {
     fn question(&self, call: &CsiCall) -> Result<Question, String> {
         let segment = call.segment.clone();
         Ok(match &call.kind {
-            CsiCallKind::Plain("GetPluginInfo") => Question::PluginInfo,
-            CsiCallKind::Plain("GetPluginCapabilities") => Question::PluginCapabilities,
-            CsiCallKind::Plain("Probe") => Question::Probe,
-            CsiCallKind::Plain("ControllerGetCapabilities") => Question::ControllerCapabilities,
+            CsiCallKind::Plain(Method::GetPluginInfo) => Question::PluginInfo,
+            CsiCallKind::Plain(Method::GetPluginCapabilities) => Question::PluginCapabilities,
+            CsiCallKind::Plain(Method::Probe) => Question::Probe,
+            CsiCallKind::Plain(Method::ControllerGetCapabilities) => Question::ControllerCapabilities,
             CsiCallKind::Plain(_) => Question::NodeInfo,
             CsiCallKind::Capacity(parameters) => Question::Capacity {
                 segment,

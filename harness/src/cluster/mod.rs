@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_types::Segment;
+use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::{ApiServer, ResourceRef, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
 use futures::FutureExt;
@@ -312,7 +313,7 @@ impl Cluster {
     async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
-            && let Some(version) = self.api.served_version("storage.k8s.io", "csistoragecapacities")
+            && let Some(version) = self.api.served_version("storage.k8s.io", RESOURCE)
         {
             object["apiVersion"] = format!("storage.k8s.io/{version}").into();
         }

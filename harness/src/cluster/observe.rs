@@ -7,14 +7,10 @@ use fake_csi as csi;
 
 use crate::fact_sink::FactSink;
 use crate::journal::{
-    CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, PlacedVolume, RefusalFact,
-    RequestFact, What,
+    CallDetails, CallFact, Change, CommitFact, DeliveryFact, PlacedVolume, RefusalFact, RequestFact, What,
 };
 use crate::segment::Segments;
 use crate::unserved;
-
-/// Status.reason of a refusal that a fault of the case makes with a status code for which the API has no reason.
-const INJECTED: &str = "Unknown";
 
 /// Observes the API server.
 pub(super) struct ApiObserver(pub(super) FactSink);
@@ -27,15 +23,11 @@ impl api::Observer for ApiObserver {
                 verb,
                 resource,
                 code,
-                reason,
                 message,
+                injected,
                 revision,
                 ..
             } => {
-                let injected = reason.as_deref() == Some(INJECTED)
-                    || message
-                        .as_deref()
-                        .is_some_and(|text| text.ends_with(api::PERTURBED));
                 self.0.put(What::Request(RequestFact {
                     injected,
                     ..request(client, verb, resource, (code, message, revision))
@@ -79,20 +71,7 @@ impl api::Observer for ApiObserver {
                     revision,
                 }));
             }
-            api::Event::Fault {
-                rule,
-                client,
-                what,
-                legal,
-            } => {
-                let rule = rule.0;
-                self.0.fault(FaultFact {
-                    rule,
-                    client,
-                    what,
-                    legal,
-                });
-            }
+            api::Event::Fault(fault) => self.0.fault(fault),
             // The end of a watch decides nothing: its client starts a new one.
             api::Event::WatchClosed { .. } => {}
         }
@@ -116,7 +95,7 @@ fn request(
     let (namespace, name) = path.map(|path| (path.namespace, path.name)).unwrap_or_default();
     RequestFact {
         client,
-        verb: verb.as_str().to_owned(),
+        verb,
         resource,
         version,
         namespace,
@@ -182,7 +161,7 @@ impl csi::Observer for CsiObserver {
         let requisite = event.requisite.iter().filter(|_| event.requisite.len() > 1);
         let requisite = requisite.map(|segment| self.segments.format(segment)).collect();
         self.sink.put(What::Call(CallFact {
-            method: event.method.as_str().to_owned(),
+            method: event.method,
             node: event.node,
             segment: event.segment.map(|segment| self.segments.format(&segment)),
             parameters: event.parameters,

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_apiserver::{AppliedFault, Verb};
+
 use super::Cluster;
-use crate::journal::{FaultFact, ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What};
+use crate::journal::{ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What};
 use crate::scenario::Role;
 
 /// How long one that was started is waited for before the next action.
@@ -57,7 +59,7 @@ impl Cluster {
                 let seen = match &fact.what {
                     What::Request(request) if is_look(request) => &request.client,
                     // What meets a fault may never be answered.
-                    What::Fault(FaultFact {
+                    What::Fault(AppliedFault {
                         client: Some(client), ..
                     }) => client,
                     What::Process(process) if has_ended(process) => &process.client,
@@ -103,7 +105,7 @@ impl Cluster {
 
 /// A candidate that waits for the Lease requests nothing else.
 fn is_look(request: &RequestFact) -> bool {
-    matches!(request.verb.as_str(), "list" | "watch") || request.resource == "leases"
+    matches!(request.verb, Verb::List | Verb::Watch) || request.resource == "leases"
 }
 
 fn has_ended(process: &ProcessFact) -> bool {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Arithmetic, Quantity, Segment};
 use fake_csi::{Caller, Figure, Question, Reply};
@@ -108,7 +109,7 @@ impl Resizer {
     async fn react(&mut self, commit: &CommitFact) {
         match (&*commit.resource, commit.change) {
             (CLAIMS, Change::Added | Change::Modified) => self.resize(&commit.object).await,
-            ("csistoragecapacities", Change::Added | Change::Modified) => {
+            (RESOURCE, Change::Added | Change::Modified) => {
                 for (namespace, name) in std::mem::take(&mut self.failed) {
                     let claim = self.cluster.object(CLAIMS, Some(&namespace), &name).cloned();
                     if let Some(claim) = claim {

@@ -1,10 +1,12 @@
 //! Calls of the driver as the journal has them. Knows no defect.
 
+use fake_csi::Method;
+
 use crate::journal::{Fact, What};
 use crate::plan::Script;
 
 /// Whether a method of the driver was called.
-pub(super) fn any_is_of(facts: &[Fact], method: &str) -> bool {
+pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     facts.iter().any(|fact| match &fact.what {
         What::Call(call) => call.method == method,
         What::Answer(answer) => answer.call == method,

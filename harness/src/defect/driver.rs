@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fake_csi::{Access, Device, Storage};
+use fake_csi::{Access, Device, Method, Storage};
 
 use super::actions::{add_behind, begin_with, each, replace};
 use crate::plan::{Action, CsiCall, CsiCallKind, Effect, Plan, Script};
@@ -22,12 +22,12 @@ pub(super) fn hide_segments(plan: &mut Plan) {
 }
 
 pub(super) fn never_be_ready(plan: &mut Plan) {
-    script(plan, [always("Probe", Effect::Code(FAILED_PRECONDITION))]);
+    script(plan, [always(Method::Probe, Effect::Code(FAILED_PRECONDITION))]);
 }
 
 pub(super) fn promise_capacity(plan: &mut Plan) {
     plan.driver.get_capacity = true;
-    script(plan, [always("GetCapacity", Effect::Code(UNIMPLEMENTED))]);
+    script(plan, [always(Method::GetCapacity, Effect::Code(UNIMPLEMENTED))]);
 }
 
 pub(super) fn tell_a_constant(plan: &mut Plan) {
@@ -61,7 +61,7 @@ pub(super) fn raise_minimum(plan: &mut Plan) {
         maximum: Some(all),
         minimum: Some(all.saturating_add(1)),
     };
-    script(plan, [always("GetCapacity", effect)]);
+    script(plan, [always(Method::GetCapacity, effect)]);
 }
 
 pub(super) fn ignore_fragmentation(plan: &mut Plan) {
@@ -84,8 +84,8 @@ pub(super) fn refuse_repeats(plan: &mut Plan) {
     script(
         plan,
         [
-            again("CreateVolume", ALREADY_EXISTS),
-            again("DeleteVolume", NOT_FOUND),
+            again(Method::CreateVolume, ALREADY_EXISTS),
+            again(Method::DeleteVolume, NOT_FOUND),
         ],
     );
 }
@@ -104,7 +104,7 @@ pub(super) fn choke_on_parameters(plan: &mut Plan) {
         .into_iter()
         .map(|parameter| Script {
             parameters: [parameter].into(),
-            ..always("GetCapacity", Effect::Code(INTERNAL))
+            ..always(Method::GetCapacity, Effect::Code(INTERNAL))
         })
         .collect();
     script(plan, scripts);
@@ -130,7 +130,10 @@ pub(super) fn need_reservations(plan: &mut Plan) {
     let mut reserves = plan.extenders.iter().any(|extender| extender.reserves);
     each(plan, |action| reserves |= matches!(action, Action::Reserve(_)));
     if !reserves {
-        script(plan, [always("CreateVolume", Effect::Code(FAILED_PRECONDITION))]);
+        script(
+            plan,
+            [always(Method::CreateVolume, Effect::Code(FAILED_PRECONDITION))],
+        );
     }
 }
 
@@ -225,10 +228,10 @@ fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) {
 }
 
 /// A script for all calls of a method.
-fn always(method: &str, effect: Effect) -> Script {
+fn always(method: Method, effect: Effect) -> Script {
     Script {
         id: None,
-        method: method.to_owned(),
+        method,
         segment: None,
         parameters: BTreeMap::new(),
         skip: 0,
@@ -239,7 +242,7 @@ fn always(method: &str, effect: Effect) -> Script {
 
 fn capacity(bytes: i64) -> Script {
     always(
-        "GetCapacity",
+        Method::GetCapacity,
         Effect::Answer {
             available: bytes,
             maximum: Some(bytes),

@@ -14,6 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fake_apiserver::{Release, ResourceRef};
+use fake_csi::Method;
 
 use crate::journal::Fact;
 use crate::plan::Plan;
@@ -110,7 +111,7 @@ fn told(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     if !calls::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
         told.driver.exhausted = 0;
     }
-    if !calls::any_is_of(facts, "NodeGetInfo") {
+    if !calls::any_is_of(facts, Method::NodeGetInfo) {
         let segments = told.driver_nodes.iter_mut().map(|(_, segment)| segment);
         segments.for_each(|segment| segment.clear());
     }

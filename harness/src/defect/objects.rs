@@ -1,13 +1,12 @@
 //! An API server that is wrong about its objects, shown by other objects that the harness writes.
 
+use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Value, json};
 
 use super::actions::{add_behind, each, each_object, replace};
 use crate::plan::{Action, NAMESPACE, Plan, Target};
 
 const KIND: &str = "CSIStorageCapacity";
-const RESOURCE: &str = "csistoragecapacities";
-
 pub(super) fn forget_driver_spec(plan: &mut Plan) {
     each_object(plan, "CSIDriver", |object| object["spec"] = json!({}));
 }

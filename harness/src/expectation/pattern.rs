@@ -140,7 +140,7 @@ impl Pattern {
             }),
             What::Request(request) => self.request.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
-                is_meant(verb, &request.verb)
+                is_meant(verb, request.verb.as_str())
                     && (self.version.is_none() || request.version == self.version)
                     && self
                         .code
@@ -152,7 +152,7 @@ impl Pattern {
             }),
             What::Fault(fault) => self.fault.as_ref().is_some_and(|text| {
                 let client = fault.client.as_deref();
-                fault.what.contains(text.as_str()) && client.is_none_or(|client| self.is_by(client))
+                fault.to_string().contains(text.as_str()) && client.is_none_or(|client| self.is_by(client))
             }),
             What::Log(log) => {
                 let text = self.log.as_ref();
@@ -172,7 +172,7 @@ impl Pattern {
                         .node
                         .as_ref()
                         .is_none_or(|node| call.node.as_ref() == Some(node))
-                    && is_meant(method, &call.method)
+                    && is_meant(method, call.method.as_str())
                     && self.is_wanted(call)
                     && self.is_named(call.volume.as_deref())
             }),

@@ -1,6 +1,7 @@
 //! Whether rules would have had anything to spoil in a run without them that its case is about, as far as its journal tells. Where it
 //! doesn't, they would have.
 
+use fake_csi::Method;
 use fake_csi::Spoil;
 use serde_json::Value;
 
@@ -51,8 +52,11 @@ impl Seen<'_> {
                     && request.resource == rule.resource
                     && rule.verbs.contains(&request.verb)
             }
-            // Which request a fault has swallowed is told in words alone.
-            What::Fault(fault) => fault.client.as_ref().is_some_and(|client| self.is_mine(client)),
+            What::Fault(fault) => {
+                fault.client.as_ref().is_some_and(|client| self.is_mine(client))
+                    && fault.resource.as_ref() == Some(&rule.resource)
+                    && fault.verb.is_some_and(|verb| rule.verbs.contains(&verb))
+            }
             _ => false,
         }
     }
@@ -145,22 +149,22 @@ fn is_call(spoil: Spoil, what: &What) -> bool {
     let What::Call(call) = what else {
         return false;
     };
-    let is = |method: &str| call.method == method;
+    let is = |method| call.method == method;
     match spoil {
         Spoil::CapacityRepeated(_)
         | Spoil::CapacityRemembered
         | Spoil::CapacityInTurn
-        | Spoil::CapacityAfterVolume => is("GetCapacity"),
+        | Spoil::CapacityAfterVolume => is(Method::GetCapacity),
         Spoil::CapacityRoundedUp(unit) => call.available.is_some_and(|bytes| bytes % unit != 0),
         Spoil::MaximumOverlooked => call.maximum.is_some(),
-        Spoil::ErrorAsZero => is("GetCapacity") && !call.is_answered(),
+        Spoil::ErrorAsZero => is(Method::GetCapacity) && !call.is_answered(),
         Spoil::NegativeAsZero => call.available.is_some_and(|available| available < 0),
-        Spoil::NothingAs(_) => is("GetCapacity") && tells_nothing(call),
-        Spoil::CapacityAssumed | Spoil::CapacityWithClonesOnly => is("ControllerGetCapabilities"),
-        Spoil::PlaceForgotten | Spoil::SourcesForgotten | Spoil::VolumesRenamed => is("CreateVolume"),
+        Spoil::NothingAs(_) => is(Method::GetCapacity) && tells_nothing(call),
+        Spoil::CapacityAssumed | Spoil::CapacityWithClonesOnly => is(Method::ControllerGetCapabilities),
+        Spoil::PlaceForgotten | Spoil::SourcesForgotten | Spoil::VolumesRenamed => is(Method::CreateVolume),
         Spoil::VolumesRoundedUp(unit) => call.required_bytes.is_some_and(|bytes| bytes % unit != 0),
-        Spoil::VolumesRolledBack => is("CreateVolume") && !call.is_answered(),
-        Spoil::VolumesLeft => is("DeleteVolume"),
+        Spoil::VolumesRolledBack => is(Method::CreateVolume) && !call.is_answered(),
+        Spoil::VolumesLeft => is(Method::DeleteVolume),
         Spoil::ConnectionNotRestored => true,
     }
 }

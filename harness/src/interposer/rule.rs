@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fake_apiserver::Verb;
 use fake_csi::Spoil;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,7 +35,7 @@ impl WireRule {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRule {
     /// Verbs of the API: get, list, watch, create, update, patch, delete.
-    pub verbs: Vec<String>,
+    pub verbs: Vec<Verb>,
     /// The resource in the plural, with a subresource after a slash.
     pub resource: String,
     /// Only requests whose body lacks all of these, as JSON pointers.

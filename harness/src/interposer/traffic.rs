@@ -35,7 +35,7 @@ impl Traffic {
     pub(super) fn rules_for(&self, verb: Verb, resource: &str, body: &Value) -> Vec<&RequestRule> {
         let is_meant = |rule: &&RequestRule| {
             rule.resource == resource
-                && rule.verbs.iter().any(|name| name == verb.as_str())
+                && rule.verbs.contains(&verb)
                 && !rule.lacking.iter().any(|pointer| edit::has(body, pointer))
         };
         self.requests.iter().filter(is_meant).collect()
@@ -135,7 +135,7 @@ impl RequestRule {
             repeat: self.repeat,
             ..self.idle()
         };
-        let reads = |verb: &String| ["get", "list"].contains(&verb.as_str());
+        let reads = |verb: &Verb| matches!(verb, Verb::Get | Verb::List);
         *self == sends_more
             && self.besides.iter().all(|besides| besides.method == "GET")
             && (self.repeat == 0 || self.verbs.iter().all(reads))

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_apiserver::{AppliedFault, Verb};
+use fake_csi::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,7 +56,7 @@ pub enum What {
     /// The API server handed an event to a watcher.
     Delivery(DeliveryFact),
     /// A request or watch met a fault of the API server.
-    Fault(FaultFact),
+    Fault(AppliedFault),
     /// The driver answered a call.
     Call(CallFact),
     /// The driver's socket refused what a client sent: it never was a call.
@@ -93,8 +95,8 @@ impl What {
     pub(crate) fn is_motion(&self) -> bool {
         match self {
             What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
-            What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
-            What::Call(call) => call.method != "GetCapacity",
+            What::Request(request) => !request.verb.only_reads(),
+            What::Call(call) => call.method != Method::GetCapacity,
             _ => false,
         }
     }
@@ -194,8 +196,8 @@ pub enum BoundKind {
 pub struct RequestFact {
     /// Whose token it carried.
     pub client: Arc<str>,
-    /// get, list, watch, create, update, patch, delete, deletecollection.
-    pub verb: String,
+    /// As RBAC names it.
+    pub verb: Verb,
     /// Plural resource name; with a subresource `pods/binding`. Empty for paths without a resource.
     pub resource: String,
     /// The version that it speaks, such as `storage.k8s.io/v1`; none for paths without a resource.
@@ -275,40 +277,6 @@ pub struct DeliveryFact {
     pub name: String,
     /// resourceVersion of the event.
     pub revision: u64,
-}
-
-/// A fault that was applied.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FaultFact {
-    /// Number of the rule.
-    pub rule: u64,
-    /// Whose request or watch it was; none: the server itself is concerned.
-    pub client: Option<Arc<str>>,
-    /// What happened, and to what.
-    pub what: String,
-    /// Whether a real API server may do the same.
-    pub legal: bool,
-}
-
-impl FaultFact {
-    /// By how much it makes something late, in milliseconds; none: what it meets fails, or is held until the fault is over.
-    pub(crate) fn delay_ms(&self) -> Option<u64> {
-        let time = self.late()?.trim_start_matches(" for ").strip_suffix("ms")?;
-        time.parse().ok()
-    }
-
-    /// Whether what it meets comes late, and does not fail.
-    pub(crate) fn holds_up(&self) -> bool {
-        self.late().is_some()
-    }
-
-    /// What it says of the time by which something is late; none: what it meets fails.
-    fn late(&self) -> Option<&str> {
-        let effect = self.what.split(": ").next()?;
-        let mut late = ["delayed by ", "watch held"].into_iter();
-        late.find_map(|words| effect.strip_prefix(words))
-    }
 }
 
 /// A system under test started or ended.

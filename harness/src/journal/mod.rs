@@ -13,14 +13,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::time::Instant;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub use fact::{
-    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
-    LagFact, LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
+    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, LagFact,
+    LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
 pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, micros};
 pub use services::{
@@ -130,8 +130,8 @@ impl Journal {
 }
 
 /// Version of the format in which journals are written. Older ones are read as well: a field that is new has a default, and the tests
-/// have a journal of each version.
-pub const FORMAT: u32 = 1;
+/// have a journal of each version. Faults of format 1 are text, which is not read.
+pub const FORMAT: u32 = 2;
 
 /// Refuses the journal of a newer version of this program.
 pub fn check_format(facts: &[Fact]) -> Result<(), String> {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fake_csi::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,8 +14,8 @@ use crate::exposition::Sample;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallFact {
-    /// Method name, such as `GetCapacity`.
-    pub method: String,
+    /// The CSI method.
+    pub method: Method,
     /// The node whose endpoint was called; none for the central endpoint.
     pub node: Option<String>,
     /// The segment of the request; none where it had no topology.
@@ -74,7 +75,7 @@ pub struct AnswerFact {
     /// The case's name for it.
     pub name: String,
     /// The CSI method.
-    pub call: String,
+    pub call: Method,
     /// The class of the call.
     pub class: Option<String>,
     /// The segment of the call, as cases write it.

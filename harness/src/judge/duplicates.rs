@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capacity_types::capacity_api::RESOURCE;
+
 use crate::journal::{Change, CommitFact, Fact, ProcessEvent, What};
 use crate::scenario::Role;
 
@@ -59,7 +61,7 @@ impl Duplicates {
             What::Process(process) if matches!(process.event, ProcessEvent::Started) => {
                 self.made.retain(|(client, _), _| *client != process.client);
             }
-            What::Commit(commit) if *commit.resource == *"csistoragecapacities" => {
+            What::Commit(commit) if *commit.resource == *RESOURCE => {
                 let surplus = self.commit(commit, fact.at_us)?;
                 self.revisions.insert(commit.revision);
                 return Some(surplus);

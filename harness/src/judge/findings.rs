@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use capacity_types::capacity_api::RESOURCE;
+use fake_apiserver::Verb;
 use fake_apiserver::{ApiServer, Release};
+use fake_csi::Method;
 
 use super::duplicates::{Duplicates, Surplus};
 use crate::cluster_state::call_key;
@@ -229,7 +231,7 @@ impl<'f> Watches<'f> {
     fn apply(&mut self, fact: &'f Fact) -> Option<(Role, String)> {
         match &fact.what {
             What::Process(process) => self.0.retain(|(client, _), _| *client != &*process.client),
-            What::Request(request) if request.verb == "watch" => {
+            What::Request(request) if request.verb == Verb::Watch => {
                 let of_watch = self.0.get_mut(&(&*request.client, request.resource.as_str()))?;
                 *of_watch = Default::default();
             }
@@ -270,7 +272,7 @@ struct Start {
 impl Start {
     fn is_repeated(&mut self, call: &CallFact, fact: &Fact, refreshes: &Refreshes) -> bool {
         self.is_over |= call.volume.is_some();
-        let Some(refresh) = refreshes.interval.filter(|_| call.method == "GetCapacity") else {
+        let Some(refresh) = refreshes.interval.filter(|_| call.method == Method::GetCapacity) else {
             return false;
         };
         let first = *self.first.get_or_insert(fact.at());
@@ -316,7 +318,7 @@ impl Refreshes {
 
     fn is_too_often(&self, call: &CallFact, fact: &Fact, calls: &mut Calls) -> bool {
         calls.volumes += u64::from(call.volume.is_some());
-        let Some(refresh) = self.interval.filter(|_| call.method == "GetCapacity") else {
+        let Some(refresh) = self.interval.filter(|_| call.method == Method::GetCapacity) else {
             return false;
         };
         let count = calls.figures.entry(call_key(call)).or_default();
@@ -350,14 +352,15 @@ fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'stat
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
         // Clients send metadata.uid in a patch as a precondition, so that it does not change a recreated object of the same name.
-        if request.verb == "patch" && field_of(message) == " (metadata.uid)" {
+        if request.verb == Verb::Patch && field_of(message) == Some("metadata.uid") {
             return None;
         }
+        let field = field_of(message).map(|field| format!(" ({field})"));
         let text = format!(
             "{} {resource} is refused with {}{}",
             request.verb,
             request.code,
-            field_of(message)
+            field.unwrap_or_default()
         );
         return Some((INVALID, role, text));
     }
@@ -371,20 +374,18 @@ fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'stat
     })
 }
 
-/// The field that a message of the API server names first, as ` (metadata.name)`.
-fn field_of(message: &str) -> String {
-    let field = message.split_once(" is invalid: ").and_then(|(_, rest)| {
-        let field = rest.trim_start_matches('[').split(": ").next()?;
-        field
-            .starts_with(|c: char| c.is_ascii_lowercase())
-            .then_some(field)
-    });
-    field.map(|field| format!(" ({field})")).unwrap_or_default()
+/// The field that a message of the API server names first, such as `metadata.name`.
+fn field_of(message: &str) -> Option<&str> {
+    let (_, errors) = message.split_once(" is invalid: ")?;
+    let field = errors.trim_start_matches('[').split(": ").next()?;
+    field
+        .starts_with(|c: char| c.is_ascii_lowercase())
+        .then_some(field)
 }
 
 /// Whether a publisher has made an object that does not say whose it is.
 fn is_unlabelled(plan: &Plan, commit: &CommitFact) -> bool {
-    *commit.resource == *"csistoragecapacities"
+    *commit.resource == *RESOURCE
         && commit.change == Change::Added
         && Role::of_client(&commit.client) == Some(Role::Publisher)
         && !plan.publisher.by_owner

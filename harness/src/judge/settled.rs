@@ -9,6 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_apiserver::Verb;
+use fake_csi::Method;
 use serde_json::Value;
 
 use super::troubles::Troubles;
@@ -24,7 +26,11 @@ use crate::scenario::Role;
 const CALLS: u64 = 3;
 
 /// The calls of the Identity service, with which a publisher begins.
-const IDENTITY: [&str; 3] = ["Probe", "GetPluginInfo", "GetPluginCapabilities"];
+const IDENTITY: [Method; 3] = [
+    Method::Probe,
+    Method::GetPluginInfo,
+    Method::GetPluginCapabilities,
+];
 
 /// Which systems run, and what schedulers have heard.
 #[derive(Debug, Default)]
@@ -89,7 +95,7 @@ impl Scene {
                     self.starting.remove(&process.client);
                 }
             },
-            What::Call(call) if call.method == "GetCapacity" => {
+            What::Call(call) if call.method == Method::GetCapacity => {
                 self.asked_us = fact.at_us;
                 // Whoever hears something new acts on it.
                 let answer = (call.available, call.maximum);
@@ -125,7 +131,7 @@ impl Scene {
                     self.starting.remove(client);
                 }
             }
-            What::Call(call) if IDENTITY.contains(&call.method.as_str()) => {
+            What::Call(call) if IDENTITY.contains(&call.method) => {
                 let running = &self.running;
                 self.starting.retain(|client, _| {
                     let node = client.split_once('@').map(|(_, node)| node);
@@ -232,7 +238,7 @@ fn is_news(delivery: &DeliveryFact) -> bool {
 }
 
 fn is_list(request: &RequestFact) -> bool {
-    request.verb == "list"
+    request.verb == Verb::List
         && request.code == 200
         && Role::of_client(&request.client) == Some(Role::Scheduler)
         && NEWS.contains(&request.resource.as_str())

@@ -1,14 +1,14 @@
 //! How a broken rule of the specification is told: as a failure like others, with rows and the first missing link.
 
 use capacity_spec::{Violation, violation};
+use capacity_types::capacity_api::RESOURCE;
+use fake_csi::Method;
 
 use crate::expectation::{
     Capacities, Chain, DiffRow, Expectation, Placement, RowState, Seen, Subject, Window, holds, row_key,
 };
 use crate::oracle::Demands;
 use crate::plan::Case;
-
-const CAPACITIES: &str = "csistoragecapacities";
 
 /// What is demanded against what there is, as explicit expectations would show it, and what they would not; with the first missing link.
 pub(super) fn shown(
@@ -47,9 +47,7 @@ fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     let violation::Subject::Object(key) = &violation.subject else {
         return Some(row(window.case, violation).subject);
     };
-    let object = window
-        .cluster
-        .object(CAPACITIES, Some(&key.namespace), &key.name)?;
+    let object = window.cluster.object(RESOURCE, Some(&key.namespace), &key.name)?;
     let (class, segment) = row_key(window.case, object);
     Some(Subject::Capacity { class, segment })
 }
@@ -62,13 +60,13 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
             segment: case.segments.format(segment),
         },
         violation::Subject::Object(key) => Subject::Object {
-            resource: CAPACITIES.to_owned(),
+            resource: RESOURCE.to_owned(),
             name: key.name.clone(),
         },
         violation::Subject::Pod(key) => Subject::Pod(key.name.clone()),
         violation::Subject::Claim(key) => Subject::Claim(key.name.clone()),
         violation::Subject::Volume(name) => Subject::Answer {
-            answer: "CreateVolume".to_owned(),
+            answer: Method::CreateVolume.as_str().to_owned(),
             figure: name.clone(),
         },
         violation::Subject::Program(client) => Subject::Object {
@@ -84,7 +82,7 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
             name: "*".to_owned(),
         },
         violation::Subject::Call { segment, .. } => Subject::Answer {
-            answer: "GetCapacity".to_owned(),
+            answer: Method::GetCapacity.as_str().to_owned(),
             figure: case.segments.format(segment),
         },
     };

@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::journal::{CallFact, FaultFact, RequestFact, What};
+use fake_apiserver::{AppliedFault, Effect, Verb};
+use fake_csi::Method;
+
+use crate::journal::{CallFact, RequestFact, What, micros};
 
 /// Errors after which nothing of the same kind has gone well.
 #[derive(Debug, Default)]
@@ -28,10 +31,15 @@ struct Open {
 /// What was tried, and by whom.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Attempt {
-    /// A request, as a fault names it: verb, resource and name.
-    Request { client: Option<Arc<str>>, what: String },
+    /// An API request. The resource is empty for a path without one; a create has no name.
+    Request {
+        client: Option<Arc<str>>,
+        verb: Verb,
+        resource: String,
+        name: Option<String>,
+    },
     /// A CSI call about a volume: method and name.
-    Call(String, String),
+    Call(Method, String),
     /// A question to an extender: verb and pod.
     Question(String, String),
     /// One that may have been carried out, or that nothing tells from others: what goes well later may be another one.
@@ -71,7 +79,7 @@ impl Troubles {
                     429 | 500.. => Ending::Failed,
                     400.. => Ending::Refused,
                     // A watch of a version that has expired is answered with 200, and the error comes as its first event.
-                    _ if request.verb == "watch" && request.revision.is_none() => Ending::Refused,
+                    _ if request.verb == Verb::Watch && request.revision.is_none() => Ending::Refused,
                     _ => Ending::Done,
                 };
                 self.note(ending, at_us, || of_request(request));
@@ -149,32 +157,34 @@ enum Stopped {
     Ended(Attempt),
 }
 
-fn of_fault(fault: &FaultFact) -> Stopped {
-    let (effect, what) = fault.what.split_once(": ").unwrap_or((&fault.what, ""));
-    if let Some(milliseconds) = fault.delay_ms() {
-        return Stopped::For(milliseconds.saturating_mul(1_000));
+fn of_fault(fault: &AppliedFault) -> Stopped {
+    if let Some(delay) = fault.delay() {
+        return Stopped::For(micros(delay));
     }
-    let request = || Attempt::Request {
-        client: fault.client.clone(),
-        what: what.to_owned(),
-    };
-    if effect.starts_with("watch ended") {
-        return Stopped::Ended(request());
+    let request = fault
+        .verb
+        .filter(|verb| *verb != Verb::Create)
+        .map(|verb| Attempt::Request {
+            client: fault.client.clone(),
+            verb,
+            resource: fault.resource.clone().unwrap_or_default(),
+            name: fault.name.clone(),
+        });
+    match (&fault.effect, request) {
+        (Effect::EndWatch { after_events: 0 }, Some(watch)) => Stopped::Ended(watch),
+        (Effect::Status { .. } | Effect::Disconnect, Some(request)) => Stopped::Wholly(request),
+        _ => Stopped::Wholly(Attempt::Lasting),
     }
-    let is_undone = effect.starts_with("status ") || effect.starts_with("disconnected");
-    Stopped::Wholly(match is_undone && !what.starts_with("create ") {
-        true => request(),
-        false => Attempt::Lasting,
-    })
 }
 
 fn of_request(request: &RequestFact) -> Attempt {
-    let name = request.name.iter().map(|name| format!(" {name}"));
-    match (request.verb.as_str(), &request.name) {
-        ("create", None) => Attempt::Lasting,
-        (verb, _) => Attempt::Request {
+    match (request.verb, &request.name) {
+        (Verb::Create, None) => Attempt::Lasting,
+        (verb, name) => Attempt::Request {
             client: Some(request.client.clone()),
-            what: format!("{verb} {}{}", request.resource, name.collect::<String>()),
+            verb,
+            resource: request.resource.clone(),
+            name: name.clone(),
         },
     }
 }
@@ -182,7 +192,7 @@ fn of_request(request: &RequestFact) -> Attempt {
 /// Classes with the same parameters ask the same of GetCapacity.
 fn of_call(call: &CallFact) -> Attempt {
     match &call.volume {
-        Some(volume) => Attempt::Call(call.method.clone(), volume.clone()),
+        Some(volume) => Attempt::Call(call.method, volume.clone()),
         None => Attempt::Lasting,
     }
 }

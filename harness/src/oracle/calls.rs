@@ -5,9 +5,10 @@ use std::time::Duration;
 use capacity_spec::always::{Author, Event};
 use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::{Answer, Change, Figures, Parameters};
+use fake_csi::Method;
 
 use super::Oracle;
-use super::storage::{GET_CAPACITY, NODE_GET_INFO, parsed};
+use super::storage::parsed;
 use crate::journal::{AnswerFact, CallFact};
 use crate::plan::Action;
 
@@ -18,8 +19,8 @@ impl Oracle<'_> {
         if let Author::Publisher(instance) = &by {
             self.told.answered(call, instance);
         }
-        if call.method != GET_CAPACITY {
-            let reads_topology = call.method == NODE_GET_INFO && matches!(by, Author::Publisher(_));
+        if call.method != Method::GetCapacity {
+            let reads_topology = call.method == Method::NodeGetInfo && matches!(by, Author::Publisher(_));
             let node = call.node.as_deref().filter(|_| reads_topology);
             let changed = node.and_then(|node| self.programs.node_info(node));
             let changed = changed.map_or_else(Vec::new, |change| self.changed(change));
@@ -78,7 +79,7 @@ impl Oracle<'_> {
             Action::CsiCall(call) => Some(&call.name),
             _ => None,
         });
-        let is_strange = answer.call == GET_CAPACITY && !own.any(|name| *name == answer.name);
+        let is_strange = answer.call == Method::GetCapacity && !own.any(|name| *name == answer.name);
         is_strange.then(|| Event::Asked {
             by: Author::Stranger,
             driver: self.plan.driver.name.clone(),
@@ -92,9 +93,11 @@ impl Oracle<'_> {
 
     /// What a call by somebody says of a volume.
     fn volume_event(&self, call: &CallFact, by: Author) -> Option<Event> {
-        match (call.method.as_str(), &call.volume_id, &call.volume) {
-            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted { id: id.clone(), by }),
-            ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
+        match (call.method, &call.volume_id, &call.volume) {
+            (Method::DeleteVolume, Some(id), _) if call.code == "OK" => {
+                Some(Event::Deleted { id: id.clone(), by })
+            }
+            (Method::CreateVolume, _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
                 by: self.programs.instance_on(call.node.as_deref()),
                 name: name.clone(),
                 bytes: call.required_bytes,

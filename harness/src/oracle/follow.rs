@@ -34,7 +34,7 @@ impl<'p> Oracle<'p> {
             }
             What::Action(action) => self.action(&action.text),
             What::Request(request) => self.request(request, fact.at_us).into_iter().collect(),
-            What::Fault(fault) if !fault.holds_up() => {
+            What::Fault(fault) if !fault.is_delay() => {
                 self.told.disturbed();
                 vec![Event::Disturbed]
             }
@@ -101,13 +101,13 @@ impl<'p> Oracle<'p> {
             let is_refused = request.resource == RESOURCE && request.code >= 400 && !request.injected;
             return is_refused.then_some(Event::Refused(request.code));
         }
-        let is_judged = Request::is_judged(&request.verb, &request.resource)
+        let is_judged = Request::is_judged(request.verb.as_str(), &request.resource)
             && Role::of_client(&request.client).is_some();
         is_judged.then(|| {
             Event::Requested(Request {
                 by: self.author(&request.client),
                 client: request.client.clone(),
-                verb: request.verb.clone(),
+                verb: request.verb.as_str().to_owned(),
                 resource: request.resource.clone(),
                 namespace: request.namespace.clone(),
                 is_answered: request.code < 300 && !request.injected,
@@ -344,7 +344,7 @@ impl<'p> Oracle<'p> {
     /// A client is sent an event.
     fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
         let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
-        let is_capacity = &*delivery.resource == "csistoragecapacities";
+        let is_capacity = &*delivery.resource == RESOURCE;
         (is_publisher && is_capacity).then(|| Event::Delivered {
             to: self.programs.instance(&delivery.client),
             key: NamespacedName::new(delivery.namespace.as_deref().unwrap_or_default(), &delivery.name),

@@ -6,18 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capacity_types::capacity_api::{RESOURCE, VERSIONS};
+use fake_apiserver::Verb;
 
 use crate::journal::{Fact, What};
 use crate::scenario::Role;
 
 /// The kinds whose changes decide where pods may go.
-const OF_SCHEDULERS: [&str; 5] = [
-    "csidrivers",
-    "csinodes",
-    "csistoragecapacities",
-    "nodes",
-    "storageclasses",
-];
+const OF_SCHEDULERS: [&str; 5] = ["csidrivers", "csinodes", RESOURCE, "nodes", "storageclasses"];
 
 /// The kinds whose changes decide what is published. A publisher need not follow objects that are not its own, ...
 const OF_PUBLISHERS: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
@@ -63,7 +58,7 @@ impl Heard {
             What::Delivery(delivery) => {
                 self.tell(&delivery.client, &delivery.resource, delivery.revision);
             }
-            What::Request(request) if request.verb == "list" && request.code == 200 => {
+            What::Request(request) if request.verb == Verb::List && request.code == 200 => {
                 if let Some(revision) = request.revision {
                     self.tell(&request.client, &request.resource, revision);
                 }

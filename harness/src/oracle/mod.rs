@@ -31,13 +31,14 @@ use capacity_spec::objects::Wanted;
 use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Subject, Violation, World, metrics, placement, settings};
 use fake_apiserver::Effect as FaultEffect;
+use fake_csi::Method;
 
 use crate::journal::{Fact, What, micros};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 use heard::Heard;
 use programs::Programs;
-use storage::{GET_CAPACITY, Storage};
+use storage::Storage;
 use told::Told;
 
 pub(crate) use change::change;
@@ -244,7 +245,7 @@ impl<'p> Oracle<'p> {
 fn moves(what: &What) -> bool {
     match what {
         What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,
-        What::Call(call) => call.method != GET_CAPACITY,
+        What::Call(call) => call.method != Method::GetCapacity,
         _ => false,
     }
 }

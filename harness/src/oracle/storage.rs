@@ -11,15 +11,11 @@ use capacity_spec::world::{Answer, Figures, Parameters};
 use capacity_types::Segment;
 use capacity_types::segment::contains;
 use fake_csi::{Access, Device, Storage as Layout};
+use fake_csi::{Method, is_block};
 
 use crate::journal::CallFact;
 use crate::plan::{Action, Effect, Plan, Script};
 use crate::scenario::Role;
-
-/// The call whose answers are published. All others that a case speaks of are about volumes.
-pub(super) const GET_CAPACITY: &str = "GetCapacity";
-/// The call that reports the topology of a node.
-pub(super) const NODE_GET_INFO: &str = "NodeGetInfo";
 
 /// The storage of a case, at one point of its journal.
 pub(super) struct Storage<'p> {
@@ -127,7 +123,9 @@ impl<'p> Storage<'p> {
 
     /// Whether the driver is told, at some time, how calls about volumes are to fail.
     pub(super) fn scripts_volumes(&self) -> bool {
-        self.plan.scripts().any(|script| script.method != GET_CAPACITY)
+        self.plan
+            .scripts()
+            .any(|script| script.method != Method::GetCapacity)
     }
 
     /// A volume is made, deleted, or grows.
@@ -136,13 +134,13 @@ impl<'p> Storage<'p> {
         let Some(id) = call.volume_id.as_ref().filter(|_| call.code == "OK") else {
             return;
         };
-        if call.method == "DeleteVolume" {
+        if call.method == Method::DeleteVolume {
             self.has_lost = true;
             self.taken.remove(id);
         }
         let cost = self.cost(&call.parameters);
         if let Some(placed) = &call.placed
-            && call.method == "ControllerExpandVolume"
+            && call.method == Method::ControllerExpandVolume
             && let Some(taken) = self.taken.get_mut(id)
         {
             taken.raw = u128::try_from(placed.bytes)
@@ -252,7 +250,11 @@ impl<'p> Storage<'p> {
 
 impl Backend for Storage<'_> {
     fn is_up(&self) -> bool {
-        !self.is_down && self.scripts.iter().all(|script| script.method == GET_CAPACITY)
+        !self.is_down
+            && self
+                .scripts
+                .iter()
+                .all(|script| script.method == Method::GetCapacity)
     }
 
     fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, wanted: i128) -> bool {
@@ -271,10 +273,9 @@ impl Backend for Storage<'_> {
 
 /// What a call asks for, with so many bytes.
 fn wanted(call: &CallFact, bytes: u128) -> Wanted<'_> {
-    let mut capabilities = call.details.capabilities.iter();
     Wanted {
         parameters: &call.parameters,
-        is_block: capabilities.any(|capability| capability.starts_with("block")),
+        is_block: call.details.capabilities.iter().any(|it| is_block(it)),
         bytes,
     }
 }
@@ -344,7 +345,7 @@ pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
 /// Whether a call of GetCapacity for a segment and parameters is one that a script means.
 fn is_about(script: &Script, segment: &Segment, parameters: &Parameters) -> bool {
     let mut wanted = script.parameters.iter();
-    script.method == GET_CAPACITY
+    script.method == Method::GetCapacity
         && script.segment.as_ref().is_none_or(|of| contains(segment, of))
         && wanted.all(|(key, value)| parameters.get(key) == Some(value))
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use capacity_spec::metrics::{Reading, Sample, Speaker};
 use capacity_spec::world::Instance;
+use fake_csi::Method;
 
-use super::storage::GET_CAPACITY;
 use crate::journal::{CallFact, MetricsFact};
 use crate::plan::{Effect, Script};
 use crate::scenario::Role;
@@ -70,7 +70,7 @@ impl Told {
 
     /// The driver is told what to do.
     pub(super) fn scripted(&mut self, script: &Script) {
-        if script.method != GET_CAPACITY {
+        if script.method != Method::GetCapacity {
             return;
         }
         self.late = match (script.effect, script.times, &script.segment) {
@@ -86,7 +86,7 @@ impl Told {
 
     /// The driver has answered a publisher.
     pub(super) fn answered(&mut self, call: &CallFact, instance: &Instance) {
-        if call.method != GET_CAPACITY || !call.is_answered() {
+        if call.method != Method::GetCapacity || !call.is_answered() {
             return;
         }
         *self.answered.entry(instance.clone()).or_default() += 1;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::capacity_api::RESOURCE;
 use capacity_types::{Labels, Segment};
 use fake_apiserver::{Release, ResourceRef};
-use fake_csi::{Reservation, Storage};
+use fake_csi::{Method, Reservation, Storage};
 use serde_json::Value;
 
 use super::group_resource::GroupResource;
@@ -135,7 +136,7 @@ impl Target {
     pub fn resource(&self) -> &str {
         match self {
             Target::Named { resource, .. } | Target::Labelled(Labelled { resource, .. }) => resource,
-            Target::Capacity { .. } => "csistoragecapacities",
+            Target::Capacity { .. } => RESOURCE,
         }
     }
 }
@@ -146,7 +147,7 @@ pub struct Script {
     /// The case's name for it.
     pub id: Option<String>,
     /// The CSI method.
-    pub method: String,
+    pub method: Method,
     /// Only calls for that segment.
     pub segment: Option<Segment>,
     /// Only calls with these parameters.
@@ -202,7 +203,7 @@ pub struct CsiCall {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CsiCallKind {
     /// A call without arguments, by its method.
-    Plain(&'static str),
+    Plain(Method),
     /// GetCapacity with these parameters.
     Capacity(BTreeMap<String, String>),
     /// CreateVolume.
@@ -220,12 +221,12 @@ pub enum CsiCallKind {
 
 impl CsiCallKind {
     /// The CSI method.
-    pub fn method(&self) -> &'static str {
+    pub fn method(&self) -> Method {
         match self {
-            CsiCallKind::Plain(method) => method,
-            CsiCallKind::Capacity(_) => "GetCapacity",
-            CsiCallKind::Create { .. } => "CreateVolume",
-            CsiCallKind::Delete(_) => "DeleteVolume",
+            CsiCallKind::Plain(method) => *method,
+            CsiCallKind::Capacity(_) => Method::GetCapacity,
+            CsiCallKind::Create { .. } => Method::CreateVolume,
+            CsiCallKind::Delete(_) => Method::DeleteVolume,
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Callers {
     /// The publisher runs.
     has_publisher: bool,
     /// Methods of the actions `ask` and `mount` of all steps.
-    by_actions: Vec<String>,
+    by_actions: Vec<Method>,
 }
 
 impl Callers {
@@ -41,38 +41,38 @@ impl Callers {
         }
     }
 
-    /// Whether a method, or `*` for any, is called at all.
-    pub(super) fn check(&self, method: &str) -> Result<(), String> {
-        let mut with_publisher = PUBLISHER.iter().chain([&RESIZER]);
-        let of_publisher = with_publisher.any(|known| known.as_str() == method);
-        let is_any = method == "*" && !self.by_actions.is_empty();
-        if self.has_publisher && (of_publisher || method == "*")
-            || is_any
-            || self.by_actions.iter().any(|known| known == method)
-        {
+    /// Whether a method, or any method, is called at all.
+    pub(super) fn check(&self, method: Option<Method>) -> Result<(), String> {
+        let is_publishers = |method| PUBLISHER.contains(&method) || method == RESIZER;
+        let is_called = match method {
+            None => self.has_publisher || !self.by_actions.is_empty(),
+            Some(method) => self.has_publisher && is_publishers(method) || self.by_actions.contains(&method),
+        };
+        if is_called {
             return Ok(());
         }
         Err(match method {
-            "NodePublishVolume" => {
-                "nothing calls NodePublishVolume; add `mount: POD` to the actions".to_owned()
+            Some(method @ Method::NodePublishVolume) => {
+                format!("nothing calls {method}; add `mount: POD` to the actions")
             }
-            _ if of_publisher || method == "*" => format!(
-                "nothing calls the driver ({method}), as no publisher runs in the case; add it to `roles`, or call the method with `ask`"
-            ),
-            _ => {
+            Some(method) if !is_publishers(method) => {
                 let methods = PUBLISHER.map(Method::as_str).join(", ");
                 format!(
                     "no role calls {method}; correct the method, or remove it; the publisher calls {methods}, and the harness {RESIZER}"
                 )
             }
+            _ => format!(
+                "nothing calls the driver ({}), as no publisher runs in the case; add it to `roles`, or call the method with `ask`",
+                method.map_or("*", Method::as_str)
+            ),
         })
     }
 }
 
-fn add(action: &ActionSpec, methods: &mut Vec<String>) {
+fn add(action: &ActionSpec, methods: &mut Vec<Method>) {
     match action {
-        ActionSpec::Ask(call) => methods.push(call.call.clone()),
-        ActionSpec::Mount(_) => methods.push(Method::NodePublishVolume.as_str().to_owned()),
+        ActionSpec::Ask(call) => methods.extend(call.call.parse::<Method>().ok()),
+        ActionSpec::Mount(_) => methods.push(Method::NodePublishVolume),
         ActionSpec::Attempt(inner) => add(inner, methods),
         _ => {}
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fake_csi::Method;
+
 use super::scope::Scope;
 use super::vocabulary::names;
 use super::{Action, CsiCall, CsiCallKind};
@@ -9,12 +11,12 @@ use crate::expectation::names_of;
 use crate::scenario::CsiCallSpec;
 
 /// The calls without arguments.
-const PLAIN: [&str; 5] = [
-    "GetPluginInfo",
-    "GetPluginCapabilities",
-    "Probe",
-    "ControllerGetCapabilities",
-    "NodeGetInfo",
+const PLAIN: [Method; 5] = [
+    Method::GetPluginInfo,
+    Method::GetPluginCapabilities,
+    Method::Probe,
+    Method::ControllerGetCapabilities,
+    Method::NodeGetInfo,
 ];
 
 impl Scope<'_> {
@@ -47,10 +49,11 @@ impl Scope<'_> {
 
     fn ask_kind(&self, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
         let needs = |what: &str| format!("{} needs `{what}`", spec.call);
-        check_keys(spec)?;
-        Ok(match spec.call.as_str() {
-            "GetCapacity" => CsiCallKind::Capacity(self.parameters(spec)?),
-            "CreateVolume" => {
+        let method = spec.call.parse().ok();
+        check_keys(spec, method)?;
+        Ok(match method {
+            Some(Method::GetCapacity) => CsiCallKind::Capacity(self.parameters(spec)?),
+            Some(Method::CreateVolume) => {
                 let size = spec.size.as_ref().ok_or_else(|| needs("size"))?.0.clone();
                 for name in size.answers() {
                     self.known_answer(name)?;
@@ -61,19 +64,17 @@ impl Scope<'_> {
                     parameters: self.parameters(spec)?,
                 }
             }
-            "DeleteVolume" => {
+            Some(Method::DeleteVolume) => {
                 let of = spec.of.clone().ok_or_else(|| needs("of"))?;
                 self.known_answer(&of)?;
                 CsiCallKind::Delete(of)
             }
-            call => {
-                let plain = PLAIN.iter().find(|known| **known == call);
-                CsiCallKind::Plain(plain.ok_or_else(|| {
-                    let calls = PLAIN.join(", ");
-                    format!(
-                        "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
-                    )
-                })?)
+            Some(plain) if PLAIN.contains(&plain) => CsiCallKind::Plain(plain),
+            _ => {
+                let (call, calls) = (&spec.call, PLAIN.map(Method::as_str).join(", "));
+                return Err(format!(
+                    "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
+                ));
             }
         })
     }
@@ -95,16 +96,17 @@ impl Scope<'_> {
 }
 
 /// What a call has no use for would be ignored without a word.
-fn check_keys(spec: &CsiCallSpec) -> Result<(), String> {
-    let is_about_room = matches!(spec.call.as_str(), "GetCapacity" | "CreateVolume");
+fn check_keys(spec: &CsiCallSpec, method: Option<Method>) -> Result<(), String> {
+    let is = |wanted| method == Some(wanted);
+    let is_about_room = is(Method::GetCapacity) || is(Method::CreateVolume);
     let keys = [
         ("class", spec.class.is_some(), is_about_room),
         ("parameters", !spec.parameters.is_empty(), is_about_room),
         ("segment", spec.segment.is_some(), is_about_room),
-        ("volume", spec.volume.is_some(), spec.call == "CreateVolume"),
-        ("size", spec.size.is_some(), spec.call == "CreateVolume"),
-        ("of", spec.of.is_some(), spec.call == "DeleteVolume"),
-        ("until", !spec.until.is_empty(), spec.call == "GetCapacity"),
+        ("volume", spec.volume.is_some(), is(Method::CreateVolume)),
+        ("size", spec.size.is_some(), is(Method::CreateVolume)),
+        ("of", spec.of.is_some(), is(Method::DeleteVolume)),
+        ("until", !spec.until.is_empty(), is(Method::GetCapacity)),
     ];
     match keys.iter().find(|(_, given, useful)| *given && !*useful) {
         Some((key, ..)) => Err(format!("{} has no `{key}`; remove it", spec.call)),

@@ -1,5 +1,6 @@
 //! What a case may not have where the specification is to say what is expected: it does not model everything that a case can do.
 
+use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::{Effect as FaultEffect, Rule};
 use fake_csi::Storage;
 use serde_json::Value;
@@ -126,7 +127,7 @@ fn of_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'s
     let is_namespace = resource == "namespaces" && name == NAMESPACE;
     let is_inside = namespace.as_deref() == Some(NAMESPACE);
     match resource.as_str() {
-        "csistoragecapacities" => None,
+        RESOURCE => None,
         "leases" if is_inside => (plan.publisher.replicas > Some(1))
             .then_some("a Lease that is deleted while several replicas compete for it"),
         _ if is_inside || is_namespace => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fake_csi::{Code, code_name};
+use fake_csi::{Code, Method, code_name};
 
 use super::scope::Scope;
 use super::vocabulary::names;
@@ -25,8 +25,8 @@ impl Scope<'_> {
             .as_deref()
             .map(|text| self.segments.parse(text))
             .transpose()?;
-        vocabulary::method(&spec.method)?;
-        self.callers.check(&spec.method)?;
+        let method = vocabulary::method(&spec.method)?;
+        self.callers.check(Some(method))?;
         let effect = effect(spec)?;
         if let Some(id) = &spec.id
             && !self.scripts.insert(id.clone())
@@ -35,10 +35,10 @@ impl Scope<'_> {
         }
         let note = format!(
             "the driver is told: {}{}",
-            format(&spec.method, &effect),
+            format(method, &effect),
             which(spec.skip, spec.times)
         );
-        let (id, method, skip, times) = (spec.id.clone(), spec.method.clone(), spec.skip, spec.times);
+        let (id, skip, times) = (spec.id.clone(), spec.skip, spec.times);
         Ok(vec![(
             Action::Script(Script {
                 id,
@@ -64,7 +64,7 @@ impl Scope<'_> {
     }
 }
 
-fn format(method: &str, effect: &Effect) -> String {
+fn format(method: Method, effect: &Effect) -> String {
     match effect {
         Effect::Code(code) => {
             format!("{method} fails with {}", code_name(Code::from(*code)))

@@ -149,20 +149,20 @@ impl Names for StepNames<'_> {
         let scope = self.scope;
         check_keys(pattern)?;
         pattern.check()?;
-        if let Some(method) = &pattern.call {
-            if method != "*" {
-                vocabulary::method(method)?;
-            }
+        let method = match pattern.call.as_deref() {
+            None | Some("*") => None,
+            Some(name) => Some(vocabulary::method(name)?),
+        };
+        if pattern.call.is_some() {
             pattern.code.as_deref().map(vocabulary::code).transpose()?;
         }
         if let Some(parameters) = &mut pattern.parameters {
             parameters.extend(scope.needed_parameters.clone());
         }
         scope.known.pattern(pattern)?;
-        pattern
-            .call
-            .as_deref()
-            .map_or(Ok(()), |method| scope.callers.check(method))?;
+        if pattern.call.is_some() {
+            scope.callers.check(method)?;
+        }
         pattern.by.map_or(Ok(()), |role| self.runs(role))?;
         for text in [&mut pattern.segment, &mut pattern.placed].into_iter().flatten() {
             *text = self.segment(text)?;

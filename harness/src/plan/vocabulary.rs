@@ -7,13 +7,13 @@ use fake_csi::{Code, Method, code_from_name, code_name};
 use crate::alike::did_you_mean;
 
 /// A CSI method.
-pub(super) fn method(text: &str) -> Result<(), String> {
+pub(super) fn method(text: &str) -> Result<Method, String> {
     let unknown = |_| {
         let all: Vec<&str> = Method::all().map(Method::as_str).collect();
         let guess = did_you_mean(text, all.iter().copied());
         format!("`{text}` is no CSI method{guess}; methods: {}", all.join(", "))
     };
-    text.parse::<Method>().map(drop).map_err(unknown)
+    text.parse().map_err(unknown)
 }
 
 /// A gRPC code under its name in the CSI specification.

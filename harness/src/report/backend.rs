@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use capacity_types::Segment;
+use fake_csi::Method;
 use fake_csi::Storage;
 
 use crate::journal::{CallFact, Fact, What};
@@ -116,7 +117,7 @@ impl<'p> Backend<'p> {
         let Some(id) = &call.volume_id else {
             return;
         };
-        if call.method == "DeleteVolume" {
+        if call.method == Method::DeleteVolume {
             self.volumes.remove(id);
         } else if let Some(placed) = &call.placed {
             let segment = placed.segment.as_deref().unwrap_or("*");

@@ -4,6 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::capacity_api::RESOURCE;
+use fake_csi::Method;
+
 use super::backend::Backend;
 use crate::expectation::{row_key, values_of};
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
@@ -87,7 +90,7 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
 }
 
 fn is_capacity(commit: &CommitFact) -> bool {
-    &*commit.resource == "csistoragecapacities"
+    &*commit.resource == RESOURCE
 }
 
 impl Series {
@@ -163,7 +166,7 @@ impl<'p> Observed<'p> {
     fn is_about(&self, call: &CallFact, series: &Series) -> bool {
         // A program may add parameters of its own; those of the class are all there.
         let has = |(key, value): (&String, &String)| call.parameters.get(key) == Some(value);
-        call.method == "GetCapacity"
+        call.method == Method::GetCapacity
             && call.segment.as_deref().unwrap_or("*") == series.segment
             && self.plan.class_parameters.contains_key(&series.class)
             && self.plan.driver_parameters(&series.class).iter().all(has)
@@ -212,9 +215,9 @@ steps:
     expect: [{capacities: {fast: {n1: 7, n2: 20}}, why: it must}]
 ";
 
-    fn call(method: &str) -> CallFact {
+    fn call(method: Method) -> CallFact {
         CallFact {
-            method: method.to_owned(),
+            method,
             node: None,
             segment: None,
             parameters: BTreeMap::new(),
@@ -235,7 +238,7 @@ steps:
         What::Call(CallFact {
             volume_id: Some(id.to_owned()),
             placed: Some(PlacedVolume { segment, bytes }),
-            ..call("CreateVolume")
+            ..call(Method::CreateVolume)
         })
     }
 
@@ -282,12 +285,12 @@ steps:
     fn truth_follows_actions_and_volumes() {
         let deleted = What::Call(CallFact {
             volume_id: Some("v".to_owned()),
-            ..call("DeleteVolume")
+            ..call(Method::DeleteVolume)
         });
         let refused = What::Call(CallFact {
             code: "INTERNAL".to_owned(),
             volume_id: Some("v".to_owned()),
-            ..call("DeleteVolume")
+            ..call(Method::DeleteVolume)
         });
         let action = What::Action(ActionFact {
             text: "backend n1 is now 7".to_owned(),
@@ -311,7 +314,7 @@ steps:
         let call = What::Call(CallFact {
             segment: Some("n1".to_owned()),
             available: Some(8),
-            ..call("GetCapacity")
+            ..call(Method::GetCapacity)
         });
         let series = of_n1(vec![
             What::StepStarted(StepMark { step: 0 }),

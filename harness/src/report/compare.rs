@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 
 use crate::client_name::OURS;
@@ -143,7 +144,7 @@ impl History {
                         history.effort(format!("{} {}", commit.change.verb(), commit.resource));
                     }
                 }
-                What::Call(call) => history.effort(call.method.clone()),
+                What::Call(call) => history.effort(call.method.as_str().to_owned()),
                 _ => {}
             }
         }
@@ -180,22 +181,23 @@ impl History {
     }
 }
 
-const LOOKED_AT: [&str; 3] = ["csistoragecapacities", "pods", "persistentvolumeclaims"];
+const LOOKED_AT: [&str; 3] = [RESOURCE, "pods", "persistentvolumeclaims"];
 
 /// The state, without names that systems make up.
 fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
-    for (_, object) in cluster.objects("csistoragecapacities") {
+    // Several objects for one segment are reported one after the other.
+    let mut offers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (_, object) in cluster.objects(RESOURCE) {
         let class = object["storageClassName"].as_str().unwrap_or_default();
         let segment = plan.segments.format_topology(object.get("nodeTopology"));
-        let offer = values_of(object).to_string();
-        // Several objects for one segment are reported one after the other.
-        let several = values.entry(format!("capacity {class} {segment}")).or_default();
-        let mut offers: Vec<&str> = several.split(" and ").filter(|offer| !offer.is_empty()).collect();
-        offers.push(&offer);
-        offers.sort_unstable();
-        *several = offers.join(" and ");
+        let of_segment = offers.entry(format!("capacity {class} {segment}")).or_default();
+        of_segment.push(values_of(object).to_string());
     }
+    values.extend(offers.into_iter().map(|(key, mut offers)| {
+        offers.sort_unstable();
+        (key, offers.join(" and "))
+    }));
     let mut of_namespace = |resource: &str, word: &str, show: &dyn Fn(&str, &Value) -> String| {
         for ((namespace, name), object) in cluster.objects(resource) {
             if namespace.as_deref() == Some(WORKLOADS) {

@@ -154,7 +154,7 @@ mod tests {
 
     fn call(node: Option<&str>) -> What {
         What::Call(CallFact {
-            method: "GetCapacity".to_owned(),
+            method: fake_csi::Method::GetCapacity,
             node: node.map(str::to_owned),
             segment: None,
             parameters: std::collections::BTreeMap::new(),
@@ -173,7 +173,7 @@ mod tests {
     fn request(client: &str) -> What {
         What::Request(RequestFact {
             client: client.into(),
-            verb: "create".to_owned(),
+            verb: fake_apiserver::Verb::Create,
             resource: "csistoragecapacities".to_owned(),
             version: None,
             namespace: None,

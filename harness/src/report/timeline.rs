@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use fake_csi::Method;
+
 use crate::fact_display;
 use crate::journal::{Fact, ProcessEvent, What};
 use crate::judge::Failure;
@@ -146,12 +148,12 @@ fn weight(what: &What) -> Option<Weight> {
             _ => Weight::Cause,
         }),
         What::Commit(_) | What::Extender(_) => Some(Weight::Effect),
-        What::Call(call) if call.method == "CreateVolume" || call.method == "GetCapacity" => {
+        What::Call(call) if call.method == Method::CreateVolume || call.method == Method::GetCapacity => {
             Some(Weight::Effect)
         }
         What::Call(_) => Some(Weight::Routine),
-        What::Request(request) if request.code >= 400 => Some(match request.verb.as_str() {
-            "get" | "list" | "watch" => Weight::Routine,
+        What::Request(request) if request.code >= 400 => Some(match request.verb {
+            verb if verb.only_reads() => Weight::Routine,
             _ => Weight::Cause,
         }),
         _ => None,

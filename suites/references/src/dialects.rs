@@ -13,6 +13,7 @@ use suites::harness::invocation::program;
 use suites::harness::plan::{Action, Effect, Plan, Script};
 use suites::harness::scenario::Role;
 use suites::harness::scenario::pairs;
+use suites::harness::standalone::CsiMethod;
 
 use crate::systems::Adjustments;
 use crate::{publisher, scheduler};
@@ -291,7 +292,7 @@ fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeM
     const INVALID_ARGUMENT: i32 = 3;
     let script = Script {
         id: None,
-        method: "GetCapacity".to_owned(),
+        method: CsiMethod::GetCapacity,
         segment,
         parameters,
         skip: 0,

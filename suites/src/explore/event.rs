@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use harness::scenario::Role;
+use harness::standalone::CsiMethod;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -167,7 +168,7 @@ pub(super) struct Claim {
 pub(super) struct Script {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
-    pub(super) method: String,
+    pub(super) method: CsiMethod,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) segment: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::scenario::Role;
+use harness::standalone::CsiMethod;
 use serde_json::Value;
 
 use super::event::{
@@ -109,7 +110,7 @@ impl State {
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
             Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
-            Event::Csi(script) if !self.polls && script.method == "GetCapacity" => false,
+            Event::Csi(script) if !self.polls && script.method == CsiMethod::GetCapacity => false,
             Event::Backend(_) | Event::Release(_) => true,
             Event::Node(event) => self.admits_node(event),
             Event::Class(ClassEvent::Create(class)) => !self.classes.contains(&class.name),

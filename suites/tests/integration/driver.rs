@@ -129,7 +129,7 @@ async fn its_calls_are_facts_under_its_own_names() {
     assert!(matches!(outcome.verdict, Verdict::Pass));
     let facts = outcome.journal.since(0);
     let made = facts.iter().find_map(|fact| match &fact.what {
-        What::Call(call) if call.method == "CreateVolume" => Some(call.clone()),
+        What::Call(call) if call.method == Method::CreateVolume => Some(call.clone()),
         _ => None,
     });
     let made = made.unwrap();

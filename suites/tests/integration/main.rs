@@ -24,4 +24,5 @@ mod recordings;
 mod report;
 mod scoring;
 mod spec;
+mod text;
 mod worlds;

@@ -18,7 +18,7 @@ use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, RBAC_GROUP as GROUP
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::{Object, Objects};
-use crate::observe::combined;
+use crate::request::combined;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;

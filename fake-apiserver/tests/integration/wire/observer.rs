@@ -69,14 +69,10 @@ impl Observer for Recorder {
                 why,
                 ..
             } => format!("{client} unwatches {resource} {why:?}"),
-            Event::Fault {
-                client, what, legal, ..
-            } => {
-                let kind = if legal { "legal" } else { "illegal" };
-                format!(
-                    "{} suffers {kind} {what}",
-                    client.as_deref().unwrap_or("the server")
-                )
+            Event::Fault(fault) => {
+                let kind = if fault.legal { "legal" } else { "illegal" };
+                let client = fault.client.as_deref().unwrap_or("the server");
+                format!("{client} suffers {kind} {fault}")
             }
         };
         self.told.lock().push(text);

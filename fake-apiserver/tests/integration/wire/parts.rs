@@ -90,7 +90,7 @@ fn rules_tell_the_fate_of_a_request() {
     let (fate, applied) = rules.meet(&asked);
     assert!(matches!(fate.blow, Some(Blow::Disconnect)));
     assert_eq!(
-        format!("{}: {}", applied[0].effect, asked.describe()),
+        applied[0].to_string(),
         "disconnected before it was looked at: create nodes"
     );
     assert!(rules.meet(&asked).0.blow.is_none(), "it is spent");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
+use capacity_types::capacity_api::RESOURCE;
 use serde::{Deserialize, Deserializer};
 
 use super::World;
@@ -124,7 +125,7 @@ impl Change {
                 let (name, it) = ClassJson::deserialize(object)?.into();
                 Change::Class(name, Some(it))
             }
-            "csistoragecapacities" => {
+            RESOURCE => {
                 let (key, it) = CapacityObject::read(object)?;
                 Change::Object(key, Some(it))
             }
@@ -153,7 +154,7 @@ impl Change {
             "csinodes" => Change::CsiNode(name(), None),
             "csidrivers" => Change::CsiDriver(name(), None),
             "storageclasses" => Change::Class(name(), None),
-            "csistoragecapacities" => Change::Object(key(), None),
+            RESOURCE => Change::Object(key(), None),
             "persistentvolumeclaims" => Change::Claim(key(), None),
             "persistentvolumes" => Change::Volume(name(), None),
             "pods" => Change::Pod(key(), None),

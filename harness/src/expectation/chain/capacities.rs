@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::CapacityValues;
+use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
+use fake_csi::Method;
 
 use super::{Chain, Window, labels};
 use crate::expectation::capacities::Row;
@@ -12,7 +14,11 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::scenario::Role;
 
 /// The calls after which a driver has another amount left.
-const CHANGES: [&str; 3] = ["CreateVolume", "DeleteVolume", "ControllerExpandVolume"];
+const CHANGES: [Method; 3] = [
+    Method::CreateVolume,
+    Method::DeleteVolume,
+    Method::ControllerExpandVolume,
+];
 
 impl<'a> Window<'a> {
     /// Why a row is not as wanted.
@@ -40,7 +46,7 @@ impl<'a> Window<'a> {
         let changed = self.last_change_of_truth(segment);
         let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
         let is_meant = |call: &CallFact| {
-            call.method == "GetCapacity"
+            call.method == Method::GetCapacity
                 && call.parameters == parameters
                 && call.segment.as_deref().unwrap_or("*") == segment
         };
@@ -91,7 +97,7 @@ impl<'a> Window<'a> {
             .iter()
             .filter(|fact| fact.seq >= since)
             .filter_map(|fact| match &fact.what {
-                What::Call(call) if call.method == "GetCapacity" && call.parameters == parameters => {
+                What::Call(call) if call.method == Method::GetCapacity && call.parameters == parameters => {
                     Some(call.segment.as_deref().unwrap_or("*"))
                 }
                 _ => None,
@@ -128,7 +134,7 @@ impl<'a> Window<'a> {
             })
         };
         let is_deleted = |made: &CallFact| {
-            calls().any(|call| call.method == "DeleteVolume" && call.volume_id == made.volume_id)
+            calls().any(|call| call.method == Method::DeleteVolume && call.volume_id == made.volume_id)
         };
         let mut volumes: BTreeMap<String, i64> = BTreeMap::new();
         for call in calls().filter(|call| !is_deleted(call)) {
@@ -153,9 +159,7 @@ impl<'a> Window<'a> {
         let mut seen = BTreeSet::new();
         let changes = || {
             self.facts.iter().filter_map(|fact| match &fact.what {
-                What::Call(call) if call.code == "OK" && CHANGES.contains(&call.method.as_str()) => {
-                    Some((fact, call))
-                }
+                What::Call(call) if call.code == "OK" && CHANGES.contains(&call.method) => Some((fact, call)),
                 _ => None,
             })
         };
@@ -189,7 +193,7 @@ impl<'a> Window<'a> {
         let written =
             self.last_commit(|commit| self.is_row(commit, &key) && commit.change != Change::Deleted);
         let Some((fact, commit)) = written.filter(|(written, _)| written.seq >= self.relevant_since()) else {
-            let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
+            let note = match self.refused_request(Role::Publisher, RESOURCE) {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
@@ -201,7 +205,7 @@ impl<'a> Window<'a> {
         };
         if Role::of_client(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
             chain.found(format!("{} was changed by {}", commit.name, commit.client), fact);
-            let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
+            let note = match self.refused_request(Role::Publisher, RESOURCE) {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
@@ -240,7 +244,7 @@ impl<'a> Window<'a> {
                     cause.resource, cause.name
                 );
                 if chain.link(text, self.delivery(Role::Publisher, cause), "never") {
-                    let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
+                    let note = match self.refused_request(Role::Publisher, RESOURCE) {
                         Some(request) => format_refusal(request),
                         None => "no delete was attempted".to_owned(),
                     };
@@ -257,7 +261,7 @@ impl<'a> Window<'a> {
     }
 
     fn is_row(&self, commit: &CommitFact, key: &(String, String)) -> bool {
-        &*commit.resource == "csistoragecapacities"
+        &*commit.resource == RESOURCE
             && is_managed(self.case, self.cluster, &commit.object)
             && row_key(self.case, &commit.object) == *key
     }

@@ -1,5 +1,6 @@
 //! Chains about claims: node selected → provisioned → claim bound.
 
+use fake_csi::Method;
 use serde_json::Value;
 
 use super::{Chain, Window};
@@ -109,7 +110,7 @@ impl<'a> Window<'a> {
     /// The CreateVolume calls for a claim, by its uid, which the name of the volume contains.
     pub(super) fn creations(&self, uid: &str) -> impl DoubleEndedIterator<Item = (&'a Fact, &'a CallFact)> {
         self.facts.iter().filter_map(move |fact| match &fact.what {
-            What::Call(call) if call.method == "CreateVolume" => {
+            What::Call(call) if call.method == Method::CreateVolume => {
                 let is_own = call.volume.as_ref().is_some_and(|name| name.contains(uid));
                 is_own.then_some((fact, call))
             }

@@ -10,6 +10,7 @@ pub(super) mod placement;
 mod room;
 
 use capacity_types::{Labels, Segment};
+use fake_apiserver::Verb;
 use serde_json::Value;
 
 use crate::cluster_state::ClusterState;
@@ -149,7 +150,7 @@ impl<'a> Window<'a> {
     fn is_state(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
         let is_gone = committed.change == Change::Deleted;
         Role::of_client(&request.client) == Some(role)
-            && (request.verb == "list" || (is_gone && request.verb == "watch" && request.code == 200))
+            && (request.verb == Verb::List || (is_gone && request.verb == Verb::Watch && request.code == 200))
             && *request.resource == *committed.resource
             && request
                 .revision

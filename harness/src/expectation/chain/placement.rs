@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 
 use super::claims::SELECTED_NODE;
@@ -22,7 +23,7 @@ const OFFERS: usize = 6;
 pub(crate) const NEWS: [&str; 7] = [
     "csidrivers",
     "csinodes",
-    "csistoragecapacities",
+    RESOURCE,
     "nodes",
     "persistentvolumeclaims",
     "persistentvolumes",
@@ -95,7 +96,7 @@ impl<'a> Window<'a> {
         if !chain.link(text, evidence, "never") {
             return false;
         }
-        let capacity = self.last_commit(|commit| &*commit.resource == "csistoragecapacities");
+        let capacity = self.last_commit(|commit| &*commit.resource == RESOURCE);
         let Some((_, capacity)) = capacity else {
             return true;
         };
@@ -116,12 +117,11 @@ impl<'a> Window<'a> {
             .collect();
         for class in classes {
             let is_of_class = |object: &Value| object["storageClassName"] == class.as_str();
-            let newest = self.last_commit(|commit| {
-                &*commit.resource == "csistoragecapacities" && is_of_class(&commit.object)
-            });
+            let newest =
+                self.last_commit(|commit| &*commit.resource == RESOURCE && is_of_class(&commit.object));
             let offers: Vec<String> = self
                 .cluster
-                .objects("csistoragecapacities")
+                .objects(RESOURCE)
                 .filter(|(_, object)| is_of_class(object))
                 .map(|(_, object)| {
                     let (_, segment) = row_key(self.case, object);

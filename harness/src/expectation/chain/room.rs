@@ -5,6 +5,7 @@ use capacity_spec::world::{CapacityObject, Change};
 use capacity_types::Labels;
 use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::{Arithmetic, Quantity};
+use fake_csi::Method;
 use serde_json::Value;
 
 use super::capacities::format_answer;
@@ -53,7 +54,8 @@ impl<'a> Window<'a> {
     /// Whether the case's driver has `storageCapacity: true`, a publisher has called GetCapacity, and the scheduler looks at capacity: one of
     /// the usual release does, unless the case switches that off.
     fn is_tracked(&self) -> bool {
-        let is_call = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == "GetCapacity");
+        let is_call =
+            |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == Method::GetCapacity);
         if !self.is_usual || !self.facts.iter().any(is_call) {
             return false;
         }
@@ -120,7 +122,7 @@ impl<'a> Window<'a> {
         let parameters = self.case.driver_parameters(&claim.class);
         let calls = self.facts.iter().filter_map(|fact: &Fact| match &fact.what {
             What::Call(call)
-                if call.method == "GetCapacity"
+                if call.method == Method::GetCapacity
                     && call.parameters == parameters
                     && call.segment.as_deref().unwrap_or("*") == name =>
             {

@@ -165,7 +165,8 @@ fn a_machine_that_was_late_puts_it_off_by_four_times_that() {
 #[test]
 fn a_machine_that_is_late_all_the_time_does_not_put_it_off_for_ever() {
     let mut slow = settled(&placement(None));
-    let refused = json!({"fact": "fault", "rule": 1, "client": "publisher", "what": "status 500: create csistoragecapacities",
+    let refused = json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
+        "resource": "csistoragecapacities",
         "legal": true});
     slow.tell(refused);
     let patient = wait(&slow);
@@ -226,8 +227,16 @@ fn patience_multiplies_all_of_it() {
 }
 
 /// A fault that the scheduler meets.
-fn fault(what: &str) -> Value {
-    json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": what, "legal": true})
+fn fault(effect: Value, verb: &str, resource: &str) -> Value {
+    json!({"fact": "fault", "rule": 1, "client": "scheduler", "effect": effect, "verb": verb, "resource": resource, "legal": true})
+}
+
+fn refusal(code: u16) -> Value {
+    json!({"status": {"code": code}})
+}
+
+fn end_of_watch() -> Value {
+    json!({"endWatch": {}})
 }
 
 /// A fact of the API server about the nodes that a scheduler watches.
@@ -243,18 +252,15 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
             "requiredBytes": 1, "code": code, "message": null, "available": null, "maximum": null})
     };
     for facts in [
-        vec![fault("delayed by 500ms: list nodes")],
+        vec![fault(json!({"delay": {"milliseconds": 500}}), "list", "nodes")],
         vec![
-            fault("status 503: watch nodes"),
+            fault(refusal(503), "watch", "nodes"),
             watch_of_nodes(503),
             watch_of_nodes(200),
         ],
+        vec![fault(json!("disconnect"), "watch", "nodes"), watch_of_nodes(200)],
         vec![
-            fault("disconnected before it was looked at: watch nodes"),
-            watch_of_nodes(200),
-        ],
-        vec![
-            fault("watch ended: watch nodes"),
+            fault(end_of_watch(), "watch", "nodes"),
             watch_of_nodes(503),
             watch_of_nodes(200),
         ],
@@ -269,8 +275,8 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
 #[test]
 fn a_watch_that_has_expired_has_not_begun_again() {
     let mut after = settled(&placement(None));
-    for what in ["watch ended: watch nodes", "status 410: watch nodes"] {
-        after.tell(fault(what));
+    for effect in [end_of_watch(), refusal(410)] {
+        after.tell(fault(effect, "watch", "nodes"));
     }
     let mut expired = watch_of_nodes(200);
     expired["revision"] = Value::Null;
@@ -283,7 +289,7 @@ fn a_watch_that_has_expired_has_not_begun_again() {
 #[test]
 fn each_of_several_watches_that_ended_has_to_begin_again() {
     let mut after = settled(&placement(None));
-    let ended = fault("watch ended: watch nodes");
+    let ended = fault(end_of_watch(), "watch", "nodes");
     after.tell(ended.clone());
     after.tell(ended);
     after.tell(watch_of_nodes(200));
@@ -294,20 +300,21 @@ fn each_of_several_watches_that_ended_has_to_begin_again() {
 
 #[test]
 fn what_is_late_is_waited_for_until_it_comes() {
-    let held = |how: &str| {
+    let held = |milliseconds: Option<u64>| {
         let mut after = settled(&placement(None));
-        let what = format!("watch held{how}: watch nodes");
-        after.tell(fault(&what));
+        let effect = json!({"holdWatch": {"milliseconds": milliseconds}});
+        after.tell(fault(effect, "watch", "nodes"));
         wait(&after)
     };
-    assert!((4_000..4_100).contains(&held(" for 3000ms")));
-    assert_eq!(held(""), 10_000, "until the case says so");
+    assert!((4_000..4_100).contains(&held(Some(3_000))));
+    assert_eq!(held(None), 10_000, "until the case says so");
 }
 
 #[test]
 fn another_attempt_that_goes_well_does_not_excuse_the_one_that_failed() {
     let mut after = settled(&placement(None));
-    after.tell(json!({"fact": "fault", "rule": 1, "client": "publisher", "what": "status 500: create csistoragecapacities", "legal": true}));
+    after.tell(json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
+        "resource": "csistoragecapacities", "legal": true}));
     after.tell(
         json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
         "namespace": "csi", "name": "csisc-1", "code": 201, "message": null, "revision": 7}),
@@ -358,7 +365,7 @@ fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
 #[test]
 fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
     let trouble = [
-        fault("status 503: watch pods"),
+        fault(refusal(503), "watch", "pods"),
         json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
             "namespace": "csi", "name": "c", "code": 503, "message": "unavailable", "revision": null}),
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
@@ -384,7 +391,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
         {"id": "b", "expect": [placement(None)]},
     ]));
     before.ask(3);
-    before.tell(fault("status 503: watch pods"));
+    before.tell(fault(refusal(503), "watch", "pods"));
     assert!(before.is_done_when_quiet());
     before.at_us += 6_000_000;
     before.tell(json!({"fact": "stepStarted", "step": 1}));
@@ -401,7 +408,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
 
 #[test]
 fn who_meets_a_fault_again_waits_again() {
-    let met = fault("watch ended: watch pods");
+    let met = fault(end_of_watch(), "watch", "pods");
     for (times, milliseconds) in [(json!(2), 16_000), (Value::Null, 10_000)] {
         let mut story = steps(&json!([{"id": "a", "do": [
             {"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}},

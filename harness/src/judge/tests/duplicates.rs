@@ -58,7 +58,7 @@ fn another_class_another_publisher_and_another_object_are_no_second_one() {
 #[test]
 fn what_is_made_again_later_after_a_restart_or_behind_a_fault_fails_the_case() {
     let started = json!({"fact": "process", "client": "publisher", "role": "publisher", "event": "started"});
-    let fault = json!({"fact": "fault", "rule": 1, "client": "publisher", "what": "hold", "legal": true});
+    let fault = json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"holdWatch": {}}, "verb": "watch", "legal": true});
     let later = json!({"fact": "lag", "late_us": 1_000});
     for (happens, microseconds) in [(later, 110_000), (started, 0), (fault, 0)] {
         let mut story = at_most_one();

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use capacity_publisher::Options;
+use capacity_types::capacity_api::RESOURCE;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,12 +18,12 @@ use suites::harness::standalone::{
     ApiEvent, ApiObserver, ApiServer, CsiEffect, CsiEvent, CsiMethod, CsiObserver, CsiRule, DriverSpec,
     FakeDriver, LocalClient, ResourceRef, ServerOptions,
 };
+use suites::harness::system::BoxError;
+use suites::harness::temporary::{OF_CASE, Temporary};
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
 use crate::counted;
-use suites::harness::system::BoxError;
-use suites::harness::temporary::{OF_CASE, Temporary};
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
@@ -86,7 +87,7 @@ struct Watched(Arc<Counts>);
 impl ApiObserver for Watched {
     fn observe(&self, event: ApiEvent) {
         if let ApiEvent::Commit {
-            resource: "csistoragecapacities",
+            resource: RESOURCE,
             change,
             ..
         } = event
@@ -197,7 +198,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
 
 /// Bytes of the largest object, and of all.
 fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
-    let all = ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(NAMESPACE);
+    let all = ResourceRef::new("storage.k8s.io", RESOURCE).namespace(NAMESPACE);
     let listed = admin.list(&all)?.items;
     let sizes = || listed.iter().map(|object| object.to_string().len());
     Ok((sizes().max().unwrap_or_default(), sizes().sum()))

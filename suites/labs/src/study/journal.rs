@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use capacity_types::capacity_api::RESOURCE;
 use parking_lot::Mutex;
 use references::{Defect, built_in};
 use serde_json::Value;
@@ -11,11 +12,9 @@ use suites::harness::journal::{Change, Fact, What};
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::parse;
+use suites::harness::standalone::CsiMethod;
 use suites::harness::system::{BoxError, Systems};
 use suites::harness::{Observer, RunOptions, run, simulate};
-
-/// The resource that all of this is about.
-pub(super) const CAPACITIES: &str = "csistoragecapacities";
 
 /// A run: what was counted of each of its facts, as they came.
 #[derive(Debug, Default)]
@@ -31,15 +30,15 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Requests by client without its node, verb and resource.
-    pub(super) requests: BTreeMap<(String, String, String), usize>,
+    pub(super) requests: BTreeMap<(String, &'static str, String), usize>,
     /// Changes by kind and resource.
     pub(super) commits: BTreeMap<(&'static str, String), usize>,
     /// Calls of the driver by method.
-    pub(super) calls: BTreeMap<String, usize>,
+    pub(super) calls: BTreeMap<CsiMethod, usize>,
     /// Events that a client was handed, by client with its node and resource.
     pub(super) deliveries: BTreeMap<(String, String), usize>,
     /// Calls that the driver refused, by method.
-    pub(super) refused: BTreeMap<String, usize>,
+    pub(super) refused: BTreeMap<CsiMethod, usize>,
     /// Questions to extenders.
     pub(super) questions: usize,
     /// From its first fact to its last.
@@ -165,7 +164,7 @@ impl Run {
         let What::Commit(commit) = &fact.what else {
             return;
         };
-        if *commit.resource == *CAPACITIES {
+        if *commit.resource == *RESOURCE {
             let bytes = commit.object.to_string().len();
             self.largest_object = self.largest_object.max(bytes);
         }
@@ -220,7 +219,7 @@ impl Tally {
         match &fact.what {
             What::Request(request) => {
                 let client = request.client.split('@').next().unwrap_or_default();
-                let key = (client.to_owned(), request.verb.clone(), request.resource.clone());
+                let key = (client.to_owned(), request.verb.as_str(), request.resource.clone());
                 *self.requests.entry(key).or_default() += 1;
             }
             What::Commit(commit) => {
@@ -236,9 +235,9 @@ impl Tally {
                 }
             }
             What::Call(call) => {
-                *self.calls.entry(call.method.clone()).or_default() += 1;
+                *self.calls.entry(call.method).or_default() += 1;
                 if call.code != "OK" {
-                    *self.refused.entry(call.method.clone()).or_default() += 1;
+                    *self.refused.entry(call.method).or_default() += 1;
                 }
             }
             What::Extender(_) => self.questions += 1,
@@ -252,7 +251,7 @@ impl Tally {
 
     /// Changes of capacity objects of one kind: `create`, `update` or `delete`.
     pub(super) fn objects(&self, change: &str) -> usize {
-        let key = |(kind, resource): &(&str, String)| *kind == change && resource == CAPACITIES;
+        let key = |(kind, resource): &(&str, String)| *kind == change && resource == RESOURCE;
         let of_kind = self.commits.iter().filter(|(it, _)| key(it));
         of_kind.map(|(_, count)| count).sum()
     }
@@ -266,13 +265,13 @@ impl Tally {
     }
 
     /// Calls of a method.
-    pub(super) fn calls(&self, method: &str) -> usize {
-        self.calls.get(method).copied().unwrap_or_default()
+    pub(super) fn calls(&self, method: CsiMethod) -> usize {
+        self.calls.get(&method).copied().unwrap_or_default()
     }
 
     /// Calls of a method that the driver refused.
-    pub(super) fn refused(&self, method: &str) -> usize {
-        self.refused.get(method).copied().unwrap_or_default()
+    pub(super) fn refused(&self, method: CsiMethod) -> usize {
+        self.refused.get(&method).copied().unwrap_or_default()
     }
 
     /// All requests of a client.
@@ -283,8 +282,8 @@ impl Tally {
 
     /// Requests of a client with that verb.
     pub(super) fn requested(&self, client: &str, verb: &str, resource: &str) -> usize {
-        let is_meant = |(by, how, what): &(String, String, String)| {
-            by == client && how == verb && (resource.is_empty() || what == resource)
+        let is_meant = |(by, how, what): &(String, &str, String)| {
+            by == client && *how == verb && (resource.is_empty() || what == resource)
         };
         let meant = self.requests.iter().filter(|(key, _)| is_meant(key));
         meant.map(|(_, count)| count).sum()

@@ -1,6 +1,7 @@
 //! What can happen at a point, as actions of a case. One table; nothing else knows a fault by name.
 
 use serde_json::{Value, json};
+use suites::harness::standalone::CsiMethod;
 
 use super::point::{Kind, Point};
 
@@ -16,7 +17,7 @@ pub struct Fault {
     /// Whether the program is dead afterwards, and has to be started again.
     pub kills: bool,
     /// Methods at which a program may end for it: it can't begin with a driver that does not say what it is.
-    ends_at: &'static [&'static str],
+    ends_at: &'static [CsiMethod],
     /// What happens, as fields of actions of a case: a fault of the API server, or a script of the driver.
     effects: fn(&Point) -> Vec<Value>,
 }
@@ -24,12 +25,12 @@ pub struct Fault {
 use Kind::{Call, Delivery, Read, Watch, Write};
 
 /// The calls by which a driver says what it is.
-const INTRODUCTION: [&str; 5] = [
-    "Probe",
-    "GetPluginInfo",
-    "GetPluginCapabilities",
-    "ControllerGetCapabilities",
-    "NodeGetInfo",
+const INTRODUCTION: [CsiMethod; 5] = [
+    CsiMethod::Probe,
+    CsiMethod::GetPluginInfo,
+    CsiMethod::GetPluginCapabilities,
+    CsiMethod::ControllerGetCapabilities,
+    CsiMethod::NodeGetInfo,
 ];
 
 /// All faults, in the order of a grid's columns.
@@ -169,7 +170,7 @@ impl Fault {
 
     /// Whether it can happen at a point, and a program has to live with it there.
     pub(super) fn fits(&self, point: &Point) -> bool {
-        self.on.contains(&point.kind) && !self.ends_at.contains(&point.verb.as_str())
+        self.on.contains(&point.kind) && self.ends_at.iter().all(|method| method.as_str() != point.verb)
     }
 
     /// The actions by which it happens at a point, once.

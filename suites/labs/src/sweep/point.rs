@@ -67,7 +67,7 @@ impl Point {
         match self.kind {
             Kind::Call => {
                 let calls = facts.iter().filter(|fact| match &fact.what {
-                    What::Call(call) => call.method == self.verb,
+                    What::Call(call) => call.method.as_str() == self.verb,
                     _ => false,
                 });
                 calls.count() >= self.number as usize

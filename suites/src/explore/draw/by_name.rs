@@ -1,5 +1,6 @@
 //! Capacity objects that other clients write by name: what is legal, what is not, and what the API server has to make of either.
 
+use capacity_types::capacity_api::RESOURCE;
 use harness::plan::{NAMESPACE, WORKLOADS};
 use serde_json::{Value, json};
 
@@ -7,8 +8,6 @@ use super::super::event::{CAPACITY_KIND, Event, Merge, Replace};
 use super::super::world::CLASSES;
 use super::Draw;
 use super::places::LABEL_MAX;
-
-const RESOURCE: &str = "csistoragecapacities";
 
 /// Namespaces: that of the publisher, and another.
 const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];

@@ -1,6 +1,8 @@
 //! What goes wrong: the API server refuses, connections break, watches end or lag, programs are killed, the driver fails.
 
+use capacity_types::capacity_api::RESOURCE;
 use harness::scenario::Role;
+use harness::standalone::CsiMethod;
 
 use super::super::event::{Cut, Event, Fault, FaultEffect, Script, ScriptEffect, Stale};
 use super::Draw;
@@ -26,14 +28,7 @@ const TRAFFIC: [Traffic; 3] = [
             "get deployments",
         ],
         // Twice, so that it is drawn twice as often: what it has written itself comes back to it by this one.
-        watches: &[
-            "csistoragecapacities",
-            "csistoragecapacities",
-            "storageclasses",
-            "nodes",
-            "csinodes",
-            "*",
-        ],
+        watches: &[RESOURCE, RESOURCE, "storageclasses", "nodes", "csinodes", "*"],
     },
     Traffic {
         role: Role::Scheduler,
@@ -46,7 +41,7 @@ const TRAFFIC: [Traffic; 3] = [
             "list storageclasses",
         ],
         watches: &[
-            "csistoragecapacities",
+            RESOURCE,
             "csidrivers",
             "storageclasses",
             "nodes",
@@ -166,10 +161,10 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
         return Some(hanging(draw));
     }
     let method = match draw.focus.has(Role::Scheduler) && draw.dice.one_in(3) {
-        true => "CreateVolume",
-        false => "GetCapacity",
+        true => CsiMethod::CreateVolume,
+        false => CsiMethod::GetCapacity,
     };
-    let asks = method == "GetCapacity";
+    let asks = method == CsiMethod::GetCapacity;
     let code = *draw.dice.pick(&[
         "UNAVAILABLE",
         "INTERNAL",
@@ -192,7 +187,7 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
     let segment = (asks && draw.dice.one_in(2)).then(|| draw.segment());
     Some(Event::Csi(Script {
         id: Some(draw.name('s')),
-        method: method.to_owned(),
+        method,
         segment,
         skip: 0,
         times,
@@ -203,17 +198,17 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
 /// Calls about one thing hang, until that is over or for a few calls, while others go on.
 fn hanging(draw: &mut Draw) -> Event {
     let method = *draw.dice.pick(&[
-        "GetCapacity",
-        "GetCapacity",
-        "CreateVolume",
-        "DeleteVolume",
-        "Probe",
-        "NodeGetInfo",
+        CsiMethod::GetCapacity,
+        CsiMethod::GetCapacity,
+        CsiMethod::CreateVolume,
+        CsiMethod::DeleteVolume,
+        CsiMethod::Probe,
+        CsiMethod::NodeGetInfo,
     ]);
-    let is_of_segment = method == "GetCapacity" && !draw.dice.one_in(4);
+    let is_of_segment = method == CsiMethod::GetCapacity && !draw.dice.one_in(4);
     Event::Csi(Script {
         id: Some(draw.name('s')),
-        method: method.to_owned(),
+        method,
         segment: is_of_segment.then(|| draw.segment()),
         skip: draw.dice.below(2),
         times: draw.dice.one_in(2).then(|| draw.dice.between(1, 2)),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::study::{Axis, Bound, Cell, Finding, Line, Plot, Table};
+use suites::harness::standalone::CsiMethod;
 
 use super::Burst;
 use super::variant::{
@@ -40,11 +41,11 @@ impl Outcome {
             |verb: &str, resource: &str| resource == "events" || (verb, resource) == ("patch", "pods/status");
         Self {
             variant,
-            refused: tally.refused("CreateVolume"),
+            refused: tally.refused(CsiMethod::CreateVolume),
             requests: tally.of_client("scheduler"),
             kinds: of_scheduler
                 .filter(|(_, verb, resource)| !says(verb, resource))
-                .map(|(_, verb, resource)| (verb.clone(), resource.clone()))
+                .map(|(_, verb, resource)| ((*verb).to_owned(), resource.clone()))
                 .collect(),
             questions: tally.questions,
             writes: tally.writes(),

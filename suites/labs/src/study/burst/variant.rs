@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Map, Value, json};
 
 use super::Burst;
-use crate::study::journal::CAPACITIES;
 
 /// Bytes of each volume.
 const CLAIM: u64 = 1 << 30;
@@ -126,7 +126,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
     let lag = format!("{}s", burst.pods().div_ceil(500).max(2));
     let slow = variant
         .lags
-        .then(|| json!({"fault": {"api": format!("watch {CAPACITIES}"), "by": "scheduler", "lag": lag}}));
+        .then(|| json!({"fault": {"api": format!("watch {RESOURCE}"), "by": "scheduler", "lag": lag}}));
     let extenders = match variant.extender {
         true => json!([{"name": "reserver", "reserves": true, "byName": true}]),
         false => json!([]),
@@ -146,7 +146,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
         },
         "steps": [
             {"id": "published", "expect": [{
-                "count": {"of": {"write": format!("create {CAPACITIES}")}, "min": burst.nodes},
+                "count": {"of": {"write": format!("create {RESOURCE}")}, "min": burst.nodes},
                 "within": "60s", "why": "the burst begins with everything published",
             }]},
             {"id": "burst", "do": slow.into_iter().chain(pods).collect::<Vec<_>>(), "expect": [{

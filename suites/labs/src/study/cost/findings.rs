@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use crate::study::cost::model::{Cluster, Mode, Unit, break_even, load};
 use crate::study::cost::scan::looked_at;
 use crate::study::{Bound, Finding};
+use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Value, json};
+use suites::harness::standalone::CsiMethod;
 use suites::harness::system::BoxError;
 
-use super::super::journal::{CAPACITIES, Run, Runner};
+use super::super::journal::{Run, Runner};
 use super::sample::{Deployed, PODS, Sample, Sampled, Step};
 use super::{GIBI, REFRESH, at};
 
@@ -16,7 +18,7 @@ use super::{GIBI, REFRESH, at};
 pub(super) fn asked_per_poll(sample: &Sample, run: &Run) -> f64 {
     let polled = at(run, Step::Polled);
     let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
-    polled.calls("GetCapacity") as f64 / sample.objects() as f64 / polls
+    polled.calls(CsiMethod::GetCapacity) as f64 / sample.objects() as f64 / polls
 }
 
 /// What was counted differs from what is calculated by so much, in all clusters together.
@@ -129,14 +131,14 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let (few, many, scored) = (run(1, false)?, run(8, false)?, run(8, true)?);
     let reads = |run: &Run| {
         let verbs = ["get", "list", "watch"];
-        let of_step = |step: usize| verbs.map(|verb| run.step(step).requested("scheduler", verb, CAPACITIES));
+        let of_step = |step: usize| verbs.map(|verb| run.step(step).requested("scheduler", verb, RESOURCE));
         of_step(0).iter().chain(&of_step(1)).sum::<usize>()
     };
     let kinds = |run: &Run| {
         let keys = run.step(1).requests.keys();
         // What a pod that waits is told depends on how the tries fall, and not on the score.
         let meant = keys.filter(|(client, verb, resource)| {
-            client == "scheduler" && resource != "events" && verb != "patch"
+            client == "scheduler" && resource != "events" && *verb != "patch"
         });
         meant.cloned().collect::<Vec<_>>()
     };
@@ -169,7 +171,7 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
 pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let unused = runner.run(&placing(3, false, false, false), REFRESH)?;
     let used = runner.run(&placing(3, true, true, false), REFRESH)?;
-    let spent = |step: usize| unused.step(step).writes() + unused.step(step).calls("GetCapacity");
+    let spent = |step: usize| unused.step(step).writes() + unused.step(step).calls(CsiMethod::GetCapacity);
     let field = |run: &Run| {
         let mut driver = run.object("csidrivers").cloned().unwrap_or_default();
         let with = driver.to_string().len();
@@ -220,7 +222,7 @@ pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     let objects = |run: &Run| at(run, Step::Published).objects("create") as f64;
     let rate = |run: &Run| {
         let polled = at(run, Step::Polled);
-        polled.calls("GetCapacity") as f64 / polled.took.as_secs_f64()
+        polled.calls(CsiMethod::GetCapacity) as f64 / polled.took.as_secs_f64()
     };
     Ok([
         Finding::new(

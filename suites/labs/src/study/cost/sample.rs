@@ -2,6 +2,7 @@
 
 use crate::study::Size;
 use serde_json::{Map, Value, json};
+use suites::harness::standalone::CsiMethod;
 
 use super::super::journal::Run;
 use super::{GIBI, ZONE};
@@ -124,7 +125,7 @@ impl Sample {
         vec![
             step("published", Vec::new()),
             json!({"id": "polled", "expect": [{
-                "count": {"of": {"call": "GetCapacity"}, "min": POLLS * self.objects()},
+                "count": {"of": {"call": CsiMethod::GetCapacity}, "min": POLLS * self.objects()},
                 "within": "60s", "why": "each poll asks for each figure",
             }]}),
             step(

@@ -101,7 +101,7 @@ impl Plugin {
             },
         };
         let rule = Rule {
-            method: script.method.parse::<Method>().unwrap(),
+            method: script.method,
             segment: script.segment.clone(),
             parameters: script.parameters.clone(),
             skip: 0,
@@ -150,7 +150,7 @@ impl Plugin {
     }
 
     async fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<Figures> {
-        if self.is_silent("GetCapacity", Some(segment), parameters) {
+        if self.is_silent(Method::GetCapacity, Some(segment), parameters) {
             return None;
         }
         let has_topology = !self.driver.spec().topology_keys.is_empty();
@@ -170,7 +170,7 @@ impl Plugin {
     }
 
     /// Whether a call is never answered.
-    fn is_silent(&self, method: &str, segment: Option<&Segment>, parameters: &Parameters) -> bool {
+    fn is_silent(&self, method: Method, segment: Option<&Segment>, parameters: &Parameters) -> bool {
         let is_meant = |script: &Script| {
             let is_asked = script.segment.is_none() || script.segment.as_ref() == segment;
             let mut wanted = script.parameters.iter();
@@ -190,7 +190,7 @@ impl Plugin {
         parameters: Parameters,
     ) -> Option<VolumeInfo> {
         let has_topology = !self.driver.spec().topology_keys.is_empty();
-        let is_silent = self.is_silent("CreateVolume", segment.as_ref(), &parameters);
+        let is_silent = self.is_silent(Method::CreateVolume, segment.as_ref(), &parameters);
         let question = Question::Create {
             name: name.to_owned(),
             bytes,

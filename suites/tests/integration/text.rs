@@ -1,0 +1,89 @@
+//! Text is made for readers: no verdict reads it back, and a method or resource that many files speak of is declared once.
+
+use std::path::{Path, PathBuf};
+
+/// Folders whose code decides about facts.
+const DECIDING: [&str; 3] = ["harness/src/judge", "harness/src/oracle", "harness/spec/src"];
+
+/// Ways to look for a literal in a text.
+const SEARCHES: [&str; 6] = [
+    ".contains(\"",
+    ".starts_with(\"",
+    ".ends_with(\"",
+    ".strip_prefix(\"",
+    ".strip_suffix(\"",
+    ".split_once(\"",
+];
+
+/// Texts that are not ours: a `Status.message` of the API server, and a label of the metrics of CSI sidecars.
+const OF_OTHERS: [&str; 2] = [
+    r#"message.split_once(" is invalid: ")"#,
+    r#"method.ends_with("/GetCapacity")"#,
+];
+
+/// A literal, and the one file that may have it.
+const DECLARED: [(&str, &str); 3] = [
+    ("\"GetCapacity\"", "fake-csi/src/method.rs"),
+    ("\"CreateVolume\"", "fake-csi/src/method.rs"),
+    ("\"csistoragecapacities\"", "harness/types/src/capacity_api.rs"),
+];
+
+/// What may have these literals as well: `fake-apiserver`, whose table of kinds spells every resource, and the code generated from
+/// `csi.proto`.
+const EXCLUDED: [&str; 2] = ["fake-apiserver", "fake-csi/proto"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// The Rust sources below a folder without tests, by their paths from the root of the workspace.
+fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if !["tests", "fuzz", "target"].contains(&name) && !name.starts_with('.') {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let path = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+            found.push((path, code.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn verdicts_search_no_text_that_was_made_for_readers() {
+    let mut found = Vec::new();
+    for folder in DECIDING {
+        sources(&root().join(folder), &mut found);
+    }
+    let lines = found
+        .iter()
+        .flat_map(|(path, code)| code.lines().map(move |line| (path, line.trim())));
+    let wrong: Vec<String> = lines
+        .filter(|(_, line)| SEARCHES.iter().any(|search| line.contains(search)))
+        .filter(|(_, line)| !OF_OTHERS.iter().any(|allowed| line.contains(allowed)))
+        .map(|(path, line)| format!("{path}: {line}"))
+        .collect();
+    assert!(wrong.is_empty(), "make the fact typed:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn methods_and_the_resource_are_declared_once() {
+    let mut found = Vec::new();
+    sources(&root(), &mut found);
+    for (literal, home) in DECLARED {
+        let files: Vec<&str> = found
+            .iter()
+            .filter(|(path, _)| !EXCLUDED.iter().any(|excluded| path.starts_with(excluded)))
+            .flat_map(|(path, code)| code.matches(literal).map(|_| path.as_str()))
+            .collect();
+        assert_eq!(files, [home], "{literal}: use the constant or the type of {home}");
+    }
+}
