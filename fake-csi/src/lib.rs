@@ -8,7 +8,8 @@
 //! spec       what it says about itself           state      what its handles and endpoints share
 //! backend    pools and the arithmetic of room     volumes    creating, growing, deleting
 //! published  paths where volumes are in use
-//! rule       scripted deviations                  event      what is reported to the observer
+//! rule       faults on demand, and their text form    script  which calls they take, and how often
+//! event      what is reported to the observer
 //! method     calls and gRPC codes by name         version    releases of the specification
 //! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
 //! spoil      a socket that spoils the traffic of one caller     channel a connection to a driver, made when it is used
@@ -17,7 +18,7 @@
 //! call       what every call has in common        arguments  what requests must look like
 //! amend      what callers get wrong, and what a lenient driver takes it for
 //! identity, controller, node: the three services, one file each
-//! description  pools and rules as text            control    the HTTP control (both with the feature `control`)
+//! description  pools and costs as text            control    the HTTP control (both with the feature `control`)
 //! ```
 
 mod amend;
@@ -43,6 +44,7 @@ mod node;
 mod published;
 mod refuse;
 mod rule;
+mod script;
 mod spec;
 mod spoil;
 mod state;
@@ -64,7 +66,10 @@ pub use endpoint::Running;
 pub use event::{Answer, Event, Failure, Observer, Peer, Refusal};
 pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
-pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
+#[cfg(feature = "control")]
+pub use rule::{CutText, RuleText, VolumeLie};
+pub use rule::{Effect, Rule, ScriptError};
+pub use script::{RuleId, RuleState};
 pub use spec::{DriverSpec, NodeIdentity, Snapshot};
 pub use spoil::{Spoil, Spoiler};
 pub use tonic::{Code, transport::Channel};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::{DriverSpec, Observer, backend::Backend, published::Published, rule::Script, volumes::Volumes};
+use crate::{DriverSpec, Observer, backend::Backend, published::Published, script::Script, volumes::Volumes};
 
 /// What all handles and endpoints of a driver share.
 pub(crate) struct Shared {

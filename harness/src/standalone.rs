@@ -8,6 +8,6 @@ pub use fake_apiserver::{
     ResourceRef, ServerOptions, Tls, User, Verb,
 };
 pub use fake_csi::{
-    DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver, Method as CsiMethod,
-    Observer as CsiObserver, Rule as CsiRule,
+    Code as CsiCode, CutText as CsiCut, DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver,
+    Method as CsiMethod, Observer as CsiObserver, Rule as CsiRule, RuleText as CsiRuleText,
 };

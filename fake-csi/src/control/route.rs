@@ -12,8 +12,8 @@ use super::{
     problem::{Problem, parse},
 };
 use crate::{
-    FakeDriver, Pool, RuleId, RuleState, Segment, VolumeInfo,
-    description::{CostSpec, HeldText, PoolSpec, PoolText, ReservationSpec, RuleSpec, RuleText},
+    FakeDriver, Pool, RuleId, RuleState, RuleText, Segment, VolumeInfo,
+    description::{CostSpec, HeldText, PoolSpec, PoolText, ReservationSpec},
 };
 
 /// Largest body of a request, in bytes.
@@ -157,7 +157,7 @@ async fn change(
             nothing()
         },
         (&Method::POST, ["rules"]) => |driver, body| {
-            let RuleSpec(rule) = parse(body)?;
+            let rule = parse(body)?;
             let id = driver.script(rule).map_err(conflict)?;
             created(&BTreeMap::from([("id", id.0)]))
         },
@@ -259,7 +259,7 @@ fn rule_text(state: RuleState) -> RuleStateText {
         id: state.id.0,
         matched: state.matched,
         taken: state.taken,
-        rule: RuleSpec(state.rule).into(),
+        rule: state.rule.into(),
     }
 }
 

@@ -1,18 +1,16 @@
 //! Carries out the actions of a step, each recorded before it is done.
 
 use std::slice::SliceIndex;
-use std::time::Duration;
 
 use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::ResourceRef;
-use fake_csi::{Effect as CsiEffect, Rule};
 use serde_json::{Value, json};
 
 use super::Cluster;
 use super::address::at;
 use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
-use crate::plan::{Action, Effect, NAMESPACE, Plan, Script, Target, interval, objects};
+use crate::plan::{Action, NAMESPACE, Plan, Target, interval, objects};
 use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
@@ -21,7 +19,7 @@ impl Cluster {
     pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
         let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
         let is_setting =
-            |(action, _): &&(Action, String)| matches!(action, Action::Fault { .. } | Action::Script(_));
+            |(action, _): &&(Action, String)| matches!(action, Action::Fault { .. } | Action::Script { .. });
         let settings = actions.iter().take_while(is_setting).count();
         self.act(plan, 0, 0..settings).await?;
         Ok(settings)
@@ -139,10 +137,10 @@ impl Cluster {
             Action::CsiCall(call) => self.call(plan, call).await?,
             Action::Discover(resource) => self.discover(resource).await,
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
-            Action::Script(script) => {
-                let scripted = self.driver.script(rule(script)?);
+            Action::Script { id, rule } => {
+                let scripted = self.driver.script(rule.clone());
                 let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
-                self.scripts.extend(script.id.clone().map(|id| (id, rule)));
+                self.scripts.extend(id.clone().map(|id| (id, rule)));
             }
             Action::Unscript(id) => {
                 if let Some(rule) = self.scripts.remove(id) {
@@ -311,31 +309,4 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         Problem::Other(error)
     }
-}
-
-fn rule(script: &Script) -> Result<Rule, Problem> {
-    let effect = match script.effect {
-        Effect::Code(code) => CsiEffect::Code(code.into(), "scripted by the case".to_owned()),
-        Effect::Delay(time) => CsiEffect::Delay(time.max(Duration::from_millis(1))),
-        Effect::Hang => CsiEffect::Hang,
-        Effect::Disconnect => CsiEffect::Disconnect,
-        Effect::LoseAnswer => CsiEffect::LoseAnswer,
-        Effect::Answer {
-            available,
-            maximum,
-            minimum,
-        } => CsiEffect::Capacity {
-            available,
-            maximum,
-            minimum,
-        },
-    };
-    Ok(Rule {
-        method: script.method,
-        segment: script.segment.clone(),
-        parameters: script.parameters.clone(),
-        skip: script.skip,
-        times: script.times,
-        effect,
-    })
 }

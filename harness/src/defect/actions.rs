@@ -1,8 +1,9 @@
 //! The actions and objects of a plan, to be changed one by one. Knows no defect.
 
+use fake_csi::Rule;
 use serde_json::Value;
 
-use crate::plan::{Action, Plan, Script};
+use crate::plan::{Action, Plan};
 
 /// Why the plan has an action that the case does not have.
 const ON_PURPOSE: &str = "the surroundings are broken on purpose";
@@ -25,14 +26,14 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
 /// The plan, where the driver always does what a driver does.
 pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     replace(&mut plan, |action| match action {
-        Action::Script(_) => Vec::new(),
+        Action::Script { .. } => Vec::new(),
         action => vec![action],
     });
     plan
 }
 
 /// What a plan scripts of the driver, in order.
-pub(super) fn scripts(plan: &Plan) -> Vec<&Script> {
+pub(super) fn scripts(plan: &Plan) -> Vec<&Rule> {
     plan.scripts().collect()
 }
 

@@ -1,9 +1,8 @@
 //! Calls of the driver as the journal has them. Knows no defect.
 
-use fake_csi::Method;
+use fake_csi::{Method, Rule};
 
 use crate::journal::{Fact, What};
-use crate::plan::Script;
 
 /// Whether a method of the driver was called.
 pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
@@ -24,7 +23,7 @@ pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
 }
 
 /// Whether a script of the driver would have been about one of the calls. Segments are not looked at.
-pub(super) fn meet(facts: &[Fact], script: &Script) -> bool {
+pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
     let is_about = |fact: &&Fact| match &fact.what {
         What::Call(call) => {
             let mut parameters = script.parameters.iter();

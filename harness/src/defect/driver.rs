@@ -2,19 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fake_csi::{Access, Device, Method, Storage};
+use fake_csi::{Access, Code, Device, Effect, Method, Rule, Storage};
 
 use super::actions::{add_behind, begin_with, each, replace};
-use crate::plan::{Action, CsiCall, CsiCallKind, Effect, Plan, Script};
+use crate::plan::{Action, CsiCall, CsiCallKind, Plan};
 use crate::scenario::AnswerSpec;
-
-/// gRPC codes.
-const NOT_FOUND: i32 = 5;
-const ALREADY_EXISTS: i32 = 6;
-const RESOURCE_EXHAUSTED: i32 = 8;
-const FAILED_PRECONDITION: i32 = 9;
-const UNIMPLEMENTED: i32 = 12;
-const INTERNAL: i32 = 13;
 
 pub(super) fn hide_segments(plan: &mut Plan) {
     let segments = plan.driver_nodes.iter_mut().map(|(_, segment)| segment);
@@ -22,12 +14,12 @@ pub(super) fn hide_segments(plan: &mut Plan) {
 }
 
 pub(super) fn never_be_ready(plan: &mut Plan) {
-    script(plan, [always(Method::Probe, Effect::Code(FAILED_PRECONDITION))]);
+    script(plan, [always(Method::Probe, fails(Code::FailedPrecondition))]);
 }
 
 pub(super) fn promise_capacity(plan: &mut Plan) {
     plan.driver.get_capacity = true;
-    script(plan, [always(Method::GetCapacity, Effect::Code(UNIMPLEMENTED))]);
+    script(plan, [always(Method::GetCapacity, fails(Code::Unimplemented))]);
 }
 
 pub(super) fn tell_a_constant(plan: &mut Plan) {
@@ -56,7 +48,7 @@ pub(super) fn waver(plan: &mut Plan) {
 
 pub(super) fn raise_minimum(plan: &mut Plan) {
     let all = told_at_first(plan);
-    let effect = Effect::Answer {
+    let effect = Effect::Capacity {
         available: all,
         maximum: Some(all),
         minimum: Some(all.saturating_add(1)),
@@ -80,12 +72,12 @@ pub(super) fn grow_later(plan: &mut Plan) {
 }
 
 pub(super) fn refuse_repeats(plan: &mut Plan) {
-    let again = |method, code| later(always(method, Effect::Code(code)));
+    let again = |method, code| later(always(method, fails(code)));
     script(
         plan,
         [
-            again(Method::CreateVolume, ALREADY_EXISTS),
-            again(Method::DeleteVolume, NOT_FOUND),
+            again(Method::CreateVolume, Code::AlreadyExists),
+            again(Method::DeleteVolume, Code::NotFound),
         ],
     );
 }
@@ -100,11 +92,11 @@ pub(super) fn choke_on_parameters(plan: &mut Plan) {
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     unknown.insert("unheard-of".to_owned(), "1".to_owned());
-    let scripts: Vec<Script> = unknown
+    let scripts: Vec<Rule> = unknown
         .into_iter()
-        .map(|parameter| Script {
+        .map(|parameter| Rule {
             parameters: [parameter].into(),
-            ..always(Method::GetCapacity, Effect::Code(INTERNAL))
+            ..always(Method::GetCapacity, fails(Code::Internal))
         })
         .collect();
     script(plan, scripts);
@@ -132,7 +124,7 @@ pub(super) fn need_reservations(plan: &mut Plan) {
     if !reserves {
         script(
             plan,
-            [always(Method::CreateVolume, Effect::Code(FAILED_PRECONDITION))],
+            [always(Method::CreateVolume, fails(Code::FailedPrecondition))],
         );
     }
 }
@@ -160,12 +152,12 @@ pub(super) fn forget_holders(plan: &mut Plan) {
 }
 
 pub(super) fn miscall_exhaustion(plan: &mut Plan) {
-    plan.driver.exhausted = INTERNAL;
+    plan.driver.exhausted = Code::Internal.into();
     each(plan, |action| {
-        if let Action::Script(script) = action
-            && let Effect::Code(code @ RESOURCE_EXHAUSTED) = &mut script.effect
+        if let Action::Script { rule, .. } = action
+            && let Effect::Code(code @ Code::ResourceExhausted, _) = &mut rule.effect
         {
-            *code = INTERNAL;
+            *code = Code::Internal;
         }
     });
 }
@@ -227,10 +219,13 @@ fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) {
     });
 }
 
+fn fails(code: Code) -> Effect {
+    Effect::Code(code, "scripted by the case".to_owned())
+}
+
 /// A script for all calls of a method.
-fn always(method: Method, effect: Effect) -> Script {
-    Script {
-        id: None,
+fn always(method: Method, effect: Effect) -> Rule {
+    Rule {
         method,
         segment: None,
         parameters: BTreeMap::new(),
@@ -240,10 +235,10 @@ fn always(method: Method, effect: Effect) -> Script {
     }
 }
 
-fn capacity(bytes: i64) -> Script {
+fn capacity(bytes: i64) -> Rule {
     always(
         Method::GetCapacity,
-        Effect::Answer {
+        Effect::Capacity {
             available: bytes,
             maximum: Some(bytes),
             minimum: None,
@@ -251,18 +246,21 @@ fn capacity(bytes: i64) -> Script {
     )
 }
 
-fn later(script: Script) -> Script {
-    Script { skip: 1, ..script }
+fn later(script: Rule) -> Rule {
+    Rule { skip: 1, ..script }
 }
 
-fn once(script: Script) -> Script {
-    Script {
+fn once(script: Rule) -> Rule {
+    Rule {
         times: Some(1),
         ..script
     }
 }
 
 /// The first actions are the script of the driver.
-fn script(plan: &mut Plan, scripts: impl IntoIterator<Item = Script>) {
-    begin_with(plan, scripts.into_iter().map(Action::Script));
+fn script(plan: &mut Plan, scripts: impl IntoIterator<Item = Rule>) {
+    begin_with(
+        plan,
+        scripts.into_iter().map(|rule| Action::Script { id: None, rule }),
+    );
 }

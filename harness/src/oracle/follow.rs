@@ -86,7 +86,7 @@ impl<'p> Oracle<'p> {
         };
         self.is_asking = matches!(action, Action::CsiCall(_));
         self.storage.act(action);
-        if let Action::Script(script) = action {
+        if let Action::Script { rule: script, .. } = action {
             self.told.scripted(script);
         }
         match self.programs.act(action) {

@@ -11,10 +11,10 @@ use capacity_spec::world::{Answer, Figures, Parameters};
 use capacity_types::Segment;
 use capacity_types::segment::contains;
 use fake_csi::{Access, Device, Storage as Layout};
-use fake_csi::{Method, is_block};
+use fake_csi::{Effect, Method, Rule, is_block};
 
 use crate::journal::CallFact;
-use crate::plan::{Action, Effect, Plan, Script};
+use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 
 /// The storage of a case, at one point of its journal.
@@ -24,7 +24,7 @@ pub(super) struct Storage<'p> {
     /// What each volume takes, by its id in the driver.
     taken: BTreeMap<String, Taken>,
     /// What the driver is told to do instead of answering, for as long as that is in force.
-    scripts: Vec<&'p Script>,
+    scripts: Vec<(Option<&'p str>, &'p Rule)>,
     is_down: bool,
     /// The pools as they have been since everything was last quiet.
     former: Vec<BTreeMap<Segment, Layout>>,
@@ -74,9 +74,9 @@ impl<'p> Storage<'p> {
     pub(super) fn act(&mut self, action: &'p Action) {
         match action {
             Action::Pool(..) => self.former.push(self.pools.clone()),
-            Action::Script(script) => {
-                self.loses_answers |= matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer);
-                self.is_told_figures |= matches!(script.effect, Effect::Answer { .. });
+            Action::Script { rule, .. } => {
+                self.loses_answers |= rule.effect.cuts_connection();
+                self.is_told_figures |= matches!(rule.effect, Effect::Capacity { .. });
             }
             _ => {}
         }
@@ -86,12 +86,12 @@ impl<'p> Storage<'p> {
             }
             Action::Pool(segment, None) => drop(self.pools.remove(segment)),
             // A delay changes no answer.
-            Action::Script(script)
-                if script.times.is_none() && !matches!(script.effect, Effect::Delay(_)) =>
+            Action::Script { id, rule }
+                if rule.times.is_none() && !matches!(rule.effect, Effect::Delay(_)) =>
             {
-                self.scripts.push(script);
+                self.scripts.push((id.as_deref(), rule));
             }
-            Action::Unscript(name) => self.scripts.retain(|script| script.id.as_ref() != Some(name)),
+            Action::Unscript(name) => self.scripts.retain(|(id, _)| *id != Some(name)),
             Action::Stop(Role::Driver) => self.is_down = true,
             Action::Start(Role::Driver) => self.is_down = false,
             _ => {}
@@ -191,11 +191,11 @@ impl<'p> Storage<'p> {
         if self.is_down {
             return Answer::error();
         }
-        let mut scripts = self.scripts.iter();
-        let script = scripts.find(|script| is_about(script, segment, parameters));
-        match script.map(|script| script.effect) {
+        let mut rules = self.scripts.iter().map(|(_, rule)| rule);
+        let rule = rules.find(|rule| is_about(rule, segment, parameters));
+        match rule.map(|rule| &rule.effect) {
             None => Answer::Figures(self.figures(&self.pools, segment, parameters)),
-            Some(Effect::Answer {
+            Some(&Effect::Capacity {
                 available, maximum, ..
             }) => Answer::Figures(Figures { available, maximum }),
             Some(_) => Answer::error(),
@@ -254,7 +254,7 @@ impl Backend for Storage<'_> {
             && self
                 .scripts
                 .iter()
-                .all(|script| script.method == Method::GetCapacity)
+                .all(|(_, rule)| rule.method == Method::GetCapacity)
     }
 
     fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, wanted: i128) -> bool {
@@ -343,7 +343,7 @@ pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
 }
 
 /// Whether a call of GetCapacity for a segment and parameters is one that a script means.
-fn is_about(script: &Script, segment: &Segment, parameters: &Parameters) -> bool {
+fn is_about(script: &Rule, segment: &Segment, parameters: &Parameters) -> bool {
     let mut wanted = script.parameters.iter();
     script.method == Method::GetCapacity
         && script.segment.as_ref().is_none_or(|of| contains(segment, of))

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use capacity_spec::metrics::{Reading, Sample, Speaker};
 use capacity_spec::world::Instance;
-use fake_csi::Method;
+use fake_csi::{Effect, Method, Rule};
 
 use crate::journal::{CallFact, MetricsFact};
-use crate::plan::{Effect, Script};
 use crate::scenario::Role;
 
 /// Calls that may have begun before the driver was told to answer late, besides those that are late.
@@ -69,13 +68,13 @@ impl Told {
     }
 
     /// The driver is told what to do.
-    pub(super) fn scripted(&mut self, script: &Script) {
+    pub(super) fn scripted(&mut self, script: &Rule) {
         if script.method != Method::GetCapacity {
             return;
         }
-        self.late = match (script.effect, script.times, &script.segment) {
+        self.late = match (&script.effect, script.times, &script.segment) {
             (Effect::Delay(by), Some(times), None) if !self.is_told_more => Some(Late {
-                by,
+                by: *by,
                 times,
                 answered: 0,
             }),

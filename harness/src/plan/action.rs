@@ -32,8 +32,13 @@ pub enum Action {
     DriverDown(String),
     /// Add to (or take from) the drivers of a CSINode.
     Registration(String, Option<Vec<String>>),
-    /// Script the driver.
-    Script(Script),
+    /// The driver fails by a rule, perhaps under the case's name for it.
+    Script {
+        /// The case's name for it.
+        id: Option<String>,
+        /// What fails.
+        rule: fake_csi::Rule,
+    },
     /// The script of that name is over.
     Unscript(String),
     /// Call the driver.
@@ -139,49 +144,6 @@ impl Target {
             Target::Capacity { .. } => RESOURCE,
         }
     }
-}
-
-/// A scripted answer of the driver.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Script {
-    /// The case's name for it.
-    pub id: Option<String>,
-    /// The CSI method.
-    pub method: Method,
-    /// Only calls for that segment.
-    pub segment: Option<Segment>,
-    /// Only calls with these parameters.
-    pub parameters: BTreeMap<String, String>,
-    /// Leave the first matching calls alone.
-    pub skip: u32,
-    /// Apply to so many calls; none: to all.
-    pub times: Option<u32>,
-    /// What happens to them.
-    pub effect: Effect,
-}
-
-/// What happens to a scripted call.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Effect {
-    /// It fails with that gRPC code.
-    Code(i32),
-    /// It is answered later.
-    Delay(std::time::Duration),
-    /// It is never answered.
-    Hang,
-    /// The connection is cut before anything is done.
-    Disconnect,
-    /// It is carried out, and the connection is cut instead of an answer.
-    LoseAnswer,
-    /// GetCapacity answers these bytes.
-    Answer {
-        /// available_capacity.
-        available: i64,
-        /// maximum_volume_size.
-        maximum: Option<i64>,
-        /// minimum_volume_size.
-        minimum: Option<i64>,
-    },
 }
 
 /// A call under a name.

@@ -5,16 +5,16 @@
 use std::time::Duration;
 
 use fake_apiserver::Release;
+use fake_csi::Effect;
 
 use super::features::cuts_connection;
-use super::{Action, Effect, Expect, Plan, Predicate};
+use super::{Action, Expect, Plan, Predicate};
 use crate::expectation::Pattern;
 
 impl Plan {
     /// Whether the driver lets a call wait: the journal has a call only when it ends.
     pub(crate) fn has_late_answers(&self) -> bool {
-        self.scripts()
-            .any(|script| matches!(script.effect, Effect::Hang | Effect::Delay(_)))
+        self.scripts().any(|rule| rule.effect.is_late())
     }
 
     /// How long the driver lets a call wait that it answers.

@@ -2,8 +2,10 @@
 
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
 
+use fake_csi::CutText;
+
 use super::duration;
-use crate::scenario::{CutSpec, FaultSpec, LagSpec, Role, StaleSpec};
+use crate::scenario::{FaultSpec, LagSpec, Role, StaleSpec};
 
 /// Reads the failure that a case describes.
 pub(super) fn rule(spec: &FaultSpec) -> Result<Rule, String> {
@@ -67,8 +69,8 @@ fn effect(spec: &FaultSpec) -> Result<Effect, String> {
             .map(|text| milliseconds(text).map(|milliseconds| Effect::Delay { milliseconds })),
         spec.cut.map(|cut| {
             Ok(match cut {
-                CutSpec::Before => Effect::Disconnect,
-                CutSpec::After => Effect::LoseAnswer,
+                CutText::Before => Effect::Disconnect,
+                CutText::After => Effect::LoseAnswer,
             })
         }),
         spec.end_after

@@ -7,7 +7,7 @@ use fake_apiserver::Release;
 use fake_csi::Storage;
 use serde_json::Value;
 
-use super::{Action, CsiCallKind, Effect, Plan, Step};
+use super::{Action, CsiCallKind, Plan, Step};
 use crate::alike::did_you_mean;
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
@@ -233,7 +233,7 @@ impl Plan {
     /// The same without storage, which some drivers can be told.
     pub fn sets_more_than_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
-            Action::Script(_) | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
+            Action::Script { .. } | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
             Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
             _ => None,
         });
@@ -352,7 +352,7 @@ fn is_claim_or_pod(object: &Value) -> bool {
 
 pub(super) fn cuts_connection(action: &Action) -> bool {
     match action {
-        Action::Script(script) => matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer),
+        Action::Script { rule, .. } => rule.effect.cuts_connection(),
         Action::Stop(role) => *role == Role::Driver,
         _ => false,
     }

@@ -35,7 +35,7 @@ mod whole_maximum;
 use std::ops::{Deref, DerefMut};
 
 pub use crate::scenario::{Bound, duration};
-pub use action::{Action, CsiCall, CsiCallKind, Effect, Labelled, Script, Target};
+pub use action::{Action, CsiCall, CsiCallKind, Labelled, Target};
 pub(crate) use api::api;
 pub(crate) use case::without_sidecars;
 pub use case::{Case, DRIVER_LABEL, DriverPlan, Grants, MANAGED_LABEL, NAMESPACE, WORKLOADS};
@@ -95,9 +95,9 @@ impl Plan {
     }
 
     /// What the driver is told to do, in order.
-    pub(crate) fn scripts(&self) -> impl Iterator<Item = &Script> {
+    pub(crate) fn scripts(&self) -> impl Iterator<Item = &fake_csi::Rule> {
         self.actions().filter_map(|action| match action {
-            Action::Script(script) => Some(script),
+            Action::Script { rule, .. } => Some(rule),
             _ => None,
         })
     }
@@ -106,7 +106,7 @@ impl Plan {
     pub(crate) fn times_of_faults(&self) -> u32 {
         let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
-            Action::Script(script) => script.times,
+            Action::Script { rule, .. } => rule.times,
             _ => None,
         });
         times.fold(0, u32::saturating_add)

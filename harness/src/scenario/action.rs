@@ -1,15 +1,14 @@
 //! The part of the case format that says what the harness does.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
+use fake_csi::RuleText;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::from_text::time;
 use super::{
-    ApplySpec, CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, FromShort, MergeSpec, NodeSpec,
-    PoolSpec, PublisherSpec, ReleaseSpec, ReplaceSpec, ReserveSpec, Role, SchedulerSpec, Short, Size,
+    ApplySpec, CapacitySpec, ClassSpec, CsiCallSpec, FaultSpec, FromShort, MergeSpec, NodeSpec, PoolSpec,
+    PublisherSpec, ReleaseSpec, ReplaceSpec, ReserveSpec, Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.
@@ -41,7 +40,7 @@ pub enum ActionSpec {
     /// an event say what came of it.
     Mount(String),
     /// Script what the driver answers.
-    Csi(ScriptSpec),
+    Csi(Box<RuleText<String, Size>>),
     /// A script, by its id, is over: `uncsi: slow`. Calls that hang because of it go on.
     Uncsi(String),
     /// An extender of the scheduler holds devices for claims.
@@ -246,37 +245,4 @@ pub enum DeleteAction {
         /// The labels.
         labels: BTreeMap<String, String>,
     },
-}
-
-/// Script what the driver answers.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ScriptSpec {
-    /// Name for `uncsi`.
-    pub id: Option<String>,
-    /// The CSI method, such as `GetCapacity`.
-    pub method: String,
-    /// Only calls for that segment.
-    pub segment: Option<String>,
-    /// Only calls for that class.
-    pub class: Option<String>,
-    /// Leave the first matching calls alone.
-    #[serde(default)]
-    pub skip: u32,
-    /// Apply to so many calls; unset: to all from then on.
-    pub times: Option<u32>,
-    /// Answer with that gRPC code, such as `UNAVAILABLE`.
-    pub code: Option<String>,
-    /// Answer after so long, such as `50ms`.
-    #[serde(default, deserialize_with = "time")]
-    pub delay: Option<Duration>,
-    /// Never answer.
-    #[serde(default)]
-    pub hang: bool,
-    /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
-    pub cut: Option<CutSpec>,
-    /// Answer GetCapacity with that available_capacity, such as 30Gi or a number of bytes; it may be negative.
-    pub available: Option<Size>,
-    /// … and that maximum_volume_size.
-    pub maximum: Option<Size>,
 }

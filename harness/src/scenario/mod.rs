@@ -39,11 +39,12 @@ mod yaml_words;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Location;
+
 pub use serde_saphyr::Spanned;
 
 pub use action::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, LabelOrder,
-    NodeAction, PodSpec, RegisterSpec, ScriptSpec, VolumeMode,
+    NodeAction, PodSpec, RegisterSpec, VolumeMode,
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use bound::{Bound, duration};
@@ -58,7 +59,7 @@ pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Re
 pub use error::ScenarioError;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
-pub use fault::{ChanceSpec, CutSpec, FaultSpec, LagSpec, StaleSpec};
+pub use fault::{ChanceSpec, FaultSpec, LagSpec, StaleSpec};
 pub(crate) use from_text::parsed;
 pub use grant::GrantSpec;
 pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};

@@ -10,10 +10,10 @@ use publisher::{NameForm, SelectorForm, SizeForm, UpdateVerb};
 use scheduler::{Refusals, Ties};
 use suites::harness::alike::did_you_mean;
 use suites::harness::invocation::program;
-use suites::harness::plan::{Action, Effect, Plan, Script};
+use suites::harness::plan::{Action, Plan};
 use suites::harness::scenario::Role;
 use suites::harness::scenario::pairs;
-use suites::harness::standalone::CsiMethod;
+use suites::harness::standalone::{CsiCode, CsiEffect, CsiMethod, CsiRule};
 
 use crate::systems::Adjustments;
 use crate::{publisher, scheduler};
@@ -289,17 +289,15 @@ fn retry_slowly(options: &mut publisher::Options) {
 
 /// Lets the driver refuse GetCapacity for a segment, or with parameters.
 fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
-    const INVALID_ARGUMENT: i32 = 3;
-    let script = Script {
-        id: None,
+    let rule = CsiRule {
         method: CsiMethod::GetCapacity,
         segment,
         parameters,
         skip: 0,
         times: None,
-        effect: Effect::Code(INVALID_ARGUMENT),
+        effect: CsiEffect::Code(CsiCode::InvalidArgument, "scripted by the case".to_owned()),
     };
-    plan.begin_with([Action::Script(script)], "a choice of the dialect");
+    plan.begin_with([Action::Script { id: None, rule }], "a choice of the dialect");
 }
 
 impl Freedom {

@@ -147,9 +147,9 @@ fn event_kind(event: &Event) -> (&'static str, String) {
         Event::Fault(fault) => {
             let kills = if fault.kill { " and kill" } else { "" };
             let lasts = if fault.times.is_none() { " on" } else { "" };
-            ("API fault", format!("{}{lasts}{kills}", tag(&fault.effect)))
+            ("API fault", format!("{}{lasts}{kills}", effect(fault)))
         }
-        Event::Csi(script) => ("CSI script", format!("{} {}", script.method, tag(&script.effect))),
+        Event::Csi(rule) => ("CSI script", format!("{} {}", rule.method, effect(rule))),
         Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", tag(event), role.as_str())),
         Event::Node(what) => ("event", format!("node {}", tag(what))),
         Event::Class(what) => ("event", format!("class {}", tag(what))),
@@ -158,6 +158,25 @@ fn event_kind(event: &Event) -> (&'static str, String) {
         Event::Delete(what) => ("event", format!("delete {}", tag(what))),
         _ => ("event", tag(event)),
     }
+}
+
+/// The key of what a fault of the API server or of the driver does.
+fn effect(fault: &impl Serialize) -> &'static str {
+    const EFFECTS: [&str; 10] = [
+        "code",
+        "delay",
+        "hang",
+        "cut",
+        "available",
+        "status",
+        "endAfter",
+        "lag",
+        "compact",
+        "stale",
+    ];
+    let fields = json!(fault);
+    let mut effects = EFFECTS.into_iter();
+    effects.find(|key| fields.get(key).is_some()).unwrap_or_default()
 }
 
 /// The word by which the case format tells one kind from another.

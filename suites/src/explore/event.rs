@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use harness::scenario::Role;
-use harness::standalone::CsiMethod;
+use harness::scenario::{FaultSpec, Role};
+use harness::standalone::CsiRuleText;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::world::{Capacity, Class, Labels, Node, Pool, Scheduler, Size, is_default};
+use super::world::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
 
 /// The kind of capacity objects.
 pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";
@@ -29,12 +29,12 @@ pub(super) enum Event {
     Merge(Merge),
     Replace(Replace),
     Delete(DeleteEvent),
-    Csi(Script),
+    Csi(Box<CsiRuleText<String>>),
     Uncsi(String),
     Stop(Role),
     Start(Role),
     Scheduler(Scheduler),
-    Fault(Fault),
+    Fault(Box<FaultSpec>),
     Unfault(String),
     Release(Release),
 }
@@ -163,81 +163,6 @@ pub(super) struct Claim {
     pub(super) copy_of: Option<String>,
 }
 
-/// What the driver does with calls.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Script {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<String>,
-    pub(super) method: CsiMethod,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) segment: Option<String>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) skip: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) times: Option<u32>,
-    #[serde(flatten)]
-    pub(super) effect: ScriptEffect,
-}
-
-/// What becomes of a scripted call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum ScriptEffect {
-    Code(String),
-    Delay(String),
-    Hang(bool),
-    Cut(Cut),
-    Available(i64),
-}
-
-/// Where a connection is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Cut {
-    Before,
-    After,
-}
-
-/// A failure of the API server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Fault {
-    pub(super) id: String,
-    pub(super) api: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) by: Option<Role>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) skip: u32,
-    /// Unset: until it is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) times: Option<u32>,
-    #[serde(flatten)]
-    pub(super) effect: FaultEffect,
-    /// Whether the client that meets it is killed.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) kill: bool,
-}
-
-/// What becomes of a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum FaultEffect {
-    Status(u16),
-    Delay(String),
-    Cut(Cut),
-    EndAfter(u32),
-    /// Watches lag until the fault is over.
-    Lag(bool),
-    Compact(bool),
-    Stale(Stale),
-}
-
-/// Which reads see an old state.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Stale {
-    Allowed,
-}
-
 /// The API server becomes another release, or has other gates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Release {
@@ -288,21 +213,14 @@ impl NodeEvent {
     }
 }
 
-impl Fault {
-    /// Whether it lasts, or kills, so that nothing can be said of what follows before it is over.
-    pub(super) fn lasts(&self) -> bool {
-        self.kill || self.times.is_none()
-    }
+/// Whether a fault of the API server lasts, or kills, so that nothing can be said of what follows before it is over.
+pub(super) fn lasts(fault: &FaultSpec) -> bool {
+    fault.kill || fault.times.is_none()
 }
 
-impl Script {
-    /// Whether it lasts, so that the programs wait for an answer that does not come. Where one segment alone has none, they go on.
-    pub(super) fn hangs(&self) -> bool {
-        let is_of_all = match self.effect {
-            ScriptEffect::Hang(_) => self.segment.is_none(),
-            ScriptEffect::Cut(_) => true,
-            _ => false,
-        };
-        self.times.is_none() && is_of_all
-    }
+/// Whether a fault of the driver lasts, so that the programs wait for an answer that does not come. Where one segment alone has none,
+/// they go on.
+pub(super) fn hangs(rule: &CsiRuleText<String>) -> bool {
+    let is_of_all = rule.cut.is_some() || rule.hang && rule.segment.is_none();
+    rule.times.is_none() && is_of_all
 }

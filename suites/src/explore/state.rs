@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::scenario::Role;
-use harness::standalone::CsiMethod;
+use harness::standalone::{CsiMethod, CsiRuleText};
 use serde_json::Value;
 
 use super::event::{
-    CAPACITY_KIND, CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, Script,
+    CAPACITY_KIND, CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, hangs,
+    lasts,
 };
 use super::world::{Node, World};
 
@@ -110,7 +111,7 @@ impl State {
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
             Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
-            Event::Csi(script) if !self.polls && script.method == CsiMethod::GetCapacity => false,
+            Event::Csi(script) if !self.polls && script.method == CsiMethod::GetCapacity.as_str() => false,
             Event::Backend(_) | Event::Release(_) => true,
             Event::Node(event) => self.admits_node(event),
             Event::Class(ClassEvent::Create(class)) => !self.classes.contains(&class.name),
@@ -150,7 +151,8 @@ impl State {
                 self.running.contains(&Role::Scheduler) || self.ended.contains(&Role::Scheduler)
             }
             Event::Fault(fault) => {
-                self.is_free("fault", &fault.id) && fault.by.is_none_or(|role| self.plays(role))
+                fault.id.as_ref().is_none_or(|id| self.is_free("fault", id))
+                    && fault.by.is_none_or(|role| self.plays(role))
             }
             Event::Unfault(id) => self.faults.contains_key(id),
         }
@@ -251,10 +253,12 @@ impl State {
                 self.running.insert(*role);
             }
             Event::Fault(fault) => {
-                self.use_up("fault", &fault.id);
-                if fault.lasts() {
-                    let victim = fault.by.filter(|_| fault.kill);
-                    self.faults.insert(fault.id.clone(), victim);
+                if let Some(id) = &fault.id {
+                    self.use_up("fault", id);
+                    if lasts(fault) {
+                        let victim = fault.by.filter(|_| fault.kill);
+                        self.faults.insert(id.clone(), victim);
+                    }
                 }
             }
             Event::Unfault(id) => drop(self.faults.remove(id)),
@@ -303,13 +307,13 @@ impl State {
         self.pods.insert(pod.name.clone(), mounted);
     }
 
-    fn apply_script(&mut self, script: &Script) {
+    fn apply_script(&mut self, script: &CsiRuleText<String>) {
         let Some(id) = &script.id else {
             return;
         };
         self.use_up("script", id);
         if script.times.is_none() {
-            self.scripts.insert(id.clone(), script.hangs());
+            self.scripts.insert(id.clone(), hangs(script));
         }
     }
 }

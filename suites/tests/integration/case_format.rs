@@ -38,7 +38,11 @@ const TYPES: [(&str, &str, &str); 38] = [
     ("`csiDriver`", "action", "CsiDriverAction"),
     ("`capacity`, as an action", "action", "CapacityAction"),
     ("`delete`", "action", "DeleteAction"),
-    ("`csi`", "action", "ScriptSpec"),
+    (
+        "`csi`",
+        "../../../fake-csi/src/rule/text",
+        "RuleText<S = Segment, B = i64>",
+    ),
     ("`ask`", "csi_call", "CsiCallSpec"),
     ("`fault`", "fault", "FaultSpec"),
     ("`release`, as an action", "server", "ReleaseSpec"),

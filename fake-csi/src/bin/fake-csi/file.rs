@@ -8,7 +8,7 @@ use std::{
 
 use fake_csi::{
     CostFactor, DriverSpec, NodeIdentity, Pool, Rule, Segment, SpecVersion,
-    description::{CostSpec, PoolSpec, RuleSpec},
+    description::{CostSpec, PoolSpec},
 };
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
@@ -51,7 +51,7 @@ struct File {
     #[serde(default)]
     pools: Vec<Spanned<PoolSpec>>,
     #[serde(default)]
-    rules: Vec<RuleSpec>,
+    rules: Vec<Rule>,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +131,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
         },
         costs: file.costs.into_iter().map(|cost| cost.0).collect(),
         pools: file.pools.into_iter().map(|pool| pool.value.0).collect(),
-        rules: file.rules.into_iter().map(|rule| rule.0).collect(),
+        rules: file.rules,
         sockets: file
             .sockets
             .into_iter()

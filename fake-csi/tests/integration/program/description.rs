@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fake_csi::{
     Access, Code, CostFactor, Device, Effect, Method, Pool, Rule, Storage,
-    description::{CostSpec, PoolSpec, ReservationSpec, RuleSpec},
+    description::{CostSpec, PoolSpec, ReservationSpec},
 };
 use proptest::{
     collection::{btree_map, vec},
@@ -155,8 +155,8 @@ proptest! {
 
     #[test]
     fn a_rule_is_read_back_as_it_was_written(rule in any_rule()) {
-        let text = serde_json::to_string(&RuleSpec(rule.clone())).unwrap();
-        prop_assert_eq!(serde_json::from_str::<RuleSpec>(&text).unwrap().0, rule);
+        let text = serde_json::to_string(&rule).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule);
     }
 
     #[test]
@@ -176,9 +176,9 @@ proptest! {
             let again = serde_json::to_string(&pool).unwrap();
             prop_assert_eq!(serde_json::from_str::<PoolSpec>(&again).unwrap(), pool);
         }
-        if let Ok(rule) = serde_json::from_str::<RuleSpec>(&text) {
+        if let Ok(rule) = serde_json::from_str::<Rule>(&text) {
             let again = serde_json::to_string(&rule).unwrap();
-            prop_assert_eq!(serde_json::from_str::<RuleSpec>(&again).unwrap(), rule);
+            prop_assert_eq!(serde_json::from_str::<Rule>(&again).unwrap(), rule);
         }
         if let Ok(CostSpec(cost)) = serde_json::from_str::<CostSpec>(&text) {
             prop_assert!(cost.numerator > 0 && cost.denominator > 0);
@@ -189,6 +189,6 @@ proptest! {
     #[test]
     fn no_text_is_too_strange(text in ".*") {
         prop_assert!(serde_json::from_str::<PoolSpec>(&text).is_err());
-        prop_assert!(serde_json::from_str::<RuleSpec>(&text).is_err());
+        prop_assert!(serde_json::from_str::<Rule>(&text).is_err());
     }
 }

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::plan::NAMESPACE;
-use harness::scenario::{Mode, Role};
+use harness::scenario::{FaultSpec, Mode, Role};
 use serde_json::json;
 
 use super::super::event::{
-    CapacityEvent, Claim, ClassEvent, CsiDriverEvent, DeleteEvent, Event, Fault, FaultEffect, Named,
-    NodeEvent, Pod,
+    CapacityEvent, Claim, ClassEvent, CsiDriverEvent, DeleteEvent, Event, Named, NodeEvent, Pod,
 };
 use super::super::state::{NAMESPACES, VOLUMES};
 use super::super::world::{Node, Pool};
@@ -38,15 +37,14 @@ pub(super) fn events(draw: &mut Draw) -> Vec<Event> {
 fn held(draw: &mut Draw) -> Option<Event> {
     let (role, api) = trouble::write(draw)?;
     let (id, skip) = (draw.name('f'), draw.dice.below(WRITES));
-    Some(Event::Fault(Fault {
-        id,
+    Some(Event::Fault(Box::new(FaultSpec {
+        id: Some(id),
         api: api.to_owned(),
         by: Some(role),
         skip,
         times: Some(1),
-        effect: FaultEffect::Delay("50ms".to_owned()),
-        kill: false,
-    }))
+        ..trouble::delay()
+    })))
 }
 
 /// Storage changes everywhere, so that everything is written.

@@ -1,10 +1,10 @@
 //! What goes wrong: the API server refuses, connections break, watches end or lag, programs are killed, the driver fails.
 
 use capacity_types::capacity_api::RESOURCE;
-use harness::scenario::Role;
-use harness::standalone::CsiMethod;
+use harness::scenario::{FaultSpec, LagSpec, Role, StaleSpec};
+use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 
-use super::super::event::{Cut, Event, Fault, FaultEffect, Script, ScriptEffect, Stale};
+use super::super::event::Event;
 use super::Draw;
 
 /// What a role asks the API server for one by one, and what it watches.
@@ -64,15 +64,41 @@ fn traffic(draw: &mut Draw) -> Option<&'static Traffic> {
     draw.dice.any(running)
 }
 
-fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultEffect) -> Fault {
-    Fault {
-        id: draw.name('f'),
+fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultSpec) -> FaultSpec {
+    FaultSpec {
+        id: Some(draw.name('f')),
         api,
-        by: None,
-        skip: 0,
         times,
-        effect,
-        kill: false,
+        ..effect
+    }
+}
+
+fn status(code: u16) -> FaultSpec {
+    FaultSpec {
+        status: Some(code),
+        ..FaultSpec::default()
+    }
+}
+
+fn cut(cut: CsiCut) -> FaultSpec {
+    FaultSpec {
+        cut: Some(cut),
+        ..FaultSpec::default()
+    }
+}
+
+/// The request is looked at late.
+pub(super) fn delay() -> FaultSpec {
+    FaultSpec {
+        delay: Some("50ms".to_owned()),
+        ..FaultSpec::default()
+    }
+}
+
+fn end_after(events: u32) -> FaultSpec {
+    FaultSpec {
+        end_after: Some(events),
+        ..FaultSpec::default()
     }
 }
 
@@ -90,21 +116,21 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let api = *draw.dice.pick(traffic.requests);
     let effect = match draw.dice.below(8) {
-        0 => FaultEffect::Cut(Cut::Before),
-        1..=2 => FaultEffect::Cut(Cut::After),
-        3 => FaultEffect::Delay("50ms".to_owned()),
+        0 => cut(CsiCut::Before),
+        1..=2 => cut(CsiCut::After),
+        3 => delay(),
         // A read meets no conflict.
-        4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => FaultEffect::Status(409),
-        _ => FaultEffect::Status(*draw.dice.pick(&[429, 500, 503, 504])),
+        4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => status(409),
+        _ => status(*draw.dice.pick(&[429, 500, 503, 504])),
     };
     let times = draw.dice.between(1, 3);
     let skip = draw.dice.below(2);
     let fault = fault(draw, api.to_owned(), Some(times), effect);
-    Some(Event::Fault(Fault {
+    Some(Event::Fault(Box::new(FaultSpec {
         by: Some(traffic.role),
         skip,
         ..fault
-    }))
+    })))
 }
 
 /// Watches end, or cannot go on where they were; lists see the past.
@@ -112,14 +138,26 @@ pub(super) fn watches_break(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let resource = *draw.dice.pick(traffic.watches);
     let (verb, effect) = match draw.dice.below(6) {
-        0..=2 => ("watch", FaultEffect::EndAfter(draw.dice.below(2))),
-        3 => ("watch", FaultEffect::Compact(true)),
-        4 => ("watch", FaultEffect::Status(410)),
-        _ => ("list", FaultEffect::Stale(Stale::Allowed)),
+        0..=2 => ("watch", end_after(draw.dice.below(2))),
+        3 => (
+            "watch",
+            FaultSpec {
+                compact: true,
+                ..FaultSpec::default()
+            },
+        ),
+        4 => ("watch", status(410)),
+        _ => (
+            "list",
+            FaultSpec {
+                stale: Some(StaleSpec::Allowed),
+                ..FaultSpec::default()
+            },
+        ),
     };
     let times = draw.dice.between(1, 2);
     let fault = fault(draw, format!("{verb} {resource}"), Some(times), effect);
-    Some(Event::Fault(fault))
+    Some(Event::Fault(Box::new(fault)))
 }
 
 /// Watches lag, or nothing goes any more, until that is over.
@@ -128,28 +166,34 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     let resource = *draw.dice.pick(traffic.watches);
     let (api, effect) = match draw.dice.below(4) {
         // One that leads ends when it cannot renew its lease.
-        0 if draw.world.publisher.replicas.is_none() => ("* *".to_owned(), FaultEffect::Status(503)),
-        1 => (format!("watch {resource}"), FaultEffect::EndAfter(0)),
-        _ => (format!("watch {resource}"), FaultEffect::Lag(true)),
+        0 if draw.world.publisher.replicas.is_none() => ("* *".to_owned(), status(503)),
+        1 => (format!("watch {resource}"), end_after(0)),
+        _ => (
+            format!("watch {resource}"),
+            FaultSpec {
+                lag: Some(LagSpec::Open(true)),
+                ..FaultSpec::default()
+            },
+        ),
     };
     let fault = fault(draw, api, None, effect);
-    Some(Event::Fault(fault))
+    Some(Event::Fault(Box::new(fault)))
 }
 
 /// A program is killed at a request; where there is one on each node, several are.
 pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let api = *draw.dice.pick(traffic.requests);
-    let cut = *draw.dice.pick(&[Cut::Before, Cut::After]);
+    let when = *draw.dice.pick(&[CsiCut::Before, CsiCut::After]);
     let skip = draw.dice.below(2);
     let times = draw.dice.between(1, 3);
-    let fault = fault(draw, api.to_owned(), Some(times), FaultEffect::Cut(cut));
-    Some(Event::Fault(Fault {
+    let fault = fault(draw, api.to_owned(), Some(times), cut(when));
+    Some(Event::Fault(Box::new(FaultSpec {
         by: Some(traffic.role),
         skip,
         kill: true,
         ..fault
-    }))
+    })))
 }
 
 /// The driver fails for some calls, or answers something else until that is over.
@@ -172,27 +216,22 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
         "RESOURCE_EXHAUSTED",
     ]);
     let few = Some(draw.dice.between(1, 3));
-    let (times, effect) = match draw.dice.below(10) {
-        0..=1 => (few, ScriptEffect::Code(code.to_owned())),
-        2 => (few, ScriptEffect::Cut(Cut::After)),
-        3..=4 => (few, ScriptEffect::Delay("20ms".to_owned())),
-        5 => (None, ScriptEffect::Hang(true)),
-        6..=7 if asks => (None, ScriptEffect::Code(code.to_owned())),
-        _ if asks => {
-            let bytes = *draw.dice.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30]);
-            (None, ScriptEffect::Available(bytes))
-        }
-        _ => (few, ScriptEffect::Cut(Cut::Before)),
+    let mut rule = CsiRuleText {
+        method: method.to_string(),
+        ..CsiRuleText::default()
     };
-    let segment = (asks && draw.dice.one_in(2)).then(|| draw.segment());
-    Some(Event::Csi(Script {
-        id: Some(draw.name('s')),
-        method,
-        segment,
-        skip: 0,
-        times,
-        effect,
-    }))
+    match draw.dice.below(10) {
+        0..=1 => (rule.times, rule.code) = (few, Some(code.to_owned())),
+        2 => (rule.times, rule.cut) = (few, Some(CsiCut::After)),
+        3..=4 => (rule.times, rule.delay) = (few, Some("20ms".to_owned())),
+        5 => rule.hang = true,
+        6..=7 if asks => rule.code = Some(code.to_owned()),
+        _ if asks => rule.available = Some(*draw.dice.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30])),
+        _ => (rule.times, rule.cut) = (few, Some(CsiCut::Before)),
+    }
+    rule.segment = (asks && draw.dice.one_in(2)).then(|| draw.segment());
+    rule.id = Some(draw.name('s'));
+    Some(Event::Csi(Box::new(rule)))
 }
 
 /// Calls about one thing hang, until that is over or for a few calls, while others go on.
@@ -206,14 +245,15 @@ fn hanging(draw: &mut Draw) -> Event {
         CsiMethod::NodeGetInfo,
     ]);
     let is_of_segment = method == CsiMethod::GetCapacity && !draw.dice.one_in(4);
-    Event::Csi(Script {
+    Event::Csi(Box::new(CsiRuleText {
         id: Some(draw.name('s')),
-        method,
+        method: method.to_string(),
         segment: is_of_segment.then(|| draw.segment()),
         skip: draw.dice.below(2),
         times: draw.dice.one_in(2).then(|| draw.dice.between(1, 2)),
-        effect: ScriptEffect::Hang(true),
-    })
+        hang: true,
+        ..CsiRuleText::default()
+    }))
 }
 
 /// The driver answers as it should again.

@@ -50,7 +50,7 @@ impl Walk<'_> {
                 let patch = json!({"spec": {"drivers": drivers}});
                 self.cluster.merge("csinodes", "", node, &patch);
             }
-            Action::Script(script) => self.plugin.script(script),
+            Action::Script { id, rule } => self.plugin.script(id.as_ref(), rule),
             Action::Unscript(name) => self.plugin.unscript(name),
             Action::CsiCall(call) => {
                 if matches!(call.kind, CsiCallKind::Create { .. } | CsiCallKind::Delete(_)) {

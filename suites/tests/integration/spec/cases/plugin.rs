@@ -6,10 +6,10 @@ use std::time::Duration;
 use capacity_spec::world::{Answer, Driver, Figures, Parameters};
 use capacity_types::Segment;
 use fake_csi::{
-    Caller, CostFactor, DriverSpec, Effect as CsiEffect, FakeDriver, Figure, Method, Pool, Question, Rule,
-    RuleId, Running, Storage, VolumeInfo, channel,
+    Caller, CostFactor, DriverSpec, Effect, FakeDriver, Figure, Method, Pool, Question, Rule, RuleId,
+    Running, Storage, VolumeInfo, channel,
 };
-use suites::harness::plan::{Effect, Plan, Script};
+use suites::harness::plan::Plan;
 
 /// No call takes so long that is answered at all.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ pub(crate) struct Plugin {
     _folder: tempfile::TempDir,
     scripts: BTreeMap<String, RuleId>,
     /// Calls that are never answered.
-    silent: Vec<Script>,
+    silent: Vec<(Option<String>, Rule)>,
     /// Whether it is stopped.
     pub(crate) is_down: bool,
 }
@@ -76,41 +76,29 @@ impl Plugin {
     }
 
     /// Whatever happens to a limited number of calls is over when everything is quiet.
-    pub(crate) fn script(&mut self, script: &Script) {
-        if script.times.is_some() {
+    pub(crate) fn script(&mut self, id: Option<&String>, rule: &Rule) {
+        if rule.times.is_some() {
             return;
         }
-        let effect = match script.effect {
-            Effect::Code(code) => CsiEffect::Code(code.into(), "scripted".to_owned()),
+        let effect = match &rule.effect {
             Effect::Disconnect | Effect::LoseAnswer => {
-                CsiEffect::Code(fake_csi::Code::Unavailable, "cut".to_owned())
+                Effect::Code(fake_csi::Code::Unavailable, "cut".to_owned())
             }
             Effect::Hang => {
-                self.silent.push(script.clone());
+                self.silent.push((id.cloned(), rule.clone()));
                 return;
             }
             Effect::Delay(_) => return,
-            Effect::Answer {
-                available,
-                maximum,
-                minimum,
-            } => CsiEffect::Capacity {
-                available,
-                maximum,
-                minimum,
-            },
+            effect => effect.clone(),
         };
         let rule = Rule {
-            method: script.method,
-            segment: script.segment.clone(),
-            parameters: script.parameters.clone(),
             skip: 0,
-            times: None,
             effect,
+            ..rule.clone()
         };
-        let id = self.driver.script(rule).unwrap();
-        if let Some(name) = &script.id {
-            self.scripts.insert(name.clone(), id);
+        let rule = self.driver.script(rule).unwrap();
+        if let Some(name) = id {
+            self.scripts.insert(name.clone(), rule);
         }
     }
 
@@ -118,7 +106,7 @@ impl Plugin {
         if let Some(id) = self.scripts.remove(name) {
             self.driver.unscript(id);
         }
-        self.silent.retain(|script| script.id.as_deref() != Some(name));
+        self.silent.retain(|(id, _)| id.as_deref() != Some(name));
     }
 
     /// What it answers for each of these segments and parameters.
@@ -171,7 +159,7 @@ impl Plugin {
 
     /// Whether a call is never answered.
     fn is_silent(&self, method: Method, segment: Option<&Segment>, parameters: &Parameters) -> bool {
-        let is_meant = |script: &Script| {
+        let is_meant = |(_, script): &(Option<String>, Rule)| {
             let is_asked = script.segment.is_none() || script.segment.as_ref() == segment;
             let mut wanted = script.parameters.iter();
             script.method == method

@@ -1,69 +1,13 @@
-//! Scripted deviations: which calls they take, how often, and what happens instead. Does not know how calls are answered otherwise.
+//! The rules of a driver with their counters: which calls they take, and how often. Does not know what happens to a call.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
 use tokio_util::sync::CancellationToken;
-use tonic::Code;
 
-use crate::{Segment, contains, event::Event, method::Method};
-
-/// More rules than that are refused; spent ones make room.
-const RULES_MAX: usize = 1000;
-
-/// Takes some calls away from the ordinary answer.
-///
-/// Rules are tried in the order in which they were scripted; the first one that takes a call decides it. A [`Effect::Delay`] only adds
-/// waiting time, so rules after it still get their turn. A call that an earlier rule took does not count for the later ones.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
-    /// The call that the rule is about.
-    pub method: Method,
-    /// Only calls whose segment has all these pairs; `None` takes all, also those without a segment. The segment of a call is that of
-    /// [`Event::segment`].
-    pub segment: Option<Segment>,
-    /// Only calls that carry all these parameters; empty takes all.
-    pub parameters: BTreeMap<String, String>,
-    /// So many matching calls are left alone first: the n-th call is the one after `n - 1`.
-    pub skip: u32,
-    /// The rule is spent after so many calls; `None` never.
-    pub times: Option<u32>,
-    /// What happens to the calls taken.
-    pub effect: Effect,
-}
-
-/// What happens to a call that a [`Rule`] takes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// The call fails with this code and message, and changes nothing.
-    Code(Code, String),
-    /// The call is answered that much later.
-    Delay(Duration),
-    /// The call is not answered while the rule stands; it ends when the caller gives up or the endpoint stops. Once the rule is taken
-    /// away, the call goes on as usual.
-    Hang,
-    /// The connection is cut before the call does anything; all other calls on it are lost as well.
-    Disconnect,
-    /// The call is carried out, and then the connection is cut instead of an answer.
-    LoseAnswer,
-    /// `GetCapacity` answers these numbers of bytes, whatever the pools hold. They may be nonsense, such as negative ones.
-    Capacity {
-        /// `available_capacity`.
-        available: i64,
-        /// `maximum_volume_size`, if the driver reports one.
-        maximum: Option<i64>,
-        /// `minimum_volume_size`, if the driver reports one.
-        minimum: Option<i64>,
-    },
-    /// `CreateVolume` makes the volume, and then reports this instead of the truth.
-    Volume {
-        /// `capacity_bytes`; `None` reports the truth.
-        bytes: Option<i64>,
-        /// `accessible_topology`; `None` reports the truth.
-        topology: Option<Vec<Segment>>,
-    },
-    /// `Probe` answers this as `ready`.
-    Ready(bool),
-}
+use crate::{
+    event::Event,
+    rule::{Effect, RULES_MAX, Rule, ScriptError},
+};
 
 /// Names a rule for as long as the driver lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,38 +24,6 @@ pub struct RuleState {
     pub matched: u64,
     /// How many calls it took.
     pub taken: u64,
-}
-
-/// No driver can be set so.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptError {
-    /// An effect for another call than the one that it belongs to.
-    #[error("{effect} cannot answer {method}; use that effect with {belongs_to} only")]
-    Elsewhere {
-        /// What the effect is about.
-        effect: &'static str,
-        /// The call of the rule.
-        method: Method,
-        /// The call that has such an answer.
-        belongs_to: Method,
-    },
-    /// [`Effect::Code`] with the code for success.
-    #[error("OK is no failure of {0}; leave the rule out, or name an error code")]
-    FailureOk(Method),
-    /// A rule that can take no call.
-    #[error("a rule for {0} with 0 times takes no call; leave it out, or give at least 1")]
-    NoTimes(Method),
-    /// There is no place for another rule.
-    #[error("there are {RULES_MAX} rules already; take some away")]
-    TooMany,
-    /// A cost factor of nothing, or divided by nothing.
-    #[error("the cost of {parameter}={value} has a zero; give two positive integers")]
-    ZeroCost {
-        /// Name of the class parameter.
-        parameter: String,
-        /// Value of the class parameter.
-        value: String,
-    },
 }
 
 /// The rules with their counters.
@@ -222,41 +134,6 @@ impl Drop for Scripted {
     }
 }
 
-impl Rule {
-    fn check(&self) -> Result<(), ScriptError> {
-        if self.times == Some(0) {
-            return Err(ScriptError::NoTimes(self.method));
-        }
-        let answers = match &self.effect {
-            Effect::Code(Code::Ok, _) => return Err(ScriptError::FailureOk(self.method)),
-            Effect::Capacity { .. } => Some(("a capacity", Method::GetCapacity)),
-            Effect::Volume { .. } => Some(("a volume", Method::CreateVolume)),
-            Effect::Ready(_) => Some(("readiness", Method::Probe)),
-            Effect::Code(..) | Effect::Delay(_) | Effect::Hang | Effect::Disconnect | Effect::LoseAnswer => {
-                None
-            }
-        };
-        match answers {
-            Some((effect, belongs_to)) if belongs_to != self.method => Err(ScriptError::Elsewhere {
-                effect,
-                method: self.method,
-                belongs_to,
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    fn matches(&self, call: &Event) -> bool {
-        let segment_matches = match (&self.segment, &call.segment) {
-            (None, _) => true,
-            // No topology at all is the empty segment: everywhere.
-            (Some(wanted), None) => wanted.is_empty(),
-            (Some(wanted), Some(asked)) => contains(asked, wanted),
-        };
-        self.method == call.method && segment_matches && contains(&call.parameters, &self.parameters)
-    }
-}
-
 impl fmt::Display for RuleId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(out)
@@ -265,7 +142,12 @@ impl fmt::Display for RuleId {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use tonic::Code;
+
     use super::*;
+    use crate::Method;
 
     fn rule(effect: Effect, skip: u32, times: Option<u32>) -> Rule {
         Rule {

@@ -1,0 +1,277 @@
+//! Rules as JSON and YAML have them, for files, the HTTP control, and cases of a harness: one key says what happens to the calls. Does not
+//! know which rules make sense for which calls.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Effect, Rule};
+use crate::{
+    Segment,
+    method::{code_from_name, code_name},
+};
+
+/// Longest delay that a text may ask for: one hour.
+const DELAY_MAX: Duration = Duration::from_secs(3600);
+
+/// A rule as JSON and YAML have it: which calls, and exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume` and `ready`.
+/// `S` is how a segment is written, and `B` how a number of bytes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
+)]
+pub struct RuleText<S = Segment, B = i64> {
+    /// Name for `uncsi`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The CSI method, such as `GetCapacity`.
+    pub method: String,
+    /// Only calls for that segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<S>,
+    /// Only calls for that class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Only calls with these parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Leave the first matching calls alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skip: u32,
+    /// Apply to so many calls; unset: to all from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
+    /// Answer with that gRPC code, such as `UNAVAILABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// With `code`: the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Answer after so long, such as `50ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<String>,
+    /// Never answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hang: bool,
+    /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutText>,
+    /// Answer GetCapacity with that available_capacity; it may be negative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<B>,
+    /// With `available`: maximum_volume_size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<B>,
+    /// With `available`: minimum_volume_size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<B>,
+    /// Report that `bytes` and `topology` of the volume that CreateVolume made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<VolumeLie<S, B>>,
+    /// Answer Probe with that `ready`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<bool>,
+}
+
+/// When a connection is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CutText {
+    /// Nothing was done.
+    Before,
+    /// Everything was done, and the answer is lost.
+    After,
+}
+
+/// What is reported of a volume instead of the truth; what is left out is reported truly.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
+)]
+pub struct VolumeLie<S = Segment, B = i64> {
+    /// `capacity_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<B>,
+    /// `accessible_topology`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Vec<S>>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl<S, B> RuleText<S, B> {
+    /// The rule. `segment` and `bytes` read a segment and a size as they are written.
+    ///
+    /// Fails where one of them does, and where there is not exactly one effect.
+    pub fn resolve(
+        self,
+        segment: impl Fn(S) -> Result<Segment, String>,
+        bytes: impl Fn(B) -> Result<i64, String>,
+    ) -> Result<Rule, String> {
+        if self.class.is_some() {
+            return Err("a driver knows no classes; write `parameters` instead of `class`".to_owned());
+        }
+        let belongs = [
+            ("message", self.message.is_some(), "code", self.code.is_some()),
+            (
+                "maximum",
+                self.maximum.is_some(),
+                "available",
+                self.available.is_some(),
+            ),
+            (
+                "minimum",
+                self.minimum.is_some(),
+                "available",
+                self.available.is_some(),
+            ),
+        ];
+        if let Some((key, _, to, _)) = belongs
+            .into_iter()
+            .find(|(_, is_there, _, has_home)| *is_there && !has_home)
+        {
+            return Err(format!("`{key}` belongs to `{to}`; add that, or leave it out"));
+        }
+        let bytes = |size: Option<B>| size.map(&bytes).transpose();
+        let effects = [
+            self.code.map(|name| code(&name, self.message)).transpose()?,
+            self.delay
+                .map(|text| duration(&text).map(Effect::Delay))
+                .transpose()?,
+            self.hang.then_some(Effect::Hang),
+            self.cut.map(|cut| match cut {
+                CutText::Before => Effect::Disconnect,
+                CutText::After => Effect::LoseAnswer,
+            }),
+            match bytes(self.available)? {
+                None => None,
+                Some(available) => Some(Effect::Capacity {
+                    available,
+                    maximum: bytes(self.maximum)?,
+                    minimum: bytes(self.minimum)?,
+                }),
+            },
+            match self.volume {
+                None => None,
+                Some(volume) => Some(Effect::Volume {
+                    bytes: bytes(volume.bytes)?,
+                    topology: match volume.topology {
+                        None => None,
+                        Some(segments) => Some(segments.into_iter().map(&segment).collect::<Result<_, _>>()?),
+                    },
+                }),
+            },
+            self.ready.map(Effect::Ready),
+        ];
+        let mut effects = effects.into_iter().flatten();
+        let (Some(effect), None) = (effects.next(), effects.next()) else {
+            return Err(
+                "a rule has exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume`, `ready`"
+                    .to_owned(),
+            );
+        };
+        Ok(Rule {
+            method: self.method.parse().map_err(|error| format!("{error}"))?,
+            segment: self.segment.map(&segment).transpose()?,
+            parameters: self.parameters,
+            skip: self.skip,
+            times: self.times,
+            effect,
+        })
+    }
+}
+
+impl TryFrom<RuleText> for Rule {
+    type Error = String;
+
+    fn try_from(text: RuleText) -> Result<Rule, String> {
+        if text.id.is_some() {
+            return Err("the driver gives a rule its id; leave `id` out".to_owned());
+        }
+        text.resolve(Ok, Ok)
+    }
+}
+
+fn code(name: &str, message: Option<String>) -> Result<Effect, String> {
+    let code = code_from_name(name).ok_or_else(|| {
+        format!("{name:?} is no gRPC code; write one as CSI does, such as RESOURCE_EXHAUSTED")
+    })?;
+    Ok(Effect::Code(
+        code,
+        message.unwrap_or_else(|| "scripted".to_owned()),
+    ))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => Some(1),
+        "s" => Some(1000),
+        "m" => Some(60_000),
+        _ => None,
+    };
+    milliseconds
+        .zip(number.parse::<u64>().ok())
+        .and_then(|(unit, number)| number.checked_mul(unit))
+        .map(Duration::from_millis)
+        .filter(|time| *time <= DELAY_MAX)
+        .ok_or_else(|| format!("{text:?} is no delay up to an hour; write such as 50ms, 2s or 1m"))
+}
+
+impl From<Rule> for RuleText {
+    fn from(rule: Rule) -> RuleText {
+        let text = RuleText {
+            method: rule.method.to_string(),
+            segment: rule.segment,
+            parameters: rule.parameters,
+            skip: rule.skip,
+            times: rule.times,
+            ..RuleText::default()
+        };
+        match rule.effect {
+            Effect::Code(code, message) => RuleText {
+                code: Some(code_name(code).to_owned()),
+                message: Some(message),
+                ..text
+            },
+            Effect::Delay(time) => RuleText {
+                delay: Some(format!("{}ms", time.as_millis())),
+                ..text
+            },
+            Effect::Hang => RuleText { hang: true, ..text },
+            Effect::Disconnect => RuleText {
+                cut: Some(CutText::Before),
+                ..text
+            },
+            Effect::LoseAnswer => RuleText {
+                cut: Some(CutText::After),
+                ..text
+            },
+            Effect::Capacity {
+                available,
+                maximum,
+                minimum,
+            } => RuleText {
+                available: Some(available),
+                maximum,
+                minimum,
+                ..text
+            },
+            Effect::Volume { bytes, topology } => RuleText {
+                volume: Some(VolumeLie { bytes, topology }),
+                ..text
+            },
+            Effect::Ready(ready) => RuleText {
+                ready: Some(ready),
+                ..text
+            },
+        }
+    }
+}
