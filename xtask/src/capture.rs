@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use capacity_diagnose::explain::{self, Detail, NodeView};
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
-use capacity_scheduler::explain::{self, Detail, NodeView};
-use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::{Claim, Object, ObjectKey, PodVolume};
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::store::Collection;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use capacity_diagnose::health::{Answer, Calls, Indicator, Observed, Requests, State, Told};
 use capacity_scheduler::Options;
-use capacity_scheduler::health::{Answer, Calls, Indicator, Observed, Requests, State, Told};
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 use suites::harness::RunOptions;

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use capacity_scheduler::inventory::InventoryError;
+use capacity_diagnose::inventory::InventoryError;
 use clap::Args;
 use kube::Client;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};

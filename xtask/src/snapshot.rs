@@ -8,8 +8,8 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capacity_scheduler::documents::each_object;
-use capacity_scheduler::inventory::{self, Inventory, InventoryError};
+use capacity_diagnose::documents::each_object;
+use capacity_diagnose::inventory::{self, Inventory, InventoryError};
 use capacity_scheduler::objects::{Claim, Class, PodVolume};
 use kube::Client;
 use serde_json::Value;

@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use capacity_diagnose::explain::{self, Detail, Explanation};
+use capacity_diagnose::inventory::Inventory;
+use capacity_diagnose::lint::{self, Finding};
 use capacity_scheduler::Options;
-use capacity_scheduler::explain::{self, Detail, Explanation};
-use capacity_scheduler::inventory::Inventory;
-use capacity_scheduler::lint::{self, Finding};
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::parse_points;

@@ -75,7 +75,7 @@ pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment
 }
 
 /// The text for a pod that no node can take, whatever the nodes are. Preemption helps on none.
-pub(crate) fn unready(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
+pub fn unready(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
     let nodes = snapshot.nodes.len();
     let tried = vec![NOT_HELPFUL.into(); nodes];
     let preemption = match pod.never_preempts {
@@ -126,7 +126,7 @@ fn unschedulable(snapshot: &Snapshot, refused: Vec<Refused>, rules: &Rules, pod:
 }
 
 /// The text for a pod that every node refused.
-pub(crate) fn refusal(refused: &[Refused], rules: &Rules, preemption: &Preemption) -> String {
+pub fn refusal(refused: &[Refused], rules: &Rules, preemption: &Preemption) -> String {
     let reasons = refused.iter().flat_map(|refused| refused.cause.reasons(rules));
     if rules.refusals == Refusals::Plain {
         return message::plain(reasons);

@@ -3,7 +3,7 @@
 use capacity_types::capacity_api;
 
 /// Whether the server does not have the type, or not in that version.
-pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
+pub fn is_type_missing(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
     };
@@ -12,6 +12,6 @@ pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
 }
 
 /// Whether the user may not do that (RBAC).
-pub(crate) fn is_forbidden(error: &kube::Error) -> bool {
+pub fn is_forbidden(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 403)
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
+use capacity_diagnose::explain::{self, Detail};
 use capacity_scheduler::cycle::{self, Assessment, Cause};
-use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::filter::Refusal;
 use capacity_scheduler::objects::{Object, Pod};
 use capacity_scheduler::rules::Rules;

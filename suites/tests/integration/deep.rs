@@ -7,9 +7,9 @@ mod spoilt;
 use std::path::Path;
 use std::process::Command;
 
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Release;
 use capacity_scheduler::configuration::{Configuration, Extender};
-use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::shape;
 use proptest::test_runner::{Config, TestRunner};
 use suites::harness::manifest::Manifest;

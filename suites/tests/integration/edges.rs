@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "capacity-publisher",
         &["capacity-client", "capacity-types", "csi-proto"],
     ),
+    ("capacity-diagnose", &["capacity-scheduler", "capacity-types"]),
     ("capacity-scheduler", &["capacity-client", "capacity-types"]),
     (
         "harness",
@@ -66,6 +67,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "xtask",
         &[
             "built-in-files",
+            "capacity-diagnose",
             "capacity-scheduler",
             "capacity-types",
             "labs",
@@ -86,6 +88,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
         &[
             "labs",
             "references",
+            "capacity-diagnose",
             "capacity-publisher",
             "capacity-scheduler",
             "capacity-spec",
@@ -100,6 +103,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
 const MEMBERS: &[&str] = &[
     "built-in-files",
     "capacity-client",
+    "capacity-diagnose",
     "capacity-publisher",
     "capacity-scheduler",
     "capacity-spec",

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::cycle::{self, Decision, NoAssessment};
-use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::{ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
 use flate2::read::GzDecoder;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
-use capacity_scheduler::explain::{self, Detail};
-use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -2,15 +2,9 @@
 //!
 //! Nothing here runs a loop, and a server is only listed.
 
-mod budgets;
 mod capacity;
-mod causes;
-mod explanation;
-mod health;
 mod index;
-mod inventory;
 mod nodes;
-mod random;
 mod reasons;
 mod refusals;
 mod scoring;

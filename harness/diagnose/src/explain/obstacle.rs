@@ -6,11 +6,11 @@
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Labels, NodeSelector};
 
-use crate::cycle::{Cause, Refused};
-use crate::filter::Refusal;
-use crate::filters::{Short, Skew, Unfit};
-use crate::objects::{Node, Pod};
-use crate::snapshot::Snapshot;
+use capacity_scheduler::cycle::{Cause, Refused};
+use capacity_scheduler::filter::Refusal;
+use capacity_scheduler::filters::{Short, Skew, Unfit};
+use capacity_scheduler::objects::{Node, Pod};
+use capacity_scheduler::snapshot::Snapshot;
 
 /// Each obstacle as a sentence; none where the reason says it all.
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Vec<String> {
@@ -88,7 +88,7 @@ fn tolerance(pod: &Pod, node: &Node) -> Vec<String> {
         .taints
         .iter()
         .filter(|taint| !taint.is_tolerated(&pod.tolerations));
-    let sentence = |taint: &crate::objects::Taint| {
+    let sentence = |taint: &capacity_scheduler::objects::Taint| {
         let value = match taint.value.as_str() {
             "" => String::new(),
             value => format!("={value}"),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use capacity_diagnose::health::{Answer, Calls, Indicator, Observed, Question, Requests, State, Told};
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
-use capacity_scheduler::health::{Answer, Calls, Indicator, Observed, Question, Requests, State, Told};
-use capacity_scheduler::inventory::Inventory;
 use serde_json::{Value, json};
 
 const DRIVER: &str = "disk.example.com";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use capacity_scheduler::inventory::{self, Inventory};
+use capacity_diagnose::inventory::{self, Inventory};
 use capacity_scheduler::objects::ObjectKey;
 use http_body_util::Full;
 use hyper::body::Bytes;

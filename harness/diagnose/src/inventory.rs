@@ -13,10 +13,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::documents::{DocumentError, each_object};
-use crate::objects::{Object, ObjectKey, Pod};
-use crate::snapshot::Snapshot;
-use crate::status::{is_forbidden, is_type_missing};
-use crate::store::Collection;
+use capacity_scheduler::objects::{Object, ObjectKey, Pod};
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::status::{is_forbidden, is_type_missing};
+use capacity_scheduler::store::Collection;
 
 /// So many objects are listed per request.
 const PAGE: usize = 500;
@@ -118,7 +118,7 @@ impl Inventory {
             "Lease" => put(kind, &mut snapshot.leases, object),
             "CSIStorageCapacity" => {
                 let has_terms = !object["nodeTopology"][NODE_SELECTOR_TERMS].is_null();
-                let mut capacity: crate::objects::Capacity = read(kind, object)?;
+                let mut capacity: capacity_scheduler::objects::Capacity = read(kind, object)?;
                 capacity.dropped_terms |= has_terms;
                 snapshot.capacities.put(Arc::new(capacity));
                 Ok(())

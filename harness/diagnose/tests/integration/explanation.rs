@@ -1,8 +1,8 @@
 //! Explanations and the lint, as the owner of a pending pod reads them.
 
-use capacity_scheduler::explain::{self, Detail, ExplainError, Explanation, Seen};
-use capacity_scheduler::inventory::Inventory;
-use capacity_scheduler::lint;
+use capacity_diagnose::explain::{self, Detail, ExplainError, Explanation, Seen};
+use capacity_diagnose::inventory::Inventory;
+use capacity_diagnose::lint;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::Shape;

@@ -10,12 +10,12 @@ use capacity_types::quantity::format_bytes;
 use capacity_types::{Arithmetic, NodeTopology, Quantity};
 use serde::Serialize;
 
-use crate::capacity_check::{Demand, Shortcoming, shortcoming};
-use crate::capacity_index::Group;
-use crate::claims::Delayed;
-use crate::objects::{Capacity, Node};
-use crate::rules::Rules;
-use crate::snapshot::Snapshot;
+use capacity_scheduler::capacity_check::{Demand, Shortcoming, shortcoming};
+use capacity_scheduler::capacity_index::Group;
+use capacity_scheduler::claims::Delayed;
+use capacity_scheduler::objects::{Capacity, Node};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
 
 /// An object as seen from a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

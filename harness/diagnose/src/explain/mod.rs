@@ -2,7 +2,7 @@
 //!
 //! Pure: from a snapshot to every node's verdict, with the capacity objects that were considered and why each does not
 //! suffice. Upstream leaves this as an open question (KEP-1472 asks only for the reason text). It decides nothing of its own:
-//! verdicts come from [`crate::cycle`] and [`crate::capacity_check`].
+//! verdicts come from [`capacity_scheduler::cycle`] and [`capacity_scheduler::capacity_check`].
 
 mod causes;
 mod objects;
@@ -18,18 +18,18 @@ use serde::Serialize;
 use serde_json::json;
 
 use self::objects::Considered;
-use crate::capacity_check::{self, Demand, Sufficiency, Unchecked};
-use crate::claims::{Delayed, PodClaims, classify};
-use crate::cycle::{self, Assessment, Cause, Feasible, NoAssessment, Refused, assess};
-use crate::filter::{BindConflict, Refusal};
 use crate::lint::{self, Finding};
-use crate::message;
-use crate::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
-use crate::options::Options;
-use crate::preemption::{Preemption, preempt};
-use crate::rules::Rules;
-use crate::snapshot::Snapshot;
-use crate::store::Collection;
+use capacity_scheduler::Options;
+use capacity_scheduler::capacity_check::{self, Demand, Sufficiency, Unchecked};
+use capacity_scheduler::claims::{Delayed, PodClaims, classify};
+use capacity_scheduler::cycle::{self, Assessment, Cause, Feasible, NoAssessment, Refused, assess};
+use capacity_scheduler::filter::{BindConflict, Refusal};
+use capacity_scheduler::message;
+use capacity_scheduler::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
+use capacity_scheduler::preemption::{Preemption, preempt};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
 
 pub use self::objects::{ObjectView, Seen};
 
@@ -500,7 +500,7 @@ fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
         .provisions
         .iter()
         .find(|it| it.claim.key == *claim)?;
-    let limit = |object: &crate::objects::Capacity| {
+    let limit = |object: &capacity_scheduler::objects::Capacity| {
         object
             .limit()
             .map(|limit| format_bytes(limit.bytes(Arithmetic::Exact)))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Indicator, Observed, Question, State, good_unless};
 use crate::lint::{Finding, lint};
-use crate::objects::{Class, Driver, Node};
+use capacity_scheduler::objects::{Class, Driver, Node};
 
 /// So many failures of all calls of GetCapacity are taken for bad luck.
 const FAILURES: f64 = 0.1;

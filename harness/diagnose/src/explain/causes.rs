@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::objects::{Claim, Class, Lease, Node, ObjectKey, Pod, PodVolume, driver_of};
-use crate::options::Options;
-use crate::snapshot::Snapshot;
+use capacity_scheduler::Options;
+use capacity_scheduler::objects::{Claim, Class, Lease, Node, ObjectKey, Pod, PodVolume, driver_of};
+use capacity_scheduler::snapshot::Snapshot;
 
 /// Provisioner of classes whose volumes only people make.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use capacity_types::{Arithmetic, NodeTopology, Quantity, Requirement};
 use serde::Serialize;
 
-use crate::objects::{Capacity, Class, Node, ObjectKey};
-use crate::snapshot::Snapshot;
+use capacity_scheduler::objects::{Capacity, Class, Node, ObjectKey};
+use capacity_scheduler::snapshot::Snapshot;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -1,7 +1,7 @@
 //! Causes beside the scheduler: each is told in one sentence about the object, and only where it is there.
 
-use capacity_scheduler::explain::{self, Detail, Explanation};
-use capacity_scheduler::inventory::Inventory;
+use capacity_diagnose::explain::{self, Detail, Explanation};
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{Answer, Indicator, Observed, Question, State};
 use crate::explain::{self, Detail};
-use crate::filter::NOT_ENOUGH_SPACE;
-use crate::objects::{Claim, Node, ObjectKey, Pod};
-use crate::rules::Rules;
+use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
+use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
+use capacity_scheduler::rules::Rules;
 
 /// One for each refused pod, or one that says that there is none.
 pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {

@@ -1,7 +1,7 @@
 //! PodDisruptionBudgets: which node's pods are evicted, and which of them.
 
-use capacity_scheduler::explain::{self, Detail};
-use capacity_scheduler::inventory::Inventory;
+use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 

@@ -1,9 +1,9 @@
 //! Random objects of every kind that the scheduler reads: nothing panics, and decision, score and explanation agree.
 
+use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::inventory::Inventory;
+use capacity_diagnose::lint;
 use capacity_scheduler::cycle::{self, Decision};
-use capacity_scheduler::explain::{self, Detail};
-use capacity_scheduler::inventory::Inventory;
-use capacity_scheduler::lint;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::{Choice, Pooling, Rules};
 use capacity_scheduler::shape::Shape;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::inventory::Inventory;
-use crate::rules::Rules;
+use capacity_scheduler::rules::Rules;
 
 /// What is known of a cluster at one moment.
 pub struct Observed<'a> {

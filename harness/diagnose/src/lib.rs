@@ -1,0 +1,17 @@
+//! What the objects of a cluster mean for a pending pod.
+//!
+//! ```text
+//! documents   objects in YAML and JSON texts
+//! inventory   the objects of a cluster or of texts, as a snapshot of the scheduler
+//! explain     why a pod or claim fits which nodes
+//! lint        objects that contradict each other or are of no use
+//! health      indicators for an operator
+//! ```
+//!
+//! The verdicts are the reference scheduler's; nothing here decides anew. Knows no terminal.
+
+pub mod documents;
+pub mod explain;
+pub mod health;
+pub mod inventory;
+pub mod lint;
