@@ -14,7 +14,7 @@ use super::others::others;
 use super::pod::{is_for_another, is_foreign};
 use super::reduce::{self, Room};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
-use crate::plan::objects::ephemeral_volume;
+use crate::plan::ephemeral_volume;
 use crate::pod::{claim_of, volumes_of};
 
 /// What a pod is expected to come to.

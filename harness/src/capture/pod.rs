@@ -13,7 +13,7 @@ use super::names::{Kind, Names};
 use super::reduce::{claim_spec, keep, mark_deleted, matching, quantity};
 use super::situation::{name_of, namespace_of};
 use crate::plan::WORKLOADS;
-use crate::plan::objects::ephemeral_volume;
+use crate::plan::ephemeral_volume;
 use crate::pod::{claim_of, volumes_of};
 
 /// A pod: its volumes, its say about nodes and other pods, and what it requests of these resources. `claims`: those of the situation.

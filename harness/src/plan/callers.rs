@@ -2,7 +2,7 @@
 
 use fake_csi::Method;
 
-use crate::scenario::{ActionSpec, Role, Scenario};
+use crate::scenario::Role;
 
 /// Methods that the publisher calls, which are those of external-provisioner.
 const PUBLISHER: [Method; 8] = [
@@ -28,17 +28,17 @@ pub(super) struct Callers {
 }
 
 impl Callers {
-    /// The callers of a scenario in which these roles run.
-    pub(super) fn of(scenario: &Scenario, roles: &[Role]) -> Self {
-        let mut by_actions = Vec::new();
-        let steps = scenario.file.steps.iter();
-        steps
-            .flat_map(|step| &step.value.actions)
-            .for_each(|action| add(&action.value, &mut by_actions));
+    /// The callers of a case in which these roles run.
+    pub(super) fn of(roles: &[Role]) -> Self {
         Callers {
             has_publisher: roles.contains(&Role::Publisher),
-            by_actions,
+            by_actions: Vec::new(),
         }
+    }
+
+    /// Adds a method that an action of some step calls.
+    pub(super) fn called(&mut self, method: Method) {
+        self.by_actions.push(method);
     }
 
     /// Whether a method, or any method, is called at all.
@@ -66,14 +66,5 @@ impl Callers {
                 method.map_or("*", Method::as_str)
             ),
         })
-    }
-}
-
-fn add(action: &ActionSpec, methods: &mut Vec<Method>) {
-    match action {
-        ActionSpec::Ask(call) => methods.extend(call.call.parse::<Method>().ok()),
-        ActionSpec::Mount(_) => methods.push(Method::NodePublishVolume),
-        ActionSpec::Attempt(inner) => add(inner, methods),
-        _ => {}
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::objects::class_parameters;
 use super::{Action, WORKLOADS};
 use crate::expectation::Pattern;
-use crate::scenario::{ActionSpec, ClaimSpec, ClassAction, ClassSpec, Scenario};
+use crate::scenario::{ClassSpec, ClusterSpec};
 
 /// Names of objects in the namespace of workloads, as far as expectations speak of them, and of classes.
 #[derive(Default)]
@@ -30,37 +30,25 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The classes of a scenario, whichever step makes them.
-    pub(super) fn of(scenario: &Scenario) -> Self {
-        let cluster = &scenario.file.cluster;
+    /// What a cluster has from the start, as far as claims and patterns of facts may name it.
+    pub(super) fn of(cluster: &ClusterSpec) -> Self {
         let mut known = Known::default();
         cluster.classes.iter().for_each(|class| known.class(class));
         known.classes.extend(cluster.missing_classes.iter().cloned());
         known.snapshots.extend(cluster.driver.snapshots.keys().cloned());
-        cluster
-            .objects
-            .iter()
-            .for_each(|object| known.class_object(&object.value));
-        let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
-        actions.for_each(|action| known.class_action(&action.value));
+        let objects = cluster.objects.iter();
+        objects.for_each(|object| known.class_object(&object.value));
         known
     }
 
-    fn class_action(&mut self, action: &ActionSpec) {
-        match action {
-            ActionSpec::Class(ClassAction::Create(spec)) => self.class(spec),
-            ActionSpec::Object(object) => self.class_object(object),
-            ActionSpec::Attempt(inner) => self.class_action(inner),
-            _ => {}
-        }
-    }
-
-    fn class(&mut self, spec: &ClassSpec) {
+    /// Adds a class of some step.
+    pub(super) fn class(&mut self, spec: &ClassSpec) {
         self.classes.insert(spec.name.clone());
         self.parameters(spec.parameters.clone());
     }
 
-    fn class_object(&mut self, object: &Value) {
+    /// Adds an object of some step, if it is a class.
+    pub(super) fn class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
             self.parameters(class_parameters(object));
@@ -107,31 +95,16 @@ impl Known {
         }
     }
 
-    /// Whether a claim can have its class, unless that is missing on purpose, and a size that there can be.
-    pub(super) fn claim(&self, claim: &ClaimSpec) -> Result<(), String> {
-        // An empty name stands for a volume without a class.
-        if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
-            defined(
-                "class",
-                class,
-                &self.classes,
-                "classes",
-                "put it into `missingClasses` if that is meant",
-            )?;
-        }
-        if let Some(snapshot) = &claim.snapshot {
-            if claim.copy_of.is_some() {
-                return Err("a claim has either `copyOf` or `snapshot`; remove one".to_owned());
-            }
-            let remedy = "add it to `driver.snapshots`";
-            defined("snapshot", snapshot, &self.snapshots, "snapshots", remedy)?;
-        }
-        match &claim.size {
-            Some(size) if size.bytes() < 1 => Err(format!(
-                "`{size}` is no size of a claim; write one of at least 1 byte, such as 10Gi"
-            )),
-            _ => Ok(()),
-        }
+    /// Whether a class that a claim names is defined, or missing on purpose.
+    pub(super) fn claimed_class(&self, name: &str) -> Result<(), String> {
+        let remedy = "put it into `missingClasses` if that is meant";
+        defined("class", name, &self.classes, "classes", remedy)
+    }
+
+    /// Whether a snapshot that a claim names is defined.
+    pub(super) fn snapshot(&self, name: &str) -> Result<(), String> {
+        let remedy = "add it to `driver.snapshots`";
+        defined("snapshot", name, &self.snapshots, "snapshots", remedy)
     }
 
     /// Whether a pod that an expectation names is defined.

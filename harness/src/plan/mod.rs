@@ -5,14 +5,13 @@
 
 mod action;
 mod actions;
+mod announced;
 mod api;
 mod backend;
 mod callers;
 mod case;
-mod csi_call;
 mod dependence;
 mod edit;
-mod fault;
 mod features;
 mod grants;
 mod group_resource;
@@ -22,10 +21,8 @@ mod modelled;
 pub(crate) mod objects;
 mod places;
 mod pod_fields;
-mod reserve;
 mod resolve;
 mod scope;
-mod script;
 mod settings;
 mod steps;
 mod trial;
@@ -36,6 +33,12 @@ use std::ops::{Deref, DerefMut};
 
 pub use crate::scenario::{Bound, duration};
 pub use action::{Action, CsiCall, CsiCallKind, Labelled, Target};
+pub(crate) use actions::ephemeral_volume;
+pub use actions::{
+    ActionSpec, CapacityAction, ChanceSpec, ClaimSpec, ClassAction, CsiCallSpec, CsiDriverAction,
+    DeleteAction, FaultSpec, LabelOrder, LagSpec, MergeSpec, NodeAction, PodSpec, RegisterSpec, ReleaseSpec,
+    ReserveSpec, ReservedClaimSpec, StaleSpec, VolumeMode,
+};
 pub(crate) use api::api;
 pub(crate) use case::without_sidecars;
 pub use case::{Case, DRIVER_LABEL, DriverPlan, Grants, MANAGED_LABEL, NAMESPACE, WORKLOADS};

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use capacity_types::Segment;
 use serde_json::{Map, Value, json};
 
-use super::{DRIVER_LABEL, MANAGED_LABEL, NAMESPACE, WORKLOADS};
-use crate::scenario::{
-    Binding, CapacitySpec, ClaimSpec, ClassSpec, NodeSpec, PodSpec, VolumeMode, VolumeSpec,
-};
+use super::{DRIVER_LABEL, MANAGED_LABEL, NAMESPACE};
+use crate::scenario::{Binding, CapacitySpec, ClassSpec, NodeSpec, VolumeSpec};
 use crate::segment::Segments;
 
 /// Label that every node carries.
@@ -178,42 +176,6 @@ pub(crate) fn volume(spec: &VolumeSpec) -> Value {
     volume
 }
 
-/// The spec of a claim.
-fn claim_spec(spec: &ClaimSpec) -> Value {
-    let mut claim = json!({
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": spec.size.as_ref().map_or("1", |size| size.text())}},
-    });
-    if let Some(class) = &spec.class {
-        claim["storageClassName"] = class.as_str().into();
-    }
-    if let Some(mode) = spec.mode {
-        claim["volumeMode"] = match mode {
-            VolumeMode::Filesystem => "Filesystem".into(),
-            VolumeMode::Block => "Block".into(),
-        };
-    }
-    if let Some(original) = &spec.copy_of {
-        claim["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": original});
-    }
-    if let Some(snapshot) = &spec.snapshot {
-        claim["dataSource"] = json!({"apiGroup": SNAPSHOT_GROUP, "kind": "VolumeSnapshot", "name": snapshot});
-    }
-    if let Some(class) = &spec.attributes {
-        claim["volumeAttributesClassName"] = class.as_str().into();
-    }
-    claim
-}
-
-/// A claim.
-pub(crate) fn claim(name: &str, spec: &ClaimSpec) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": WORKLOADS},
-        "spec": claim_spec(spec),
-    })
-}
-
 /// The API group of external-snapshotter.
 pub(crate) const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
 
@@ -221,34 +183,4 @@ pub(crate) const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
 pub(super) fn class_parameters(class: &Value) -> impl Iterator<Item = (String, String)> {
     let parameters = class["parameters"].as_object().into_iter().flatten();
     parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-}
-
-/// The name of an ephemeral volume in its pod, by its number.
-pub(crate) fn ephemeral_volume(index: usize) -> String {
-    format!("scratch-{index}")
-}
-
-/// A pod that mounts these claims, besides its ephemeral and inline volumes.
-pub(crate) fn pod(spec: &PodSpec, claims: &[String]) -> Value {
-    let mut volumes: Vec<Value> = Vec::new();
-    for (index, claim) in claims.iter().enumerate() {
-        volumes
-            .push(json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": claim}}));
-    }
-    for (index, claim) in spec.ephemeral.iter().enumerate() {
-        let template = json!({"volumeClaimTemplate": {"spec": claim_spec(claim)}});
-        volumes.push(json!({"name": ephemeral_volume(index), "ephemeral": template}));
-    }
-    if let Some(driver) = &spec.inline {
-        volumes.push(json!({"name": "inline", "csi": {"driver": driver}}));
-    }
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": spec.name, "namespace": WORKLOADS},
-        "spec": {
-            "nodeSelector": spec.node_selector,
-            "containers": [{"name": "main", "image": "example.com/app"}],
-            "volumes": volumes,
-        },
-    })
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Action;
 use super::objects::node_labels;
 use crate::expectation::{Pattern, check_fields};
-use crate::scenario::{ActionSpec, NodeAction, Scenario};
+use crate::scenario::ClusterSpec;
 use crate::segment::Segments;
 
 /// What there may be in the cluster of a case, in whatever step it comes.
@@ -23,13 +23,12 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// All that a scenario names.
-    pub(super) fn of(scenario: &Scenario, segments: &Segments) -> Self {
+    /// What a cluster has from the start.
+    pub(super) fn of(cluster: &ClusterSpec, segments: &Segments) -> Self {
         let mut places = Places::default();
-        for node in &scenario.file.cluster.nodes {
+        for node in &cluster.nodes {
             places.labels(node_labels(node, segments));
         }
-        let cluster = &scenario.file.cluster;
         // Rows of one file share their pools, whatever nodes each has.
         let stored = cluster.capacity_objects.iter();
         let stored = stored.filter_map(|object| object.segment.as_ref());
@@ -39,41 +38,20 @@ impl Places {
             .chain(stored)
             .filter_map(|text| segments.parse(text).ok())
             .for_each(|segment| places.labels(segment));
-        cluster
-            .objects
-            .iter()
-            .for_each(|object| places.object(&object.value));
-        for step in &scenario.file.steps {
-            step.value
-                .actions
-                .iter()
-                .for_each(|action| places.action(&action.value, segments));
-        }
+        let objects = cluster.objects.iter();
+        objects.for_each(|object| places.object(&object.value));
         places
     }
 
-    fn labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+    /// Adds labels that some node has in some step.
+    pub(super) fn labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in labels {
             self.values.entry(key).or_default().insert(value);
         }
     }
 
-    fn action(&mut self, action: &ActionSpec, segments: &Segments) {
-        match action {
-            ActionSpec::Node(NodeAction::Join(spec)) => self.labels(node_labels(spec, segments)),
-            ActionSpec::Node(NodeAction::Relabel { labels, .. }) => {
-                let set = |(key, value): (&String, &Option<String>)| Some((key.clone(), value.clone()?));
-                self.labels(labels.iter().filter_map(set));
-            }
-            ActionSpec::Node(NodeAction::Register(spec)) => self.labels(segments.usual(&spec.name)),
-            ActionSpec::Merge(spec) => self.object(&spec.merge),
-            ActionSpec::Object(object) => self.object(object),
-            ActionSpec::Attempt(inner) => self.action(inner, segments),
-            _ => {}
-        }
-    }
-
-    fn object(&mut self, object: &Value) {
+    /// Adds the labels of an object of some step, and the resource that it defines.
+    pub(super) fn object(&mut self, object: &Value) {
         if let Some(plural) = object["spec"]["names"]["plural"].as_str() {
             self.custom.insert(plural.to_owned());
         }

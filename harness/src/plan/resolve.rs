@@ -69,8 +69,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut scope = Scope {
         cluster,
         roles: roles.clone(),
-        callers: Callers::of(scenario, &roles),
-        places: Places::of(scenario, &segments),
+        callers: Callers::of(&roles),
+        places: Places::of(cluster, &segments),
         segments,
         classes: BTreeMap::new(),
         needed_parameters: external
@@ -82,13 +82,14 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         scripts: BTreeSet::new(),
         reservations: BTreeSet::new(),
         answers: BTreeSet::new(),
-        known: Known::of(scenario),
+        known: Known::of(cluster),
         is_unregistered: false,
         release: cluster.release,
         gates: cluster.gates.clone(),
         trial: Trial::default(),
         has_capacities: !cluster.capacity_objects.is_empty(),
     };
+    scope.announce(scenario);
     scope.serve(cluster.release, &cluster.gates);
     scope.known.parameters(scope.needed_parameters.clone());
     let of = |path: &'static [&'static str]| move |message: String| scenario.error_in_cluster(path, message);

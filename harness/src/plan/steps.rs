@@ -2,9 +2,9 @@
 
 use super::scope::Scope;
 use super::vocabulary::{self, names};
-use super::{Action, GroupResource, Step};
+use super::{Action, ActionSpec, GroupResource, Step};
 use crate::expectation::{Expect, ExpectSpecs, Names, Pattern, check_keys};
-use crate::scenario::{ActionSpec, Role, Scenario, ScenarioError, Spanned, StepSpec};
+use crate::scenario::{Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
     /// Resolves a step. `polls`: whether a publisher refreshes by itself.
@@ -18,8 +18,9 @@ impl Scope<'_> {
         // Pods of a step come after all their claims, so that the systems know those first.
         let mut pods = Vec::new();
         for action in &spec.value.actions {
-            let mut resolved = self
-                .action(&action.value)
+            let mut resolved = action
+                .value
+                .resolve(self)
                 .map_err(|message| scenario.error(action.defined, message))?;
             resolved
                 .iter()

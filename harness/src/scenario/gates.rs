@@ -27,7 +27,7 @@ impl<'de> Deserialize<'de> for Gate {
 }
 
 /// Gates by name, on or off.
-pub(super) fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
+pub(crate) fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
     let gates = BTreeMap::<Gate, bool>::deserialize(deserializer)?;
     Ok(gates.into_iter().map(|(gate, on)| (gate.0, on)).collect())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::csi_call::Comparison;
+use super::answer::Comparison;
 use super::{FromShort, Role};
 
 /// Whoever has metrics.

@@ -3,7 +3,7 @@
 //! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see `table`).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
-mod action;
+mod answer;
 mod axes;
 mod backend;
 mod bound;
@@ -12,11 +12,9 @@ mod cells;
 mod cluster;
 mod cover;
 mod coverage;
-mod csi_call;
 mod error;
 mod extender;
 mod external_driver;
-mod fault;
 mod from_text;
 mod gates;
 mod grant;
@@ -25,7 +23,6 @@ mod metrics;
 mod ordered;
 mod outline;
 mod parse;
-mod reserve;
 mod role;
 mod server;
 mod short;
@@ -42,10 +39,8 @@ use serde_saphyr::Location;
 
 pub use serde_saphyr::Spanned;
 
-pub use action::{
-    ActionSpec, CapacityAction, ClaimSpec, ClassAction, CsiDriverAction, DeleteAction, LabelOrder,
-    NodeAction, PodSpec, RegisterSpec, VolumeMode,
-};
+pub(crate) use answer::PUBLISHED;
+pub use answer::{AnswerSpec, Comparison, Expression, Relation, Relations};
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use bound::{Bound, duration};
 pub use case_files::CaseFiles;
@@ -54,21 +49,18 @@ pub use cluster::{
 };
 pub use cover::{Strength, pairs};
 pub use coverage::PairCoverage;
-pub(crate) use csi_call::PUBLISHED;
-pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
 pub use error::ScenarioError;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
-pub use fault::{ChanceSpec, FaultSpec, LagSpec, StaleSpec};
 pub(crate) use from_text::parsed;
+pub(crate) use gates::gates;
 pub use grant::GrantSpec;
 pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};
 pub use metrics::{Amount, Amounts, Speaker};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one, parse_plain};
-pub use reserve::{ReserveSpec, ReservedClaimSpec};
 pub use role::{Level, Role};
-pub use server::{ApplySpec, MergeSpec, ReleaseSpec, ReplaceSpec};
+pub use server::{ApplySpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::{Bytes, Size};
 pub use step::StepSpec;

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::ActionSpec;
 use crate::expectation::ExpectSpecs;
+use crate::plan::ActionSpec;
 
 /// One step: things to do, then what must follow.
 #[derive(Debug, Clone, Deserialize)]

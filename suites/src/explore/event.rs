@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use harness::scenario::{FaultSpec, Role};
+use harness::plan::FaultSpec;
+use harness::scenario::Role;
 use harness::standalone::CsiRuleText;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

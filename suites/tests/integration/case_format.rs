@@ -29,28 +29,40 @@ const TYPES: [(&str, &str, &str); 38] = [
     ("A volume", "cluster", "VolumeSpec"),
     ("An extender", "extender", "ExtenderSpec"),
     ("A step", "step", "StepSpec"),
-    ("An action", "action", "ActionSpec"),
-    ("`pod`", "action", "PodSpec"),
-    ("A claim", "action", "ClaimSpec"),
-    ("`node`", "action", "NodeAction"),
-    ("`register`", "action", "RegisterSpec"),
-    ("`class`", "action", "ClassAction"),
-    ("`csiDriver`", "action", "CsiDriverAction"),
-    ("`capacity`, as an action", "action", "CapacityAction"),
-    ("`delete`", "action", "DeleteAction"),
+    ("An action", "../plan/actions/mod", "actions"),
+    ("`pod`", "../plan/actions/pod", "PodSpec"),
+    ("A claim", "../plan/actions/pod", "ClaimSpec"),
+    ("`node`", "../plan/actions/node", "NodeAction"),
+    ("`register`", "../plan/actions/node", "RegisterSpec"),
+    ("`class`", "../plan/actions/class", "ClassAction"),
+    ("`csiDriver`", "../plan/actions/csi_driver", "CsiDriverAction"),
+    (
+        "`capacity`, as an action",
+        "../plan/actions/capacity",
+        "CapacityAction",
+    ),
+    ("`delete`", "../plan/actions/object", "DeleteAction"),
     (
         "`csi`",
         "../../../fake-csi/src/rule/text",
         "RuleText<S = Segment, B = i64>",
     ),
-    ("`ask`", "csi_call", "CsiCallSpec"),
-    ("`fault`", "fault", "FaultSpec"),
-    ("`release`, as an action", "server", "ReleaseSpec"),
-    ("`merge`", "server", "MergeSpec"),
+    ("`ask`", "../plan/actions/ask", "CsiCallSpec"),
+    ("`fault`", "../plan/actions/api_fault", "FaultSpec"),
+    (
+        "`release`, as an action",
+        "../plan/actions/release",
+        "ReleaseSpec",
+    ),
+    ("`merge`", "../plan/actions/object", "MergeSpec"),
     ("`replace`", "server", "ReplaceSpec"),
     ("`apply`", "server", "ApplySpec"),
-    ("`reserve`", "reserve", "ReserveSpec"),
-    ("A claim of `reserve`", "reserve", "ReservedClaimSpec"),
+    ("`reserve`", "../plan/actions/reserve", "ReserveSpec"),
+    (
+        "A claim of `reserve`",
+        "../plan/actions/reserve",
+        "ReservedClaimSpec",
+    ),
     ("A row of `capacities`", "../expectation/capacities", "RowSpec"),
     ("An entry of `objects`", "../expectation/objects", "ObjectsOfKind"),
     (
@@ -137,8 +149,12 @@ fn keys(source: &str, name: &str) -> Vec<Key> {
     found
 }
 
-fn starts(name: &str) -> [String; 2] {
-    [format!("pub struct {name} {{"), format!("pub enum {name} {{")]
+fn starts(name: &str) -> [String; 3] {
+    [
+        format!("pub struct {name} {{"),
+        format!("pub enum {name} {{"),
+        format!("{name}! {{"),
+    ]
 }
 
 fn section() -> String {

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use suites::harness::scenario::{
-    ActionSpec, Binding, CapacityAction, CapacitySpec, ClassAction, ClassSpec, ClusterSpec, DriverSpec, Mode,
-    NodeAction, Role,
-};
+use suites::harness::plan::{ActionSpec, CapacityAction, ClassAction, NodeAction};
+use suites::harness::scenario::{Binding, CapacitySpec, ClassSpec, ClusterSpec, DriverSpec, Mode, Role};
 
 /// What of a case decides its values.
 pub(super) struct Case<'a> {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use suites::harness::scenario::{ActionSpec, Bytes, CapacityAction, CapacitySpec, NodeSpec, Role, Size};
+use suites::harness::plan::{ActionSpec, CapacityAction};
+use suites::harness::scenario::{Bytes, CapacitySpec, NodeSpec, Role, Size};
 
 use super::case::Case;
 

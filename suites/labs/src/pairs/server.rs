@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use suites::harness::scenario::{ActionSpec, CsiDriverAction, Role, SchedulerSpec};
+use suites::harness::plan::{ActionSpec, CsiDriverAction};
+use suites::harness::scenario::{Role, SchedulerSpec};
 
 use super::case::{Case, those};
 

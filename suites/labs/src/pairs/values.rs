@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use suites::harness::plan::ActionSpec;
 use suites::harness::plan::resolve;
-use suites::harness::scenario::{ActionSpec, Scenario, ScenarioError};
+use suites::harness::scenario::{Scenario, ScenarioError};
 
 use super::case::Case;
 use super::{objects, server};

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use harness::plan::FaultSpec;
 use harness::plan::NAMESPACE;
-use harness::scenario::{FaultSpec, Mode, Role};
+use harness::scenario::{Mode, Role};
 use serde_json::json;
 
 use super::super::event::{

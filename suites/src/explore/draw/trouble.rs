@@ -1,7 +1,8 @@
 //! What goes wrong: the API server refuses, connections break, watches end or lag, programs are killed, the driver fails.
 
 use capacity_types::capacity_api::RESOURCE;
-use harness::scenario::{FaultSpec, LagSpec, Role, StaleSpec};
+use harness::plan::{FaultSpec, LagSpec, StaleSpec};
+use harness::scenario::Role;
 use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 
 use super::super::event::Event;

@@ -1,5 +1,4 @@
-//! Questions that a case puts to the driver itself, and what it says of the answers: relations between figures, not figures alone,
-//! because only the driver knows what it has.
+//! What a case says of answers of the driver: relations between figures, not figures alone, because only the driver knows what it has.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,33 +7,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{FromShort, Short, Size};
-
-/// One call of the driver by the harness, through the socket that publishers use.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CsiCallSpec {
-    /// The name under which expectations and later questions find the answer.
-    #[serde(rename = "as")]
-    pub name: String,
-    /// The CSI method, such as `GetCapacity`.
-    pub call: String,
-    /// GetCapacity and CreateVolume: for that class.
-    pub class: Option<String>,
-    /// GetCapacity and CreateVolume: parameters besides those of the class.
-    #[serde(default)]
-    pub parameters: BTreeMap<String, String>,
-    /// GetCapacity and CreateVolume: in that segment.
-    pub segment: Option<String>,
-    /// CreateVolume: name of the volume.
-    pub volume: Option<String>,
-    /// CreateVolume: its size, such as `1Gi`, `before.room` or `before.room + 1`.
-    pub size: Option<Short<Expression>>,
-    /// DeleteVolume: the answer of the CreateVolume that made it.
-    pub of: Option<String>,
-    /// GetCapacity: ask again until the figures are so, for up to ten seconds, as drivers may count a moment later; the last answer counts.
-    #[serde(default)]
-    pub until: AnswerSpec,
-}
 
 /// In relations: the object that is published for the class and the segment of the answer.
 pub(crate) const PUBLISHED: &str = "published";

@@ -1,0 +1,243 @@
+//! `fault` and `unfault`: failures of the API server, from the words of the case to rules that the server takes. What a real server may do
+//! needs no further word; the rest must be marked.
+
+use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
+use fake_csi::CutText;
+use serde::{Deserialize, Serialize};
+
+use super::Resolved;
+use super::driver_fault::which;
+use crate::plan::Action;
+use crate::plan::scope::Scope;
+use crate::scenario::{Role, duration};
+
+/// A failure of the API server. The harness itself and its controllers never meet it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FaultSpec {
+    /// Name for `unfault`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
+    pub api: String,
+    /// Only for that role. Unset: for every system under test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Role>,
+    /// Only for the object of that name; creates have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Leave the first matching requests alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skip: u32,
+    /// Apply to so many requests; unset: until `unfault`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
+    /// Apply to some of them only, at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<ChanceSpec>,
+    /// Refuse with that HTTP status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// With `status`: seconds of Retry-After.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u32>,
+    /// Look at the request after so long, such as `50ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<String>,
+    /// Cut the connection: `before` the request is looked at, or `after` it was carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutText>,
+    /// End watches: open ones at once, new ones after so many events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_after: Option<u32>,
+    /// Let watches lag: until `unfault`, or for so long, such as `200ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<LagSpec>,
+    /// Forget the history so far: a watch from an earlier revision gets 410.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compact: bool,
+    /// Get and list see the state of now, later on as well: where they allow it, or always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale: Option<StaleSpec>,
+    /// The client that meets it is killed at that very moment: what it does next never happens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kill: bool,
+    /// No real server does this; the case means it all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub illegal: bool,
+}
+
+/// A random choice with a seed, so that it can be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChanceSpec {
+    /// From 0 to 1.
+    pub probability: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+/// How long a watch lags.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum LagSpec {
+    /// `true`: until `unfault`.
+    Open(bool),
+    /// For that long.
+    For(String),
+}
+
+/// Which reads see an old state.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StaleSpec {
+    /// Those with resourceVersion 0.
+    Allowed,
+    /// Those that request the newest state as well.
+    Always,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+pub(super) fn resolve(scope: &mut Scope<'_>, spec: &FaultSpec) -> Resolved {
+    let rule = rule(spec)?;
+    let nameless = scope.faults.len() + 1;
+    let id = spec.id.clone().unwrap_or_else(|| format!("fault {nameless}"));
+    if !scope.faults.insert(id.clone()) {
+        return Err(format!("fault `{id}` was used before; give it another `id`"));
+    }
+    let kills = spec.kill;
+    let then = if kills {
+        ", and whoever meets it is killed"
+    } else {
+        ""
+    };
+    let of = [
+        spec.name.as_ref().map(|name| format!(" {name}")),
+        spec.by.map(|role| format!(" by the {}", role.as_str())),
+    ];
+    let of: String = of.into_iter().flatten().collect();
+    let which = which(spec.skip, spec.times);
+    let chance = spec
+        .chance
+        .map(|chance| format!(", with probability {}", chance.probability));
+    let chance = chance.unwrap_or_default();
+    let note = format!("fault: {}{of}: {}{which}{chance}{then}", spec.api, rule.effect);
+    Ok(vec![(Action::Fault { id, rule, kills }, note)])
+}
+
+pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
+    if !scope.faults.contains(id) {
+        return Err(format!("there was no fault `{id}`; name one by its `id`"));
+    }
+    Ok(vec![(
+        Action::Unfault(id.to_owned()),
+        format!("fault {id} is over"),
+    )])
+}
+
+/// Reads the failure that a case describes.
+fn rule(spec: &FaultSpec) -> Result<Rule, String> {
+    let rule = Rule {
+        on: on(spec)?,
+        skip: spec.skip,
+        times: spec.times,
+        chance: spec.chance.map(|chance| Chance {
+            probability: chance.probability,
+            seed: chance.seed,
+        }),
+        effect: effect(spec)?,
+    };
+    match (rule.is_legal(), spec.illegal) {
+        (false, false) => Err("no real API server does this; say `illegal: true` if it is meant".to_owned()),
+        (true, true) => Err("a real API server may do this; remove `illegal`".to_owned()),
+        _ => Ok(rule),
+    }
+}
+
+fn on(spec: &FaultSpec) -> Result<Match, String> {
+    let wrong = || {
+        let verbs = Verb::ALL.map(Verb::as_str).join(", ");
+        format!(
+            "`{}` is not `<verb> <resource>` with verbs of {verbs}, joined by `|`, or `*`",
+            spec.api
+        )
+    };
+    let (verbs, resource) = spec.api.split_once(' ').ok_or_else(wrong)?;
+    let known = |word: &str| Verb::ALL.into_iter().find(|known| known.as_str() == word);
+    let verbs = match verbs {
+        "*" => Vec::new(),
+        words => words
+            .split('|')
+            .map(|word| known(word).ok_or_else(wrong))
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(Match {
+        client: spec.by.map(clients),
+        verbs,
+        resource: Some(resource.to_owned()).filter(|resource| resource != "*"),
+        name: spec.name.clone(),
+    })
+}
+
+/// The client names of a role: publishers of nodes are called `publisher@n1`.
+fn clients(role: Role) -> String {
+    format!("{}*", role.as_str())
+}
+
+fn effect(spec: &FaultSpec) -> Result<Effect, String> {
+    let candidates = [
+        spec.status.map(|code| {
+            Ok(Effect::Status {
+                code,
+                retry_after_seconds: spec.retry_after.unwrap_or(0),
+            })
+        }),
+        spec.delay
+            .as_ref()
+            .map(|text| milliseconds(text).map(|milliseconds| Effect::Delay { milliseconds })),
+        spec.cut.map(|cut| {
+            Ok(match cut {
+                CutText::Before => Effect::Disconnect,
+                CutText::After => Effect::LoseAnswer,
+            })
+        }),
+        spec.end_after
+            .map(|after_events| Ok(Effect::EndWatch { after_events })),
+        spec.lag.as_ref().map(lag),
+        spec.compact.then_some(Ok(Effect::Compact { revision: None })),
+        spec.stale.map(|stale| {
+            Ok(Effect::Stale {
+                revision: None,
+                consistent: matches!(stale, StaleSpec::Always),
+            })
+        }),
+    ];
+    if spec.retry_after.is_some() && spec.status.is_none() {
+        return Err("`retryAfter` belongs to `status`; remove it".to_owned());
+    }
+    let mut given = candidates.into_iter().flatten();
+    match (given.next(), given.next()) {
+        (Some(effect), None) => effect,
+        _ => Err(
+            "a fault has exactly one of `status`, `delay`, `cut`, `endAfter`, `lag`, `compact`, `stale`"
+                .to_owned(),
+        ),
+    }
+}
+
+fn lag(spec: &LagSpec) -> Result<Effect, String> {
+    let milliseconds = match spec {
+        LagSpec::Open(true) => None,
+        LagSpec::Open(false) => return Err("`lag: false` does nothing; remove it".to_owned()),
+        LagSpec::For(text) => Some(milliseconds(text)?),
+    };
+    Ok(Effect::HoldWatch { milliseconds })
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let time = duration(text)?;
+    Ok(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,142 @@
+//! `ask`: the harness calls the driver, as a publisher would, and stores the answer under a name.
+
+use std::collections::BTreeMap;
+
+use fake_csi::Method;
+use serde::Deserialize;
+
+use super::Resolved;
+use crate::expectation::names_of;
+use crate::plan::scope::Scope;
+use crate::plan::vocabulary::names;
+use crate::plan::{Action, CsiCall, CsiCallKind};
+use crate::scenario::{AnswerSpec, Expression, Short};
+
+/// One call of the driver by the harness, through the socket that publishers use.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CsiCallSpec {
+    /// The name under which expectations and later questions find the answer.
+    #[serde(rename = "as")]
+    pub name: String,
+    /// The CSI method, such as `GetCapacity`.
+    pub call: String,
+    /// GetCapacity and CreateVolume: for that class.
+    pub class: Option<String>,
+    /// GetCapacity and CreateVolume: parameters besides those of the class.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// GetCapacity and CreateVolume: in that segment.
+    pub segment: Option<String>,
+    /// CreateVolume: name of the volume.
+    pub volume: Option<String>,
+    /// CreateVolume: its size, such as `1Gi`, `before.room` or `before.room + 1`.
+    pub size: Option<Short<Expression>>,
+    /// DeleteVolume: the answer of the CreateVolume that made it.
+    pub of: Option<String>,
+    /// GetCapacity: ask again until the figures are so, for up to ten seconds, as drivers may count a moment later; the last answer counts.
+    #[serde(default)]
+    pub until: AnswerSpec,
+}
+
+/// The calls without arguments.
+const PLAIN: [Method; 5] = [
+    Method::GetPluginInfo,
+    Method::GetPluginCapabilities,
+    Method::Probe,
+    Method::ControllerGetCapabilities,
+    Method::NodeGetInfo,
+];
+
+pub(super) fn resolve(scope: &mut Scope<'_>, spec: &CsiCallSpec) -> Resolved {
+    let kind = kind(scope, spec)?;
+    let figures = BTreeMap::from([(spec.name.clone(), spec.until.clone())]);
+    let mut others = names_of(&figures).into_iter().filter(|name| *name != spec.name);
+    others.try_for_each(|name| scope.known_answer(name))?;
+    let segment = spec
+        .segment
+        .as_deref()
+        .map(|text| scope.segments.parse(text))
+        .transpose()?;
+    if !scope.answers.insert(spec.name.clone()) {
+        return Err(format!(
+            "`{}` is asked for already; choose another name",
+            spec.name
+        ));
+    }
+    let note = format!("call the driver: {} as {}", spec.call, spec.name);
+    let call = CsiCall {
+        name: spec.name.clone(),
+        class: spec.class.clone(),
+        segment,
+        kind,
+        until: spec.until.clone(),
+    };
+    Ok(vec![(Action::CsiCall(call), note)])
+}
+
+fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
+    let needs = |what: &str| format!("{} needs `{what}`", spec.call);
+    let method = spec.call.parse().ok();
+    check_keys(spec, method)?;
+    Ok(match method {
+        Some(Method::GetCapacity) => CsiCallKind::Capacity(parameters(scope, spec)?),
+        Some(Method::CreateVolume) => {
+            let size = spec.size.as_ref().ok_or_else(|| needs("size"))?.0.clone();
+            for name in size.answers() {
+                scope.known_answer(name)?;
+            }
+            CsiCallKind::Create {
+                volume: spec.volume.clone().ok_or_else(|| needs("volume"))?,
+                size,
+                parameters: parameters(scope, spec)?,
+            }
+        }
+        Some(Method::DeleteVolume) => {
+            let of = spec.of.clone().ok_or_else(|| needs("of"))?;
+            scope.known_answer(&of)?;
+            CsiCallKind::Delete(of)
+        }
+        Some(plain) if PLAIN.contains(&plain) => CsiCallKind::Plain(plain),
+        _ => {
+            let (call, calls) = (&spec.call, PLAIN.map(Method::as_str).join(", "));
+            return Err(format!(
+                "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
+            ));
+        }
+    })
+}
+
+/// Those of the class, and more.
+fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, String>, String> {
+    let mut parameters = match &spec.class {
+        None => BTreeMap::new(),
+        Some(class) => scope.classes.get(class).cloned().ok_or_else(|| {
+            format!(
+                "class `{class}` is not defined; classes: {}",
+                names(&scope.classes)
+            )
+        })?,
+    };
+    parameters.extend(spec.parameters.clone());
+    Ok(parameters)
+}
+
+/// What a call has no use for would be ignored without a word.
+fn check_keys(spec: &CsiCallSpec, method: Option<Method>) -> Result<(), String> {
+    let is = |wanted| method == Some(wanted);
+    let is_about_room = is(Method::GetCapacity) || is(Method::CreateVolume);
+    let keys = [
+        ("class", spec.class.is_some(), is_about_room),
+        ("parameters", !spec.parameters.is_empty(), is_about_room),
+        ("segment", spec.segment.is_some(), is_about_room),
+        ("volume", spec.volume.is_some(), is(Method::CreateVolume)),
+        ("size", spec.size.is_some(), is(Method::CreateVolume)),
+        ("of", spec.of.is_some(), is(Method::DeleteVolume)),
+        ("until", !spec.until.is_empty(), is(Method::GetCapacity)),
+    ];
+    match keys.iter().find(|(_, given, useful)| *given && !*useful) {
+        Some((key, ..)) => Err(format!("{} has no `{key}`; remove it", spec.call)),
+        None => Ok(()),
+    }
+}

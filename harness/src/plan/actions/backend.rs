@@ -1,0 +1,24 @@
+//! `backend`: raw storage by segment.
+
+use std::collections::BTreeMap;
+
+use super::Resolved;
+use crate::plan::scope::Scope;
+use crate::plan::{Action, backend};
+use crate::scenario::{PoolSpec, Short};
+
+pub(super) fn resolve(scope: &Scope<'_>, pools: &BTreeMap<String, Option<Short<PoolSpec>>>) -> Resolved {
+    let change = |(text, spec): (&String, &Option<Short<PoolSpec>>)| {
+        let segment = scope.segments.parse(text)?;
+        scope.places.segment(&segment, &scope.segments)?;
+        let (plan, note) = match spec {
+            Some(spec) => (
+                Some(backend::storage(spec)?),
+                format!("backend {text} is now {}", backend::note(spec)),
+            ),
+            None => (None, format!("backend {text} is gone")),
+        };
+        Ok((Action::Pool(segment, plan), note))
+    };
+    pools.iter().map(change).collect()
+}

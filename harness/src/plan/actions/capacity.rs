@@ -1,0 +1,61 @@
+//! `capacity`: a CSIStorageCapacity object that another client creates, edits or deletes.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Resolved;
+use crate::plan::scope::Scope;
+use crate::plan::{Action, Target};
+use crate::scenario::CapacitySpec;
+
+/// What another client does to a CSIStorageCapacity object.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CapacityAction {
+    /// Create it.
+    Create(CapacitySpec),
+    /// Change an existing object of that class and segment, whichever client wrote it.
+    Edit {
+        /// storageClassName.
+        class: String,
+        /// The segment it selects.
+        segment: String,
+        /// A JSON merge patch.
+        merge: Value,
+    },
+    /// Delete an existing object of that class and segment, whichever client wrote it.
+    Delete {
+        /// storageClassName.
+        class: String,
+        /// The segment it selects.
+        segment: String,
+    },
+}
+
+pub(super) fn resolve(scope: &mut Scope<'_>, action: &CapacityAction) -> Resolved {
+    let target = |scope: &Scope<'_>, class: &str, segment: &str| {
+        let segment = scope.segments.format(&scope.segments.parse(segment)?);
+        Ok::<_, String>(Target::Capacity {
+            class: class.to_owned(),
+            segment,
+        })
+    };
+    Ok(vec![match action {
+        CapacityAction::Create(spec) => {
+            let note = format!("by hand: capacity for class {}", spec.class);
+            (Action::Create(scope.capacity(spec)?), note)
+        }
+        CapacityAction::Edit {
+            class,
+            segment,
+            merge,
+        } => {
+            let note = format!("by hand: edit capacity of class {class}, segment {segment}: {merge}");
+            (Action::Merge(target(scope, class, segment)?, merge.clone()), note)
+        }
+        CapacityAction::Delete { class, segment } => {
+            let note = format!("by hand: delete capacity of class {class}, segment {segment}");
+            (Action::Delete(target(scope, class, segment)?), note)
+        }
+    }])
+}

@@ -1,0 +1,29 @@
+//! `class`: a storage class comes or goes.
+
+use serde::Deserialize;
+
+use super::{Resolved, cluster_wide, create};
+use crate::plan::Action;
+use crate::plan::scope::Scope;
+use crate::scenario::{ClassSpec, Short};
+
+/// A storage class comes or goes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ClassAction {
+    /// Create it.
+    Create(Short<ClassSpec>),
+    /// Delete it: `class: {delete: fast}`.
+    Delete(String),
+}
+
+pub(super) fn resolve(scope: &mut Scope<'_>, action: &ClassAction) -> Resolved {
+    Ok(vec![match action {
+        ClassAction::Create(spec) => create(scope.class(spec), "class", &spec.name),
+        ClassAction::Delete(name) => {
+            scope.known.deleted_class(name)?;
+            let target = cluster_wide("storageclasses", name);
+            (Action::Delete(target), format!("delete class {name}"))
+        }
+    }])
+}

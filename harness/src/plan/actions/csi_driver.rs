@@ -1,0 +1,36 @@
+//! `csiDriver`: the CSIDriver object.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Resolved, cluster_wide, create};
+use crate::plan::scope::Scope;
+use crate::plan::{Action, objects};
+
+/// A change of the CSIDriver object.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CsiDriverAction {
+    /// Set spec.storageCapacity: `csiDriver: {storageCapacity: true}`. Up to 1.22 it cannot be changed: delete the object and create it.
+    StorageCapacity(bool),
+    /// Delete the object: `csiDriver: delete`.
+    Delete,
+    /// Create it with that spec.storageCapacity: `csiDriver: {create: true}`. An API server whose gate is off drops the field.
+    Create(Option<bool>),
+}
+
+pub(super) fn resolve(scope: &Scope<'_>, action: &CsiDriverAction) -> Resolved {
+    let name = scope.driver();
+    let target = cluster_wide("csidrivers", name);
+    Ok(vec![match *action {
+        CsiDriverAction::StorageCapacity(on) => {
+            let merge = json!({"spec": {"storageCapacity": on}});
+            (
+                Action::Merge(target, merge),
+                format!("CSIDriver {name}: storageCapacity {on}"),
+            )
+        }
+        CsiDriverAction::Delete => (Action::Delete(target), format!("delete CSIDriver {name}")),
+        CsiDriverAction::Create(on) => create(objects::csi_driver(name, on), "CSIDriver", name),
+    }])
+}

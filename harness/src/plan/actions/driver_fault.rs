@@ -1,0 +1,66 @@
+//! `csi` and `uncsi`: faults of the driver, from the words of the case to the rules of [`fake_csi`].
+
+use fake_csi::{Code, RuleText};
+
+use super::Resolved;
+use crate::plan::scope::Scope;
+use crate::plan::vocabulary::names;
+use crate::plan::{Action, vocabulary};
+use crate::scenario::Size;
+
+pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> Resolved {
+    let mut spec = spec.clone();
+    if let Some(class) = spec.class.take() {
+        let parameters = scope.classes.get(&class).ok_or_else(|| {
+            format!(
+                "class `{class}` is not defined; classes: {}",
+                names(&scope.classes)
+            )
+        })?;
+        spec.parameters.extend(parameters.clone());
+    }
+    scope.callers.check(Some(vocabulary::method(&spec.method)?))?;
+    if let Some(code) = &spec.code {
+        if vocabulary::code(code)? == Code::Ok {
+            return Err("`OK` is no error; leave `code` out, or choose another".to_owned());
+        }
+        spec.message
+            .get_or_insert_with(|| "scripted by the case".to_owned());
+    }
+    let id = spec.id.take();
+    let rule = spec.resolve(|text| scope.segments.parse(&text), |size| figure(&size))?;
+    if let Some(id) = &id
+        && !scope.scripts.insert(id.clone())
+    {
+        return Err(format!("script `{id}` was used before; give it another `id`"));
+    }
+    let note = format!("the driver is told: {rule}{}", which(rule.skip, rule.times));
+    Ok(vec![(Action::Script { id, rule }, note)])
+}
+
+pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
+    if !scope.scripts.contains(id) {
+        return Err(format!(
+            "there was no script `{id}` of the driver; name one by its `id`"
+        ));
+    }
+    let note = format!("the driver no longer does as {id} says");
+    Ok(vec![(Action::Unscript(id.to_owned()), note)])
+}
+
+/// Which of the calls, or of the requests, are meant.
+pub(super) fn which(skip: u32, times: Option<u32>) -> String {
+    let skip = match skip {
+        0 => String::new(),
+        skip => format!(", after {skip} more"),
+    };
+    let times = times.map(|times| format!(", {times}×")).unwrap_or_default();
+    skip + &times
+}
+
+/// A figure as CSI has it.
+fn figure(size: &Size) -> Result<i64, String> {
+    let out_of_range =
+        |_| format!("`{size}` is none of the 64 bits that CSI has for it; write one such as 30Gi");
+    size.bytes().try_into().map_err(out_of_range)
+}

@@ -1,0 +1,147 @@
+//! `node`: a node comes, goes or changes, and the driver registers in its CSINode.
+
+use std::collections::BTreeMap;
+
+use capacity_types::Segment;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Resolved, cluster_wide, create};
+use crate::plan::Action;
+use crate::plan::scope::Scope;
+use crate::plan::vocabulary::names;
+use crate::scenario::{FromShort, NodeSpec, Short};
+
+/// A node comes, goes or changes: exactly one of the fields.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NodeAction {
+    /// The node is created, and the driver registers on it: `node: {join: n4}`.
+    Join(Short<NodeSpec>),
+    /// Node and CSINode are deleted: `node: {leave: n1}`.
+    Leave(String),
+    /// Labels are set (null removes one): `node: {relabel: {name: n1, labels: {zone: west}}}`.
+    Relabel {
+        /// The node.
+        name: String,
+        /// The labels.
+        labels: BTreeMap<String, Option<String>>,
+    },
+    /// The driver registers in the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
+    Register(Short<RegisterSpec>),
+    /// The driver's entry in the CSINode goes away: `node: {unregister: n1}`.
+    Unregister(String),
+}
+
+/// What the kubelet does for a driver that registers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RegisterSpec {
+    /// The node.
+    pub name: String,
+    /// When the node gets the labels of the segment that NodeGetInfo returns, as the kubelet sets them: `first`, before the CSINode names the
+    /// driver, or `last`, after that; unset: never.
+    pub labels: Option<LabelOrder>,
+}
+
+/// When a node gets the labels of its segment. The kubelet sets them first; a watch may show them last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelOrder {
+    /// Before the CSINode names the driver.
+    First,
+    /// After that.
+    Last,
+}
+
+impl FromShort for RegisterSpec {
+    const EXPECTING: &'static str = "a node, or a map with `name` and `labels`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Ok(RegisterSpec {
+            name: text.to_owned(),
+            labels: None,
+        })
+    }
+}
+
+pub(super) fn resolve(scope: &mut Scope<'_>, action: &NodeAction) -> Resolved {
+    Ok(match action {
+        NodeAction::Join(spec) => {
+            let [node, csi_node] = scope.node(spec);
+            let mut list = vec![create(node, "node", &spec.name)];
+            if let Some(segment) = driver_segment(scope, spec) {
+                list.push((
+                    Action::DriverUp(spec.name.clone(), segment),
+                    format!("driver up on {}", spec.name),
+                ));
+            }
+            list.push(create(csi_node, "CSINode", &spec.name));
+            list
+        }
+        NodeAction::Leave(name) => {
+            known_node(scope, name)?;
+            vec![
+                (Action::DriverDown(name.clone()), format!("driver down on {name}")),
+                (
+                    Action::Delete(cluster_wide("csinodes", name)),
+                    format!("delete CSINode {name}"),
+                ),
+                (
+                    Action::Delete(cluster_wide("nodes", name)),
+                    format!("delete node {name}"),
+                ),
+            ]
+        }
+        NodeAction::Relabel { name, labels } => {
+            known_node(scope, name)?;
+            let merge = json!({"metadata": {"labels": labels}});
+            vec![(
+                Action::Merge(cluster_wide("nodes", name), merge),
+                format!("relabel node {name}"),
+            )]
+        }
+        NodeAction::Register(spec) => register(scope, spec)?,
+        NodeAction::Unregister(name) => {
+            known_node(scope, name)?;
+            vec![(
+                Action::Registration(name.clone(), None),
+                format!("unregister the driver from CSINode {name}"),
+            )]
+        }
+    })
+}
+
+fn register(scope: &Scope<'_>, spec: &RegisterSpec) -> Resolved {
+    let name = &spec.name;
+    known_node(scope, name)?;
+    let keys = Some(scope.segments.keys().to_vec());
+    let mut list = vec![(
+        Action::Registration(name.clone(), keys),
+        format!("register the driver in CSINode {name}"),
+    )];
+    if let Some(order) = spec.labels {
+        let labels: BTreeMap<String, String> = scope.segments.usual(name).into_iter().collect();
+        let merge = json!({"metadata": {"labels": labels}});
+        let place = if order == LabelOrder::First { 0 } else { 1 };
+        let note = format!("label node {name} with its segment");
+        list.insert(place, (Action::Merge(cluster_wide("nodes", name), merge), note));
+    }
+    Ok(list)
+}
+
+fn known_node(scope: &Scope<'_>, name: &str) -> Result<(), String> {
+    match scope.nodes.contains_key(name) {
+        true => Ok(()),
+        false => Err(format!(
+            "node `{name}` is not defined; nodes: {}",
+            names(&scope.nodes)
+        )),
+    }
+}
+
+fn driver_segment(scope: &Scope<'_>, spec: &NodeSpec) -> Option<Segment> {
+    if !spec.registered {
+        return None;
+    }
+    scope.segments.of_node(&scope.nodes[&spec.name])
+}

@@ -1,0 +1,59 @@
+//! `stop`, `start`, `publisher` and `scheduler`: systems under test end, and start again, perhaps with other settings.
+
+use super::Resolved;
+use crate::plan::scope::Scope;
+use crate::plan::{Action, settings};
+use crate::scenario::{PublisherSpec, Role, SchedulerSpec};
+use crate::settings::{Settings, of_role};
+
+pub(super) fn resolve_stop(_: &mut Scope<'_>, role: &Role) -> Resolved {
+    Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))])
+}
+
+pub(super) fn resolve_start(_: &mut Scope<'_>, role: &Role) -> Resolved {
+    Ok(vec![(
+        Action::Start(*role),
+        format!("start the {}", role.as_str()),
+    )])
+}
+
+pub(super) fn resolve_publisher(scope: &mut Scope<'_>, spec: &PublisherSpec) -> Resolved {
+    settings::owner_level(*spec, scope.cluster.mode)?;
+    let note = format!("start the publisher anew{}", of_publisher(*spec));
+    Ok(vec![(Action::Republish(*spec), note)])
+}
+
+pub(super) fn resolve_scheduler(_: &mut Scope<'_>, spec: &SchedulerSpec) -> Resolved {
+    let note = format!("start the scheduler anew{}", of_scheduler(spec));
+    Ok(vec![(Action::Reschedule(spec.clone()), note)])
+}
+
+/// The publisher's settings that are not usual, in words.
+fn of_publisher(spec: PublisherSpec) -> String {
+    let settings = Settings {
+        publisher: spec,
+        ..Settings::default()
+    };
+    unusual(Role::Publisher, &settings)
+}
+
+/// The scheduler's settings that are not usual, in words.
+fn of_scheduler(spec: &SchedulerSpec) -> String {
+    let settings = Settings {
+        scheduler: spec.clone(),
+        ..Settings::default()
+    };
+    unusual(Role::Scheduler, &settings)
+}
+
+fn unusual(role: Role, settings: &Settings) -> String {
+    let values = of_role(role).map(|setting| (setting.name, setting.value(settings)));
+    let words: Vec<_> = values
+        .filter(|(_, value)| !value.is_usual)
+        .map(|(name, value)| format!("{name} {}", value.text))
+        .collect();
+    match words.as_slice() {
+        [] => ", as it is by itself".to_owned(),
+        words => format!(", with {}", words.join(", ")),
+    }
+}

@@ -1,0 +1,36 @@
+//! `release` and `discover`: what the API server serves.
+
+use std::collections::BTreeMap;
+
+use fake_apiserver::Release;
+use serde::Deserialize;
+
+use super::Resolved;
+use crate::plan::Action;
+use crate::plan::scope::Scope;
+use crate::scenario::gates;
+
+/// The server becomes another release, or the same one with other gates.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReleaseSpec {
+    /// The release, such as `"1.20"`; unset: the same as before.
+    pub to: Option<Release>,
+    /// Feature gates of the API server; those that are left out have the default of the release.
+    #[serde(default, deserialize_with = "gates")]
+    pub gates: BTreeMap<String, bool>,
+}
+
+pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReleaseSpec) -> Resolved {
+    scope.serve(spec.to.unwrap_or(scope.release), &spec.gates);
+    let mut note = format!("the API server is now {}", scope.release);
+    for (gate, on) in &spec.gates {
+        note.push_str(&format!(", {gate}={on}"));
+    }
+    Ok(vec![(Action::Release(scope.release, spec.gates.clone()), note)])
+}
+
+pub(super) fn resolve_discover(_: &mut Scope<'_>, resource: &str) -> Resolved {
+    let note = format!("ask in which versions {resource} is served");
+    Ok(vec![(Action::Discover(resource.parse()?), note)])
+}
