@@ -24,7 +24,7 @@ use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, e2e, examples, inspect, manual, repro, typed, unknown_command, watch};
+use crate::{Exit, conformance, e2e, examples, inspect, manual, repro, typed, watch};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -111,7 +111,7 @@ pub(crate) fn run() -> Exit {
     match parsed.and_then(|parsed| Cli::from_arg_matches(&parsed)) {
         Ok(cli) => obey(cli.command),
         Err(told) => {
-            unknown_command::tell(&told, &Cli::command());
+            typed::tell(&told, &Cli::command());
             if told.use_stderr() {
                 Exit::Usage
             } else {

@@ -9,8 +9,8 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::Exit;
 use crate::capture::SituationArgs;
 use crate::out::print;
+use crate::typed;
 use crate::why::{self, Common, Subject, WhyArgs};
-use crate::{typed, unknown_command};
 
 /// The file name by which kubectl finds a plugin of that name.
 const FILE: &str = "kubectl-capacity";
@@ -69,7 +69,7 @@ pub(crate) fn run() -> Exit {
     let exit = match Plugin::try_parse_from(typed::in_order(std::env::args_os())) {
         Ok(Plugin { command }) => obey(command),
         Err(told) => {
-            unknown_command::tell(&told, &Plugin::command());
+            typed::tell(&told, &Plugin::command());
             if told.use_stderr() {
                 Exit::Usage
             } else {

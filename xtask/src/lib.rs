@@ -55,7 +55,6 @@ mod side_by_side;
 mod snapshot;
 mod summary;
 mod typed;
-mod unknown_command;
 mod up;
 mod verdicts;
 mod watch;

@@ -227,7 +227,7 @@ fn patience_multiplies_all_of_it() {
 }
 
 /// A fault that the scheduler meets.
-fn fault(effect: Value, verb: &str, resource: &str) -> Value {
+fn fault(effect: &Value, verb: &str, resource: &str) -> Value {
     json!({"fact": "fault", "rule": 1, "client": "scheduler", "effect": effect, "verb": verb, "resource": resource, "legal": true})
 }
 
@@ -252,15 +252,15 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
             "requiredBytes": 1, "code": code, "message": null, "available": null, "maximum": null})
     };
     for facts in [
-        vec![fault(json!({"delay": {"milliseconds": 500}}), "list", "nodes")],
+        vec![fault(&json!({"delay": {"milliseconds": 500}}), "list", "nodes")],
         vec![
-            fault(refusal(503), "watch", "nodes"),
+            fault(&refusal(503), "watch", "nodes"),
             watch_of_nodes(503),
             watch_of_nodes(200),
         ],
-        vec![fault(json!("disconnect"), "watch", "nodes"), watch_of_nodes(200)],
+        vec![fault(&json!("disconnect"), "watch", "nodes"), watch_of_nodes(200)],
         vec![
-            fault(end_of_watch(), "watch", "nodes"),
+            fault(&end_of_watch(), "watch", "nodes"),
             watch_of_nodes(503),
             watch_of_nodes(200),
         ],
@@ -276,7 +276,7 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
 fn a_watch_that_has_expired_has_not_begun_again() {
     let mut after = settled(&placement(None));
     for effect in [end_of_watch(), refusal(410)] {
-        after.tell(fault(effect, "watch", "nodes"));
+        after.tell(fault(&effect, "watch", "nodes"));
     }
     let mut expired = watch_of_nodes(200);
     expired["revision"] = Value::Null;
@@ -289,7 +289,7 @@ fn a_watch_that_has_expired_has_not_begun_again() {
 #[test]
 fn each_of_several_watches_that_ended_has_to_begin_again() {
     let mut after = settled(&placement(None));
-    let ended = fault(end_of_watch(), "watch", "nodes");
+    let ended = fault(&end_of_watch(), "watch", "nodes");
     after.tell(ended.clone());
     after.tell(ended);
     after.tell(watch_of_nodes(200));
@@ -303,7 +303,7 @@ fn what_is_late_is_waited_for_until_it_comes() {
     let held = |milliseconds: Option<u64>| {
         let mut after = settled(&placement(None));
         let effect = json!({"holdWatch": {"milliseconds": milliseconds}});
-        after.tell(fault(effect, "watch", "nodes"));
+        after.tell(fault(&effect, "watch", "nodes"));
         wait(&after)
     };
     assert!((4_000..4_100).contains(&held(Some(3_000))));
@@ -365,7 +365,7 @@ fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
 #[test]
 fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
     let trouble = [
-        fault(refusal(503), "watch", "pods"),
+        fault(&refusal(503), "watch", "pods"),
         json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
             "namespace": "csi", "name": "c", "code": 503, "message": "unavailable", "revision": null}),
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
@@ -391,7 +391,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
         {"id": "b", "expect": [placement(None)]},
     ]));
     before.ask(3);
-    before.tell(fault(refusal(503), "watch", "pods"));
+    before.tell(fault(&refusal(503), "watch", "pods"));
     assert!(before.is_done_when_quiet());
     before.at_us += 6_000_000;
     before.tell(json!({"fact": "stepStarted", "step": 1}));
@@ -408,7 +408,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
 
 #[test]
 fn who_meets_a_fault_again_waits_again() {
-    let met = fault(end_of_watch(), "watch", "pods");
+    let met = fault(&end_of_watch(), "watch", "pods");
     for (times, milliseconds) in [(json!(2), 16_000), (Value::Null, 10_000)] {
         let mut story = steps(&json!([{"id": "a", "do": [
             {"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}},

@@ -33,132 +33,107 @@ const INTRODUCTION: [CsiMethod; 5] = [
     CsiMethod::NodeGetInfo,
 ];
 
+/// A fault that the program survives, at whatever method it meets it.
+const fn fault(
+    name: &'static str,
+    text: &'static str,
+    on: &'static [Kind],
+    effects: fn(&Point) -> Vec<Value>,
+) -> Fault {
+    Fault {
+        name,
+        text,
+        on,
+        kills: false,
+        ends_at: &[],
+        effects,
+    }
+}
+
 /// All faults, in the order of a grid's columns.
 pub const FAULTS: &[Fault] = &[
     Fault {
-        name: "killed-before",
-        text: "the program is killed before the write is carried out",
-        on: &[Write],
         kills: true,
-        ends_at: &[],
-        effects: |_| vec![json!({"cut": "before", "kill": true})],
+        ..fault(
+            "killed-before",
+            "the program is killed before the write is carried out",
+            &[Write],
+            |_| vec![json!({"cut": "before", "kill": true})],
+        )
     },
     Fault {
-        name: "killed-after",
-        text: "the program is killed after the write was carried out",
-        on: &[Write],
         kills: true,
-        ends_at: &[],
-        effects: |_| vec![json!({"cut": "after", "kill": true})],
+        ..fault(
+            "killed-after",
+            "the program is killed after the write was carried out",
+            &[Write],
+            |_| vec![json!({"cut": "after", "kill": true})],
+        )
     },
-    Fault {
-        name: "lost",
-        text: "it is carried out, and the answer is lost",
-        on: &[Write, Call],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"cut": "after"})],
-    },
-    Fault {
-        name: "cut",
-        text: "the connection is cut, and nothing is done",
-        on: &[Write, Read, Watch, Call],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"cut": "before"})],
-    },
-    Fault {
-        name: "409",
-        text: "the server answers 409 Conflict",
-        on: &[Write],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"status": 409})],
-    },
-    Fault {
-        name: "410",
-        text: "the server answers 410 Expired",
-        on: &[Watch],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"status": 410})],
-    },
-    Fault {
-        name: "429",
-        text: "the server answers 429 Too Many Requests, with Retry-After",
-        on: &[Write, Read, Watch],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"status": 429, "retryAfter": 1})],
-    },
-    Fault {
-        name: "500",
-        text: "the server answers 500 Internal Error",
-        on: &[Write, Read, Watch],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"status": 500})],
-    },
-    Fault {
-        name: "held",
-        text: "the events of the watch come 300 ms late",
-        on: &[Watch],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"lag": "300ms"})],
-    },
-    Fault {
-        name: "ended",
-        text: "the watch ends before the event",
-        on: &[Delivery],
-        kills: false,
-        ends_at: &[],
-        effects: |point| vec![json!({"endAfter": point.event - 1})],
-    },
-    Fault {
-        name: "missed",
-        text: "the watch ends before the event and can't go on from there: only what is there later is seen",
-        on: &[Delivery],
-        kills: false,
-        ends_at: &[],
-        effects: |point| {
+    fault(
+        "lost",
+        "it is carried out, and the answer is lost",
+        &[Write, Call],
+        |_| vec![json!({"cut": "after"})],
+    ),
+    fault(
+        "cut",
+        "the connection is cut, and nothing is done",
+        &[Write, Read, Watch, Call],
+        |_| vec![json!({"cut": "before"})],
+    ),
+    fault("409", "the server answers 409 Conflict", &[Write], |_| {
+        vec![json!({"status": 409})]
+    }),
+    fault("410", "the server answers 410 Expired", &[Watch], |_| {
+        vec![json!({"status": 410})]
+    }),
+    fault(
+        "429",
+        "the server answers 429 Too Many Requests, with Retry-After",
+        &[Write, Read, Watch],
+        |_| vec![json!({"status": 429, "retryAfter": 1})],
+    ),
+    fault(
+        "500",
+        "the server answers 500 Internal Error",
+        &[Write, Read, Watch],
+        |_| vec![json!({"status": 500})],
+    ),
+    fault(
+        "held",
+        "the events of the watch come 300 ms late",
+        &[Watch],
+        |_| vec![json!({"lag": "300ms"})],
+    ),
+    fault("ended", "the watch ends before the event", &[Delivery], |point| {
+        vec![json!({"endAfter": point.event - 1})]
+    }),
+    fault(
+        "missed",
+        "the watch ends before the event and can't go on from there: only what is there later is seen",
+        &[Delivery],
+        |point| {
             vec![
                 json!({"endAfter": point.event - 1}),
                 json!({"status": 410, "skip": point.number}),
             ]
         },
-    },
+    ),
+    fault("hangs", "the driver does not answer", &[Call], |_| {
+        vec![json!({"hang": true})]
+    }),
+    fault("late", "the driver answers 500 ms late", &[Call], |_| {
+        vec![json!({"delay": "500ms"})]
+    }),
+    fault("unavailable", "the driver answers UNAVAILABLE", &[Call], |_| {
+        vec![json!({"code": "UNAVAILABLE"})]
+    }),
     Fault {
-        name: "hangs",
-        text: "the driver does not answer",
-        on: &[Call],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"hang": true})],
-    },
-    Fault {
-        name: "late",
-        text: "the driver answers 500 ms late",
-        on: &[Call],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"delay": "500ms"})],
-    },
-    Fault {
-        name: "unavailable",
-        text: "the driver answers UNAVAILABLE",
-        on: &[Call],
-        kills: false,
-        ends_at: &[],
-        effects: |_| vec![json!({"code": "UNAVAILABLE"})],
-    },
-    Fault {
-        name: "internal",
-        text: "the driver answers INTERNAL",
-        on: &[Call],
-        kills: false,
         ends_at: &INTRODUCTION,
-        effects: |_| vec![json!({"code": "INTERNAL"})],
+        ..fault("internal", "the driver answers INTERNAL", &[Call], |_| {
+            vec![json!({"code": "INTERNAL"})]
+        })
     },
 ];
 

@@ -74,33 +74,16 @@ fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultSpec) ->
     }
 }
 
-fn status(code: u16) -> FaultSpec {
-    FaultSpec {
-        status: Some(code),
-        ..FaultSpec::default()
-    }
-}
-
-fn cut(cut: CsiCut) -> FaultSpec {
-    FaultSpec {
-        cut: Some(cut),
-        ..FaultSpec::default()
-    }
+/// A fault with this effect.
+fn with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
+    let mut fault = FaultSpec::default();
+    set(&mut fault);
+    fault
 }
 
 /// The request is looked at late.
 pub(super) fn delay() -> FaultSpec {
-    FaultSpec {
-        delay: Some("50ms".to_owned()),
-        ..FaultSpec::default()
-    }
-}
-
-fn end_after(events: u32) -> FaultSpec {
-    FaultSpec {
-        end_after: Some(events),
-        ..FaultSpec::default()
-    }
+    with(|fault| fault.delay = Some("50ms".to_owned()))
 }
 
 /// A write of one of the programs that run.
@@ -117,12 +100,14 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let api = *draw.dice.pick(traffic.requests);
     let effect = match draw.dice.below(8) {
-        0 => cut(CsiCut::Before),
-        1..=2 => cut(CsiCut::After),
+        0 => with(|fault| fault.cut = Some(CsiCut::Before)),
+        1..=2 => with(|fault| fault.cut = Some(CsiCut::After)),
         3 => delay(),
         // A read meets no conflict.
-        4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => status(409),
-        _ => status(*draw.dice.pick(&[429, 500, 503, 504])),
+        4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => {
+            with(|fault| fault.status = Some(409))
+        }
+        _ => with(|fault| fault.status = Some(*draw.dice.pick(&[429, 500, 503, 504]))),
     };
     let times = draw.dice.between(1, 3);
     let skip = draw.dice.below(2);
@@ -139,22 +124,10 @@ pub(super) fn watches_break(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let resource = *draw.dice.pick(traffic.watches);
     let (verb, effect) = match draw.dice.below(6) {
-        0..=2 => ("watch", end_after(draw.dice.below(2))),
-        3 => (
-            "watch",
-            FaultSpec {
-                compact: true,
-                ..FaultSpec::default()
-            },
-        ),
-        4 => ("watch", status(410)),
-        _ => (
-            "list",
-            FaultSpec {
-                stale: Some(StaleSpec::Allowed),
-                ..FaultSpec::default()
-            },
-        ),
+        0..=2 => ("watch", with(|fault| fault.end_after = Some(draw.dice.below(2)))),
+        3 => ("watch", with(|fault| fault.compact = true)),
+        4 => ("watch", with(|fault| fault.status = Some(410))),
+        _ => ("list", with(|fault| fault.stale = Some(StaleSpec::Allowed))),
     };
     let times = draw.dice.between(1, 2);
     let fault = fault(draw, format!("{verb} {resource}"), Some(times), effect);
@@ -167,14 +140,16 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     let resource = *draw.dice.pick(traffic.watches);
     let (api, effect) = match draw.dice.below(4) {
         // One that leads ends when it cannot renew its lease.
-        0 if draw.world.publisher.replicas.is_none() => ("* *".to_owned(), status(503)),
-        1 => (format!("watch {resource}"), end_after(0)),
+        0 if draw.world.publisher.replicas.is_none() => {
+            ("* *".to_owned(), with(|fault| fault.status = Some(503)))
+        }
+        1 => (
+            format!("watch {resource}"),
+            with(|fault| fault.end_after = Some(0)),
+        ),
         _ => (
             format!("watch {resource}"),
-            FaultSpec {
-                lag: Some(LagSpec::Open(true)),
-                ..FaultSpec::default()
-            },
+            with(|fault| fault.lag = Some(LagSpec::Open(true))),
         ),
     };
     let fault = fault(draw, api, None, effect);
@@ -188,7 +163,12 @@ pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
     let when = *draw.dice.pick(&[CsiCut::Before, CsiCut::After]);
     let skip = draw.dice.below(2);
     let times = draw.dice.between(1, 3);
-    let fault = fault(draw, api.to_owned(), Some(times), cut(when));
+    let fault = fault(
+        draw,
+        api.to_owned(),
+        Some(times),
+        with(|fault| fault.cut = Some(when)),
+    );
     Some(Event::Fault(Box::new(FaultSpec {
         by: Some(traffic.role),
         skip,
