@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use fake_apiserver::{Effect, Match, Release, Rule, Verb};
 
 use super::actions::{begin_with, each};
-use crate::plan::{Action, Plan, Predicate};
+use crate::expectation::Predicate;
+use crate::plan::{Action, Plan};
 use crate::scenario::Speaker;
 
 type Gates = BTreeMap<String, bool>;

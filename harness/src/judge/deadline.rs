@@ -9,8 +9,9 @@ use std::time::Duration;
 use super::monitor::{Monitor, Phase, View};
 use super::settled::Scene;
 use crate::cluster_state::Rounds;
+use crate::expectation::{Expect, Predicate};
 use crate::journal::{BoundKind, START_TIMEOUT};
-use crate::plan::{Bound, Expect, Predicate};
+use crate::plan::Bound;
 
 /// A missed expectation is judged when nothing has moved for this long: requests, commits, watch events, and calls that change
 /// volumes or bring news of capacity.

@@ -13,8 +13,9 @@ use capacity_types::{Arithmetic, CapacityValues, Quantity, Segment};
 use serde_json::{Value, json};
 
 use super::Oracle;
+use crate::expectation::{Place, Row, Rows};
 use crate::journal::{Fact, What};
-use crate::plan::{Place, Plan, Row, Rows};
+use crate::plan::Plan;
 use crate::scenario::Role;
 
 /// What the specification demands at the end of a step.

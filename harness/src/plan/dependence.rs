@@ -8,8 +8,8 @@ use fake_apiserver::Release;
 use fake_csi::Effect;
 
 use super::features::cuts_connection;
-use super::{Action, Expect, Plan, Predicate};
-use crate::expectation::Pattern;
+use super::{Action, Plan};
+use crate::expectation::{Expect, Pattern, Predicate};
 
 impl Plan {
     /// Whether the driver lets a call wait: the journal has a call only when it ends.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Plan, Predicate, Step};
-use crate::expectation::Metric;
+use super::{Plan, Step};
+use crate::expectation::{Metric, Predicate};
 use crate::scenario::{ClusterSpec, Speaker};
 
 /// The names of the series of which the specification is to speak in a case.

@@ -49,7 +49,7 @@ pub use group_resource::GroupResource;
 pub use resolve::{resolve, resolve_cluster};
 pub(crate) use settings::interval;
 
-pub use crate::expectation::{Expect, Place, Predicate, Row, Rows};
+use crate::expectation::Expect;
 
 /// Everything that a run and its verdict need: a case and its steps.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,8 @@ use fake_apiserver::{Effect as FaultEffect, Rule};
 use fake_csi::Storage;
 use serde_json::Value;
 
-use super::{Action, NAMESPACE, Plan, Predicate, Target};
+use super::{Action, NAMESPACE, Plan, Target};
+use crate::expectation::Predicate;
 use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
 
 /// Fields of a pod's spec by which the scheduler decides and of which the specification knows nothing.

@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use super::{Action, Plan, Predicate, Row};
+use super::{Action, Plan};
+use crate::expectation::{Predicate, Row};
 
 /// Puts the maximum into what the case expects, and into the objects that it begins with or makes.
 pub(super) fn tell(plan: &mut Plan) {

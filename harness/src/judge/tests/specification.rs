@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plan::Row;
+use crate::expectation::Row;
 
 /// A case with one node, one class, 5Gi, and a pod of 1Gi; a step expects the specification.
 fn begun() -> Story {

@@ -9,7 +9,8 @@ use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Ob
 use capacity_spec::{Question, World};
 use capacity_types::CapacityValues;
 use capacity_types::Segment;
-use suites::harness::plan::{NAMESPACE, Place, Plan, Row, Rows};
+use suites::harness::expectation::{Place, Row, Rows};
+use suites::harness::plan::{NAMESPACE, Plan};
 
 /// What came of an expectation.
 pub(crate) enum Compared {

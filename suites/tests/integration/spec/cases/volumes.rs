@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use capacity_spec::world::{Binding, Claim, NamespacedName, PodVolume, StorageClass, Volume};
 use capacity_types::{Arithmetic, Segment, segment};
 use serde_json::{Value, json};
-use suites::harness::plan::{Place, Predicate, Step};
+use suites::harness::expectation::{Place, Predicate};
+use suites::harness::plan::Step;
 use suites::harness::scenario::Role;
 
 use super::left_out::LeftOut;

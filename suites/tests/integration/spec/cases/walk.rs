@@ -6,7 +6,8 @@ use capacity_spec::placement::{Decision, View};
 use capacity_spec::world::{Api, NamespacedName, Release};
 use capacity_types::Segment;
 use serde_json::Value;
-use suites::harness::plan::{Action, Expect, NAMESPACE, Place, Plan, Predicate, Step};
+use suites::harness::expectation::{Expect, Place, Predicate};
+use suites::harness::plan::{Action, NAMESPACE, Plan, Step};
 use suites::harness::scenario::Role;
 
 use super::actions::scheduler;
