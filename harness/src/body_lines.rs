@@ -13,10 +13,10 @@ const LINE_MAX: usize = 64 << 20;
 /// Why no further line comes, though the body has not ended.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Broken(pub(crate) String);
+pub struct Broken(pub(crate) String);
 
 /// The lines, each with its end. A line that is too long is an error, as a body that breaks off is.
-pub(crate) fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, Broken>> + Send
+pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, Broken>> + Send
 where
     B: Body<Data = Bytes, Error: Error> + Send + Unpin,
 {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Client name of the harness itself.
-pub(crate) const HARNESS: &str = "harness";
+pub const HARNESS: &str = "harness";
 
 /// Client names of the harness and of what it plays, whose writes are the same in all runs.
 pub(crate) const OURS: [&str; 2] = [HARNESS, "controllers"];

@@ -18,7 +18,7 @@ pub(crate) type Commits = mpsc::UnboundedReceiver<CommitFact>;
 
 /// Where facts go. Clones are handles of the same one.
 #[derive(Clone)]
-pub(crate) struct FactSink(Arc<Shared>);
+pub struct FactSink(Arc<Shared>);
 
 struct Shared {
     journal: Journal,
@@ -45,6 +45,11 @@ impl FactSink {
         }))
     }
 
+    /// A sink into a journal alone: nothing is limited or killed.
+    pub fn into_journal(journal: Journal) -> Self {
+        FactSink::new(journal, Killer::default(), None)
+    }
+
     /// From now on systems may do as much as they like: they are not judged any more.
     pub(crate) fn lift_limit(&self) {
         self.0.state.lock().activity = None;
@@ -58,7 +63,7 @@ impl FactSink {
     }
 
     /// Takes one observation in. It is called from inside the critical section of what is observed, and must be quick.
-    pub(crate) fn put(&self, what: What) {
+    pub fn put(&self, what: What) {
         let mut state = self.0.state.lock();
         if let What::Commit(commit) = &what {
             state
@@ -82,7 +87,7 @@ impl FactSink {
     }
 
     /// A fault is met. Its victim is stopped before the fault acts.
-    pub(crate) fn fault(&self, fault: AppliedFault) {
+    pub fn fault(&self, fault: AppliedFault) {
         let killed = self.0.killer.met(fault.rule.0, fault.client.as_ref());
         self.put(What::Fault(fault));
         if let Some((client, role)) = killed {

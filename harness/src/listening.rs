@@ -24,14 +24,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::network::{Connections, Network};
 
 /// Bytes that the body of a request may have, as for an API server.
-pub(crate) const BODY_MAX: usize = 3 << 20;
+pub const BODY_MAX: usize = 3 << 20;
 /// Connections that a listener may have.
 const CONNECTIONS_MAX: usize = 1024;
 /// How long a peer may take to shake hands.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// A listener; dropping it ends its connections.
-pub(crate) struct Listening {
+pub struct Listening {
     address: String,
     tls: Option<Tls>,
     _stop: DropGuard,
@@ -39,7 +39,7 @@ pub(crate) struct Listening {
 
 impl Listening {
     /// Opens a free port of a network. `serve` answers each request; an error cuts the connection.
-    pub(crate) async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
+    pub async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
         F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,

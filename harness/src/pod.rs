@@ -19,7 +19,7 @@ pub(crate) fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
 }
 
 /// The names of all claims that a pod has volumes of.
-pub(crate) fn claims_of(pod: &Value) -> Vec<String> {
+pub fn claims_of(pod: &Value) -> Vec<String> {
     let volumes = volumes_of(pod).iter();
     volumes.filter_map(|volume| claim_of(pod, volume)).collect()
 }

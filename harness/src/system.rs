@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber;
 
-use crate::apiserver::RealServer;
+use crate::api_server::RealApiServer;
 use crate::driver_state::DriverState;
 use crate::journal::{Exit, Journal, LastWords, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
@@ -101,7 +101,7 @@ pub struct Systems {
     /// The objects that programs under test find when they start. A driver may keep its state in them.
     pub objects: BTreeMap<Role, Arc<dyn DriverState>>,
     /// The real API server that stands in for the one in memory.
-    pub api_server: Option<RealServer>,
+    pub api_server: Option<Arc<dyn RealApiServer>>,
 }
 
 /// The socket of a driver that runs already.

@@ -6,7 +6,7 @@ use fake_apiserver::ResourcePath;
 const UNKNOWN: &str = "the server could not find the requested resource";
 
 /// The message of an answer, with group, version and type where those are what the server does not know.
-pub(crate) fn named(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
+pub fn named(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
     let is_unknown = match &message {
         // A server that does not know the version at all answers without a Status.
         None => path.name.is_none(),

@@ -3,9 +3,11 @@
 //! Thin: the harness does it; here are the words and the exit codes.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use suites::harness::{ConnectError, RUN_LABEL, RealServer};
+use real_server::{ConnectError, RUN_LABEL, RealServer};
+use suites::harness::api_server::RealApiServer;
 pub(crate) use suites::report::IN_MEMORY;
 
 use crate::Exit;
@@ -79,4 +81,9 @@ pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
 /// What reports call a server.
 pub(crate) fn told(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
+}
+
+/// The server as the systems of a run have it.
+pub(crate) fn handle(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
+    Some(Arc::new(server?.clone()))
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use suites::Catalogue;
+use suites::harness::api_server::RealApiServer;
 use suites::harness::invocation::program;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;

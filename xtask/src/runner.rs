@@ -105,8 +105,14 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         Ok(server) => server,
         Err(exit) => return exit,
     };
-    request.systems.api_server.clone_from(&server);
-    let mut report = header(&request, &options, partial, catalogue);
+    request.systems.api_server = apiserver::handle(server.as_ref());
+    let mut report = header(
+        &request,
+        &options,
+        partial,
+        catalogue,
+        apiserver::told(server.as_ref()),
+    );
     report.shards = shards;
     let accept = request.accept.take();
     let session = Arc::new(Session {
@@ -151,14 +157,19 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
 }
 
 /// The report before any case has run.
-fn header(request: &Run<'_>, options: &RunOptions, partial: Option<String>, catalogue: usize) -> Report {
+fn header(
+    request: &Run<'_>,
+    options: &RunOptions,
+    partial: Option<String>,
+    catalogue: usize,
+    api_server: String,
+) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
     /// With more patience than this, being late is no longer a failure that users would notice.
     const TOO_PATIENT: f64 = 10.0;
     if options.patience > TOO_PATIENT {
         limits.push(format!("bounds were multiplied by {}", options.patience));
     }
-    let api_server = apiserver::told(request.systems.api_server.as_ref());
     let settings = SettingsRecord::new(options, request.run.attempts, api_server);
     Report {
         limits,

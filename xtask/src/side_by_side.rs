@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) ->
         Err(exit) => return exit,
     };
     for side in &mut sides {
-        side.systems.api_server.clone_from(&server);
+        side.systems.api_server = apiserver::handle(server.as_ref());
     }
     let exit = compare_all(&runtime, &keep, args, plans, sides);
     runtime.block_on(apiserver::leave(server, exit))

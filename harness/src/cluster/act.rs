@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Cluster;
 use super::address::at;
-use crate::apiserver::Refused;
+use crate::api_server::Refused;
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, NAMESPACE, Plan, Target, interval, objects};
 use crate::scenario::{ReplaceSpec, Role};

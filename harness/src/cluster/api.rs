@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::observe::ApiObserver;
-use crate::apiserver::{APPLY, Case, RealServer, Refused, call, call_with, finish_create};
+use crate::api_server::{RealApiCase, Refused};
 use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
@@ -46,8 +46,7 @@ pub(super) enum Api {
     },
     /// A real one.
     Real {
-        server: RealServer,
-        case: Arc<Case>,
+        case: Arc<dyn RealApiCase>,
         plain: Listening,
         tls: Option<Listening>,
     },
@@ -110,26 +109,22 @@ impl Api {
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
         if let Some(server) = &systems.api_server {
-            let server = server.clone();
-            let case = server.case(sink).await.map_err(StartError::ApiServer)?;
+            let case = server.case(sink).map_err(StartError::ApiServer)?;
             let plain = case
+                .clone()
                 .listen(false)
                 .await
                 .map_err(io("listen before the API server"))?;
             let tls = match with_tls {
                 true => Some(
-                    case.listen(true)
+                    case.clone()
+                        .listen(true)
                         .await
                         .map_err(io("listen before the API server with TLS"))?,
                 ),
                 false => None,
             };
-            return Ok(Api::Real {
-                server,
-                case,
-                plain,
-                tls,
-            });
+            return Ok(Api::Real { case, plain, tls });
         }
         let mut limits = Limits::default();
         if let Some((descriptors, _)) = machine::descriptors() {
@@ -283,8 +278,8 @@ impl Api {
                     tls.stop().await;
                 }
             }
-            Api::Real { server, case, .. } => {
-                for left in server.end(&case).await {
+            Api::Real { case, .. } => {
+                for left in case.end().await {
                     tracing::debug!(left, "not removed at the end of the case");
                 }
             }
@@ -296,7 +291,7 @@ impl Api {
 #[derive(Clone)]
 pub(super) enum Client {
     Local(LocalClient),
-    Proxied(Arc<Case>, Arc<str>),
+    Proxied(Arc<dyn RealApiCase>, Arc<str>),
 }
 
 impl Client {
@@ -308,8 +303,11 @@ impl Client {
                 let group_version = object["apiVersion"].as_str().unwrap_or_default();
                 let path = collection_of(&object).and_then(|place| place.path_in(group_version));
                 let path = path.ok_or_else(|| unknown(&object["kind"].to_string()))?;
-                let made = call(case, name, Method::POST, &path, Some(object.clone())).await?;
-                Ok(Arc::new(finish_create(case, &object, made).await?))
+                let made = case
+                    .clone()
+                    .call(name, Method::POST, &path, Some(object.clone()))
+                    .await?;
+                Ok(Arc::new(case.clone().finish_create(&object, made).await?))
             }
         }
     }
@@ -319,7 +317,7 @@ impl Client {
         match self {
             Client::Local(local) => Ok(local.get(at)?),
             Client::Proxied(case, name) => {
-                let found = call(case, name, Method::GET, &path(at)?, None).await?;
+                let found = case.clone().call(name, Method::GET, &path(at)?, None).await?;
                 Ok(Arc::new(found))
             }
         }
@@ -336,7 +334,10 @@ impl Client {
             Client::Local(local) => Ok(local.create_subresource(at, subresource, body)?),
             Client::Proxied(case, name) => {
                 let path = format!("{}/{subresource}", path(at)?);
-                call(case, name, Method::POST, &path, Some(body)).await.map(drop)
+                case.clone()
+                    .call(name, Method::POST, &path, Some(body))
+                    .await
+                    .map(drop)
             }
         }
     }
@@ -347,7 +348,7 @@ impl Client {
             Client::Local(local) => Ok(local.patch_merge(at, patch)?),
             Client::Proxied(case, name) => {
                 let path = path(at)?;
-                let made = call(case, name, Method::PATCH, &path, Some(patch)).await?;
+                let made = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
                 Ok(Arc::new(made))
             }
         }
@@ -364,7 +365,7 @@ impl Client {
             Client::Local(local) => Ok(local.patch_subresource(at, subresource, patch)?),
             Client::Proxied(case, name) => {
                 let path = format!("{}/{subresource}", path(at)?);
-                let made = call(case, name, Method::PATCH, &path, Some(patch)).await?;
+                let made = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
                 Ok(Arc::new(made))
             }
         }
@@ -377,7 +378,7 @@ impl Client {
             Client::Proxied(case, name) => {
                 let path = path_of(&object)?;
                 Ok(Arc::new(
-                    call(case, name, Method::PUT, &path, Some(object)).await?,
+                    case.clone().call(name, Method::PUT, &path, Some(object)).await?,
                 ))
             }
         }
@@ -389,10 +390,8 @@ impl Client {
             Client::Local(local) => Ok(local.apply(spec.object.clone(), &spec.manager, spec.force)?),
             Client::Proxied(case, name) => {
                 let path = format!("{}?{}", path_of(&spec.object)?, apply_options(spec));
-                let body = Some(spec.object.clone());
-                Ok(Arc::new(
-                    call_with(case, name, Method::PATCH, &path, APPLY, body).await?,
-                ))
+                let object = spec.object.clone();
+                Ok(Arc::new(case.clone().apply(name, &path, object).await?))
             }
         }
     }
@@ -403,7 +402,10 @@ impl Client {
             Client::Local(local) => Ok(local.delete(at)?),
             Client::Proxied(case, name) => {
                 let path = path(at)?;
-                call(case, name, Method::DELETE, &path, None).await.map(drop)
+                case.clone()
+                    .call(name, Method::DELETE, &path, None)
+                    .await
+                    .map(drop)
             }
         }
     }

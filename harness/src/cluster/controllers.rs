@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::address::at;
 use super::api::Client;
 use super::attach::{attach, detach};
-use crate::apiserver::Refused;
+use crate::api_server::Refused;
 use crate::cluster_state::ClusterState;
 use crate::fact_sink::Commits;
 use crate::journal::{Change, CommitFact};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Cluster;
 use super::act::Problem;
 use super::driver::ANSWER;
-use crate::apiserver::Refused;
+use crate::api_server::Refused;
 use crate::plan::WORKLOADS;
 use crate::pod::{claim_of, volumes_of};
 use crate::start_error::StartError;

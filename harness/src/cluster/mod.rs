@@ -38,7 +38,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::activity_limit::ActivityLimit;
-use crate::apiserver::Refused;
+use crate::api_server::Refused;
 use crate::client_name::{HARNESS, file_stem};
 use crate::clock;
 use crate::cluster_state::ClusterState;

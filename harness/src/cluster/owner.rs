@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::address::at;
 use super::api::Client;
-use crate::apiserver::Refused;
+use crate::api_server::Refused;
 use crate::plan::NAMESPACE;
 
 /// Name of the Deployment, and of the DaemonSet.

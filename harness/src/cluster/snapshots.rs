@@ -6,7 +6,7 @@ use fake_csi::Snapshot;
 use serde_json::{Value, json};
 
 use super::api::Client;
-use crate::apiserver::Refused;
+use crate::api_server::Refused;
 use crate::plan::WORKLOADS;
 use crate::plan::objects::SNAPSHOT_GROUP as GROUP;
 

@@ -92,7 +92,7 @@ impl Plan {
     }
 
     /// Everything that the harness does, in order.
-    pub(crate) fn actions(&self) -> impl Iterator<Item = &Action> {
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
         let actions = self.steps.iter().flat_map(|step| &step.actions);
         actions.map(|(action, _)| action)
     }

@@ -51,6 +51,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "xtask",
         ],
     ),
+    ("real-server", &["capacity-types", "fake-apiserver", "harness"]),
     (
         "references",
         &[
@@ -71,6 +72,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "capacity-scheduler",
             "capacity-types",
             "labs",
+            "real-server",
             "references",
             "suites",
         ],
@@ -116,6 +118,7 @@ const MEMBERS: &[&str] = &[
     "harness",
     "labs",
     "mutants",
+    "real-server",
     "references",
     "suites",
     "xtask",

@@ -10,14 +10,13 @@ use std::time::Duration;
 use fake_apiserver::{
     Asked, Effect, Fate, Match, ResourcePath, Rule, RuleError, RuleId, Rules, Verb, WatchFate,
 };
+use harness::fact_sink::FactSink;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::fact_sink::FactSink;
-
 /// The failures of one case.
-pub(super) struct Faults {
+pub(crate) struct Faults {
     sink: FactSink,
     state: Mutex<State>,
     /// Counts whatever watches may wait for.
@@ -44,13 +43,13 @@ struct Open {
 }
 
 /// An open watch as its carrier sees it; dropping it closes it.
-pub(super) struct Watched {
+pub(crate) struct Watched {
     faults: Arc<Faults>,
     number: u64,
 }
 
 impl Faults {
-    pub(super) fn new(sink: FactSink) -> Self {
+    pub(crate) fn new(sink: FactSink) -> Self {
         Faults {
             sink,
             state: Mutex::default(),
@@ -59,7 +58,7 @@ impl Faults {
     }
 
     /// Installs a rule. `newest`: the newest revisions by resource, for rules about the history.
-    pub(super) fn install(&self, rule: Rule, newest: BTreeMap<String, u64>) -> Result<RuleId, RuleError> {
+    pub(crate) fn install(&self, rule: Rule, newest: BTreeMap<String, u64>) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let (effect, on) = (rule.effect.clone(), rule.on.clone());
         let id = state.rules.install(rule)?;
@@ -91,7 +90,7 @@ impl Faults {
     }
 
     /// Removes a rule and lets go of what it held.
-    pub(super) fn remove(&self, id: RuleId) {
+    pub(crate) fn remove(&self, id: RuleId) {
         let mut state = self.state.lock();
         state.rules.remove(id);
         for open in state.watches.values_mut() {
@@ -102,7 +101,7 @@ impl Faults {
     }
 
     /// The fate of a request, which is reported.
-    pub(super) fn meet(
+    pub(crate) fn meet(
         &self,
         client: &Arc<str>,
         verb: Verb,
@@ -121,7 +120,7 @@ impl Faults {
     }
 
     /// Whether the history from that revision on is taken to be forgotten.
-    pub(super) fn has_forgotten(&self, path: &ResourcePath, revision: &str) -> bool {
+    pub(crate) fn has_forgotten(&self, path: &ResourcePath, revision: &str) -> bool {
         let Some(from) = revision.parse::<u64>().ok().filter(|from| *from > 0) else {
             return false;
         };
@@ -132,7 +131,7 @@ impl Faults {
     }
 
     /// A watch begins.
-    pub(super) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> Watched {
+    pub(crate) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> Watched {
         let mut state = self.state.lock();
         let mut open = Open {
             client: client.clone(),
@@ -196,7 +195,7 @@ impl Watched {
     }
 
     /// Resolves when it has to end.
-    pub(super) async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         let mut moved = self.faults.moved.subscribe();
         while self.goes_on() {
             // The sender lives in self, so the wait can't fail.
@@ -205,7 +204,7 @@ impl Watched {
     }
 
     /// Resolves when nothing holds it.
-    pub(super) async fn free(&self) {
+    pub(crate) async fn free(&self) {
         let mut moved = self.faults.moved.subscribe();
         loop {
             moved.mark_unchanged();
@@ -223,7 +222,7 @@ impl Watched {
     }
 
     /// An event was delivered.
-    pub(super) fn delivered(&self) {
+    pub(crate) fn delivered(&self) {
         let mut state = self.faults.state.lock();
         if let Some(Open { left: Some(left), .. }) = state.watches.get_mut(&self.number) {
             *left = left.saturating_sub(1);

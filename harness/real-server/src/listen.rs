@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use harness::listening::{BODY_MAX, Listening};
+use harness::network::Network;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 
-use super::case::Case;
-use super::message::{ClientRequest, Reply, Whole};
-use super::proxy::answer;
-use crate::listening::{BODY_MAX, Listening};
-use crate::network::Network;
+use crate::case::Case;
+use crate::message::{ClientRequest, Reply, Whole};
+use crate::proxy::answer;
 
 type Body = UnsyncBoxBody<Bytes, Cut>;
 
@@ -24,15 +24,12 @@ type Body = UnsyncBoxBody<Bytes, Cut>;
 #[error("cut")]
 struct Cut;
 
-impl Case {
-    /// Opens a listener before the server.
-    pub(crate) async fn listen(self: &Arc<Self>, with_tls: bool) -> std::io::Result<Listening> {
-        let case = Arc::clone(self);
-        Listening::open(&Network::Machine, with_tls, move |request| {
-            serve(Arc::clone(&case), request)
-        })
-        .await
-    }
+/// Opens a listener before the server.
+pub(crate) async fn listen(case: Arc<Case>, with_tls: bool) -> std::io::Result<Listening> {
+    Listening::open(&Network::Machine, with_tls, move |request| {
+        serve(Arc::clone(&case), request)
+    })
+    .await
 }
 
 async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<Body>, Cut> {

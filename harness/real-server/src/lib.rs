@@ -10,6 +10,7 @@
 //! - `proxy`, `outcome`, `stream`, `listen`, `client`: requests and watches.
 //! - `faults`: failures on demand, before the server.
 //! - `controllers`: what no bare API server does and cases rely on.
+//! - `api_case`: what the harness calls.
 //! - `clean`: removing what a run created.
 //! - `skips`: what cases want of a server that no proxy can give.
 //!
@@ -17,6 +18,7 @@
 //! so that plan, driver, systems, journal and judge are exactly those of a run against the server in memory: a difference between
 //! two runs is then a difference between the servers.
 
+mod api_case;
 mod attribution;
 mod case;
 mod clean;
@@ -43,17 +45,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use harness::api_server::{RealApiCase, RealApiServer};
+use harness::fact_sink::FactSink;
+use harness::plan::Plan;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
-pub(crate) use case::Case;
-pub(crate) use client::{APPLY, Refused, call, call_with};
-pub(crate) use creation::finish_create;
 pub use names::{CASE_LABEL, RUN_LABEL};
 pub use upstream::ConnectError;
 
-use crate::fact_sink::FactSink;
+use case::Case;
 use names::Names;
 use random::random;
 use upstream::Upstream;
@@ -120,8 +121,31 @@ impl RealServer {
         &self.0.run
     }
 
+    /// Ends the run: cases that are not over can create nothing any more, and whatever carries the run's label is removed. Returns
+    /// what is left, each with the reason.
+    pub async fn finish(&self) -> Vec<String> {
+        self.0.is_over.store(true, Ordering::Release);
+        let running: Vec<_> = self.0.running.lock().drain(..).collect();
+        for case in running.iter().filter_map(std::sync::Weak::upgrade) {
+            case.stop().await;
+        }
+        let mut left = Vec::new();
+        for kind in self.0.hub.served() {
+            match self.0.hub.list(kind).await {
+                Ok(Some((objects, _))) => {
+                    left.extend(clean::remove(&self.0.upstream, kind, objects).await);
+                }
+                Ok(None) => {}
+                Err(lost) => left.push(format!("{}: {}", kind.resource, lost.0)),
+            }
+        }
+        left
+    }
+}
+
+impl RealApiServer for RealServer {
     /// Begins a case: its names, its facts, its faults, and the namespaces that every cluster has.
-    pub(crate) async fn case(&self, sink: &FactSink) -> Result<Arc<Case>, String> {
+    fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);
         let case = Case::new(self.0.upstream.clone(), self.0.hub.clone(), names, sink);
@@ -137,50 +161,8 @@ impl RealServer {
         Ok(case)
     }
 
-    /// Removes what a case has created. Returns what is left, each with the reason.
-    pub(crate) async fn end(&self, case: &Case) -> Vec<String> {
-        case.end().await;
-        let mut left = Vec::new();
-        let objects = case.attribution.objects();
-        for kind in case.kinds() {
-            let own = objects.iter().filter(|(key, _)| *key.resource == *kind.resource);
-            let own: Vec<Value> = own
-                .map(|(key, object)| {
-                    let uid = &object["metadata"]["uid"];
-                    match &key.namespace {
-                        Some(namespace) => {
-                            json!({"metadata": {"name": key.name, "namespace": case.names.theirs(namespace), "uid": uid}})
-                        }
-                        None => json!({"metadata": {"name": case.names.theirs(&key.name), "uid": uid}}),
-                    }
-                })
-                .collect();
-            if !own.is_empty() {
-                left.extend(clean::remove(&self.0.upstream, kind, own).await);
-            }
-        }
-        left
-    }
-
-    /// Ends the run: cases that are not over can create nothing any more, and whatever carries the run's label is removed. Returns
-    /// what is left, each with the reason.
-    pub async fn finish(&self) -> Vec<String> {
-        self.0.is_over.store(true, Ordering::Release);
-        let running: Vec<_> = self.0.running.lock().drain(..).collect();
-        for case in running.iter().filter_map(std::sync::Weak::upgrade) {
-            case.end().await;
-        }
-        let mut left = Vec::new();
-        for kind in self.0.hub.served() {
-            match self.0.hub.list(kind).await {
-                Ok(Some((objects, _))) => {
-                    left.extend(clean::remove(&self.0.upstream, kind, objects).await);
-                }
-                Ok(None) => {}
-                Err(lost) => left.push(format!("{}: {}", kind.resource, lost.0)),
-            }
-        }
-        left
+    fn skips(&self, plan: &Plan) -> Option<String> {
+        skips::skips(self.0.minor, plan)
     }
 }
 

@@ -6,18 +6,18 @@ use capacity_types::capacity_api::RESOURCE;
 
 /// A resource that is followed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
+pub(crate) struct Kind {
     /// API group; empty for the core group.
-    pub(super) group: &'static str,
+    pub(crate) group: &'static str,
     /// Version within the group.
-    pub(super) version: &'static str,
+    pub(crate) version: &'static str,
     /// Plural name.
-    pub(super) resource: &'static str,
+    pub(crate) resource: &'static str,
 }
 
 impl Kind {
     /// The path of the collection in all namespaces.
-    pub(super) fn path(self) -> String {
+    pub(crate) fn path(self) -> String {
         match self.group {
             "" => format!("/api/{}/{}", self.version, self.resource),
             group => format!("/apis/{group}/{}/{}", self.version, self.resource),
@@ -36,7 +36,7 @@ const fn kind(group: &'static str, version: &'static str, resource: &'static str
 const STORAGE: &str = "storage.k8s.io";
 
 /// All of them, in the order in which they are removed: namespaces come last, for the others are in them.
-pub(super) const KINDS: [Kind; 29] = [
+pub(crate) const KINDS: [Kind; 29] = [
     kind("", "v1", "pods"),
     kind("apps", "v1", "deployments"),
     kind("apps", "v1", "statefulsets"),
@@ -79,16 +79,16 @@ const QUESTIONS: [&str; 6] = [
 ];
 
 /// The finalizer of claims.
-pub(super) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 /// The finalizer of volumes.
-pub(super) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// The kind of that name.
-pub(super) fn followed(resource: &str) -> Option<&'static Kind> {
+pub(crate) fn followed(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)
 }
 
 /// Whether a resource is a review, of which nothing is stored.
-pub(super) fn is_question(resource: &str) -> bool {
+pub(crate) fn is_question(resource: &str) -> bool {
     QUESTIONS.contains(&resource)
 }

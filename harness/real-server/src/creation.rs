@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use harness::api_server::Refused;
+use harness::client_name::HARNESS;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::case::Case;
-use super::client::{Refused, call};
-use crate::client_name::HARNESS;
+use crate::case::Case;
+use crate::client::call;
 
 /// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as the request has it.
 pub(crate) async fn finish_create(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {

@@ -7,14 +7,14 @@ use futures::StreamExt;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::kinds::Kind;
-use super::upstream::{Lost, Upstream};
+use crate::kinds::Kind;
+use crate::upstream::{Lost, Upstream};
 
 /// Deletions at the same time.
 const AT_ONCE: usize = 8;
 
 /// Deletes objects of one kind, given in the server's names. Returns those that are still there, with the reason.
-pub(super) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
+pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
     let removals = objects.into_iter().map(|object| async move {
         let metadata = &object["metadata"];
         let name = metadata["name"].as_str().unwrap_or_default().to_owned();

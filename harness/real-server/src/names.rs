@@ -45,7 +45,7 @@ const NAME_FIELDS: [&str; 11] = [
 ];
 
 /// Bytes that a suffix has at most.
-pub(super) const SUFFIX_MAX: usize = 20;
+pub(crate) const SUFFIX_MAX: usize = 20;
 
 /// How the names of one case are turned into those of the server, and back.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// For the case of that number in that run.
-    pub(super) fn new(run: &str, number: u64) -> Self {
+    pub(crate) fn new(run: &str, number: u64) -> Self {
         let case = format!("{run}{number:04}");
         Names {
             run: run.to_owned(),
@@ -67,12 +67,12 @@ impl Names {
     }
 
     /// The value of the case's label.
-    pub(super) fn case(&self) -> &str {
+    pub(crate) fn case(&self) -> &str {
         &self.case
     }
 
     /// What a name is in the server.
-    pub(super) fn theirs(&self, name: &str) -> String {
+    pub(crate) fn theirs(&self, name: &str) -> String {
         if name.is_empty() || name.ends_with(&self.suffix) {
             return name.to_owned();
         }
@@ -80,7 +80,7 @@ impl Names {
     }
 
     /// The path of a request in the server.
-    pub(super) fn path(&self, target: &ResourcePath) -> String {
+    pub(crate) fn path(&self, target: &ResourcePath) -> String {
         let mut path = match target.group.as_str() {
             "" => format!("/api/{}", target.version),
             group => format!("/apis/{group}/{}", target.version),
@@ -105,7 +105,7 @@ impl Names {
     }
 
     /// The query of a request in the server: collections are those of the case alone.
-    pub(super) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
+    pub(crate) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
         let mut own = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
             own = Some(format!("{CASE_LABEL}={}", self.case));
@@ -156,7 +156,7 @@ impl Names {
     }
 
     /// Turns the body of a request into what the server is sent, labels included where an object is written as a whole.
-    pub(super) fn send(&self, verb: Verb, target: &ResourcePath, applies: bool, body: &mut Value) {
+    pub(crate) fn send(&self, verb: Verb, target: &ResourcePath, applies: bool, body: &mut Value) {
         if is_cluster_wide(target)
             && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
         {
@@ -188,7 +188,7 @@ impl Names {
         if !name.is_empty() {
             metadata.insert("name".to_owned(), self.theirs(&name).into());
         } else if verb == Verb::Create && !generate.is_empty() {
-            let name = self.theirs(&format!("{generate}{}", super::random::random(5)));
+            let name = self.theirs(&format!("{generate}{}", crate::random::random(5)));
             metadata.insert("name".to_owned(), name.into());
         }
     }
@@ -233,7 +233,7 @@ impl Names {
     }
 
     /// Turns what the server says into what the case knows: no suffixes, and not the labels.
-    pub(super) fn receive(&self, value: &mut Value) {
+    pub(crate) fn receive(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
             Value::Array(list) => list.iter_mut().for_each(|each| self.receive(each)),

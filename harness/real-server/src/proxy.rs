@@ -10,16 +10,16 @@ use hyper::{Method, Request};
 use kube::client::Body;
 use serde_json::Value;
 
-use super::case::Case;
-use super::kinds::{followed, is_question};
-use super::message::{ClientRequest, Reply, Wanted, Whole, only_error, passed_on};
-use super::note::{Noted, note};
-use super::outcome::{announce, settle};
-use super::outgoing::request;
-use super::stream;
+use crate::case::Case;
+use crate::kinds::{followed, is_question};
+use crate::message::{ClientRequest, Reply, Wanted, Whole, only_error, passed_on};
+use crate::note::{Noted, note};
+use crate::outcome::{announce, settle};
+use crate::outgoing::request;
+use crate::stream;
 
 /// Answers a request. One that writes is carried out to its end even if the client goes away: what it does must be known.
-pub(super) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
+pub(crate) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let resource = ResourcePath::of_request(incoming.method.as_str(), &incoming.path, &incoming.query);
     let Some((verb, path)) = resource else {
         return aside(case, incoming).await;

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fake_apiserver::ResourcePath;
 use futures::{Stream, StreamExt};
+use harness::body_lines::{Broken, lines};
+use harness::journal::{Change, DeliveryFact, What};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::attribution::revision;
-use super::case::Case;
-use super::faults::Watched;
-use super::message::{Events, Reply, Wanted, Whole, line, only_error};
-use super::note::{Noted, note};
-use super::outgoing::request;
-use crate::body_lines::{Broken, lines};
-use crate::journal::{Change, DeliveryFact, What};
+use crate::attribution::revision;
+use crate::case::Case;
+use crate::faults::Watched;
+use crate::message::{Events, Reply, Wanted, Whole, line, only_error};
+use crate::note::{Noted, note};
+use crate::outgoing::request;
 
 /// Events that a client may be behind before the server waits for it.
 const BEHIND: usize = 64;
 
 /// Begins a watch.
-pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
+pub(crate) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
     let Wanted { incoming, verb, path } = &wanted;
     let busy = case.busy();
     if !incoming.is_ours

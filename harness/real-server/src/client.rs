@@ -3,39 +3,21 @@
 use std::sync::Arc;
 
 use fake_apiserver::ResourceRef;
+use harness::api_server::Refused;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 
-use super::attribution::Key;
-use super::case::Case;
-use super::message::{ClientRequest, Reply};
-use super::proxy::answer;
+use crate::attribution::Key;
+use crate::case::Case;
+use crate::message::{ClientRequest, Reply};
+use crate::proxy::answer;
 
-pub(super) const CLAIMS: &str = "persistentvolumeclaims";
-pub(super) const VOLUMES: &str = "persistentvolumes";
-
-/// A request that was not granted.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{message}")]
-pub(crate) struct Refused {
-    /// HTTP status.
-    pub(crate) code: u16,
-    /// The server's words.
-    pub(crate) message: String,
-}
-
-impl From<fake_apiserver::Status> for Refused {
-    fn from(status: fake_apiserver::Status) -> Self {
-        Refused {
-            code: status.code,
-            message: status.message,
-        }
-    }
-}
+pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
+pub(crate) const VOLUMES: &str = "persistentvolumes";
 
 /// The path of an object, where the kind is known.
-pub(super) fn path_of(key: &Key) -> Option<String> {
+pub(crate) fn path_of(key: &Key) -> Option<String> {
     let (collection, _) = ResourceRef::by_plural(&key.resource)?;
     let place = match &key.namespace {
         Some(namespace) => collection.namespace(namespace),
@@ -43,9 +25,6 @@ pub(super) fn path_of(key: &Key) -> Option<String> {
     };
     place.name(&key.name).path()
 }
-
-/// The media type of server-side apply.
-pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// Sends a request under a client's name and reads the answer. A patch is a JSON merge patch.
 pub(crate) async fn call(
@@ -93,7 +72,7 @@ pub(crate) async fn call_with(
 
 impl Case {
     /// Reads an object without writing anything down; the code of the answer and the object.
-    pub(super) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
+    pub(crate) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
         let (_, target) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
         let path = self.names.path(&target);
         let answer = self.upstream.send(Method::GET, &path, None).await.ok()?;

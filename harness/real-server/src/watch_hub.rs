@@ -7,18 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use harness::body_lines::lines;
+use harness::journal::Change;
 use hyper::{Method, Request};
 use kube::client::Body;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::attribution::revision;
-use super::kinds::{KINDS, Kind};
-use super::names::{CASE_LABEL, RUN_LABEL};
-use super::upstream::{Lost, Upstream};
-use crate::body_lines::lines;
-use crate::journal::Change;
+use crate::attribution::revision;
+use crate::kinds::{KINDS, Kind};
+use crate::names::{CASE_LABEL, RUN_LABEL};
+use crate::upstream::{Lost, Upstream};
 
 /// Events that a case may be behind before all cases wait for it.
 const BEHIND: usize = 4096;
@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 
 /// What a case hears, in the server's names.
 #[derive(Debug)]
-pub(super) enum News {
+pub(crate) enum News {
     /// An object changed.
     Change(Change, Arc<str>, Value),
     /// These are all objects of a resource: some events were lost before.
@@ -36,7 +36,7 @@ pub(super) enum News {
 }
 
 /// The watches of a run.
-pub(super) struct WatchHub {
+pub(crate) struct WatchHub {
     upstream: Upstream,
     run: String,
     cases: Mutex<BTreeMap<String, mpsc::Sender<News>>>,
@@ -46,7 +46,7 @@ pub(super) struct WatchHub {
 
 impl WatchHub {
     /// Begins to watch every kind that the server has. What it returns ends with the tasks that it has started.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         upstream: Upstream,
         run: &str,
     ) -> Result<(Arc<Self>, Vec<tokio::task::AbortHandle>), Lost> {
@@ -70,7 +70,7 @@ impl WatchHub {
     }
 
     /// The kinds that the server has.
-    pub(super) fn served(&self) -> Vec<Kind> {
+    pub(crate) fn served(&self) -> Vec<Kind> {
         let served = self.served.lock();
         KINDS
             .into_iter()
@@ -79,19 +79,19 @@ impl WatchHub {
     }
 
     /// From now on, events of that case go to the receiver.
-    pub(super) fn join(&self, case: &str) -> mpsc::Receiver<News> {
+    pub(crate) fn join(&self, case: &str) -> mpsc::Receiver<News> {
         let (sender, receiver) = mpsc::channel(BEHIND);
         self.cases.lock().insert(case.to_owned(), sender);
         receiver
     }
 
     /// Forgets a case.
-    pub(super) fn leave(&self, case: &str) {
+    pub(crate) fn leave(&self, case: &str) {
         self.cases.lock().remove(case);
     }
 
     /// The objects of the run, and the revision of the list; none: the server does not have the kind.
-    pub(super) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, Lost> {
+    pub(crate) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, Lost> {
         let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
         let answer = self.upstream.send(Method::GET, &path, None).await?;
         if answer.code == 404 {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use fake_apiserver::{ResourcePath, Verb};
+use harness::journal::{RequestFact, What};
+use harness::unserved;
 use serde_json::Value;
 
-use super::attribution::revision;
-use super::case::Case;
-use crate::journal::{RequestFact, What};
-use crate::unserved;
+use crate::attribution::revision;
+use crate::case::Case;
 
 /// What is written down of an answer.
-pub(super) struct Noted<'a> {
+pub(crate) struct Noted<'a> {
     code: u16,
     message: Option<String>,
     value: &'a Value,
@@ -21,7 +21,7 @@ pub(super) struct Noted<'a> {
 
 impl<'a> Noted<'a> {
     /// Of an answer of the server, or of the harness in its place.
-    pub(super) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
+    pub(crate) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
         Noted {
             code,
             message,
@@ -31,7 +31,7 @@ impl<'a> Noted<'a> {
     }
 
     /// Of a refusal by a fault of the case.
-    pub(super) fn injected(code: u16, message: String) -> Self {
+    pub(crate) fn injected(code: u16, message: String) -> Self {
         Noted {
             code,
             message: Some(message),
@@ -42,7 +42,7 @@ impl<'a> Noted<'a> {
 }
 
 /// Writes a request down.
-pub(super) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePath, answer: Noted<'_>) {
+pub(crate) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePath, answer: Noted<'_>) {
     let Noted {
         code,
         message,

@@ -6,13 +6,13 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use kube::client::Body;
 use serde_json::json;
 
-use super::case::Case;
-use super::message::{JSON, Wanted, Whole};
+use crate::case::Case;
+use crate::message::{JSON, Wanted, Whole};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The request as the server gets it.
-pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
+pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
     let Wanted { incoming, verb, path } = wanted;
     let accepted = accepted(incoming.header(&ACCEPT)).ok_or_else(|| {
         Whole::failure(

@@ -10,22 +10,22 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTE
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::upstream::Answer;
+use crate::upstream::Answer;
 
 /// The media type of everything that the harness answers.
-pub(super) const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// A request of a client.
 #[derive(Debug, Clone)]
-pub(super) struct ClientRequest {
-    pub(super) client: Arc<str>,
+pub(crate) struct ClientRequest {
+    pub(crate) client: Arc<str>,
     /// Whether the harness itself sends it.
-    pub(super) is_ours: bool,
-    pub(super) method: Method,
-    pub(super) path: String,
-    pub(super) query: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    pub(crate) is_ours: bool,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Default for ClientRequest {
@@ -44,7 +44,7 @@ impl Default for ClientRequest {
 
 impl ClientRequest {
     /// A request of the harness's own, under a client's name; faults are not for it.
-    pub(super) fn ours(client: &str) -> ClientRequest {
+    pub(crate) fn ours(client: &str) -> ClientRequest {
         ClientRequest {
             client: client.into(),
             is_ours: true,
@@ -52,12 +52,12 @@ impl ClientRequest {
         }
     }
 
-    pub(super) fn header(&self, name: &HeaderName) -> &str {
+    pub(crate) fn header(&self, name: &HeaderName) -> &str {
         let value = self.headers.get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default()
     }
 
-    pub(super) fn parameter(&self, name: &str) -> String {
+    pub(crate) fn parameter(&self, name: &str) -> String {
         let mut pairs = form_urlencoded::parse(self.query.as_bytes());
         pairs
             .find(|(key, _)| key == name)
@@ -67,7 +67,7 @@ impl ClientRequest {
 }
 
 /// What a client gets.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// A whole answer.
     Whole(Whole),
     /// A watch.
@@ -77,15 +77,15 @@ pub(super) enum Reply {
 }
 
 /// A whole answer.
-pub(super) struct Whole {
-    pub(super) code: u16,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Whole {
+    pub(crate) code: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Whole {
     /// An answer in JSON.
-    pub(super) fn json(code: u16, body: &Value) -> Self {
+    pub(crate) fn json(code: u16, body: &Value) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         Whole {
@@ -96,7 +96,7 @@ impl Whole {
     }
 
     /// A failure that the harness answers in the server's place.
-    pub(super) fn failure(code: u16, reason: &str, message: &str) -> Self {
+    pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Self {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": message, "reason": reason, "code": code,
@@ -105,24 +105,24 @@ impl Whole {
     }
 
     /// The parsed body.
-    pub(super) fn value(&self) -> Value {
+    pub(crate) fn value(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
 /// A request for a resource.
-pub(super) struct Wanted {
-    pub(super) incoming: ClientRequest,
-    pub(super) verb: Verb,
-    pub(super) path: ResourcePath,
+pub(crate) struct Wanted {
+    pub(crate) incoming: ClientRequest,
+    pub(crate) verb: Verb,
+    pub(crate) path: ResourcePath,
 }
 
 /// The events of a watch, as they are sent to the client.
-pub(super) struct Events(pub(super) mpsc::Receiver<Bytes>);
+pub(crate) struct Events(pub(crate) mpsc::Receiver<Bytes>);
 
 impl Events {
     /// The lines to send.
-    pub(super) fn into_stream(self) -> impl Stream<Item = Bytes> {
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Bytes> {
         futures::stream::unfold(
             self.0,
             |mut lines| async move { Some((lines.recv().await?, lines)) },
@@ -131,7 +131,7 @@ impl Events {
 }
 
 /// A watch that consists of one error.
-pub(super) fn only_error(status: &Value) -> Events {
+pub(crate) fn only_error(status: &Value) -> Events {
     let (sender, receiver) = mpsc::channel(1);
     let event = json!({"type": "ERROR", "object": status});
     // There is room for one, and the receiver is here.
@@ -140,7 +140,7 @@ pub(super) fn only_error(status: &Value) -> Events {
 }
 
 /// An event as a line of a watch.
-pub(super) fn line(event: &Value) -> Bytes {
+pub(crate) fn line(event: &Value) -> Bytes {
     let mut line = BytesMut::new().writer();
     // Neither writing to memory nor a value can fail.
     let _ = serde_json::to_writer(&mut line, event);
@@ -150,7 +150,7 @@ pub(super) fn line(event: &Value) -> Bytes {
 }
 
 /// An answer of the server as the client gets it.
-pub(super) fn passed_on(answer: Answer) -> Whole {
+pub(crate) fn passed_on(answer: Answer) -> Whole {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {
         for value in answer.head.headers.get_all(&name) {

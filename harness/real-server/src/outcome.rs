@@ -6,14 +6,14 @@ use std::sync::Arc;
 use fake_apiserver::Verb;
 use serde_json::Value;
 
-use super::attribution::{Key, Made, OpenWrite, Touch, revision};
-use super::case::Case;
-use super::kinds::is_question;
-use super::message::{Wanted, Whole, passed_on};
-use super::upstream::Answer;
+use crate::attribution::{Key, Made, OpenWrite, Touch, revision};
+use crate::case::Case;
+use crate::kinds::is_question;
+use crate::message::{Wanted, Whole, passed_on};
+use crate::upstream::Answer;
 
 /// Announces a write.
-pub(super) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
+pub(crate) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
     let path = &wanted.path;
     let touch = Touch {
         resource: path.resource.as_str().into(),
@@ -24,7 +24,7 @@ pub(super) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
 }
 
 /// Processes an answer: what a write has made is announced, and waited for.
-pub(super) async fn settle(
+pub(crate) async fn settle(
     case: &Case,
     wanted: &Wanted,
     answer: Answer,

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use fake_apiserver::ResourceRef;
+use harness::journal::Change;
+use harness::pod::claims_of;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::attribution::Key;
-use super::case::Case;
-use super::client::{CLAIMS, VOLUMES, call, path_of};
-use super::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
-use crate::journal::Change;
-use crate::pod::claims_of;
+use crate::attribution::Key;
+use crate::case::Case;
+use crate::client::{CLAIMS, VOLUMES, call, path_of};
+use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
 /// Who collects garbage.
 const GARBAGE: &str = "system:gc";
@@ -22,7 +22,7 @@ const GARBAGE: &str = "system:gc";
 const PROTECTION: &str = "controllers";
 
 /// Does what is due after a change.
-pub(super) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
+pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     let is_gone = change == Change::Deleted;
     let owned = object["metadata"]["ownerReferences"].is_array() && !is_gone;
     let is_protected = matches!(&*key.resource, CLAIMS | VOLUMES | "pods");

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use harness::journal::Change;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::attribution::{Key, Seen};
-use super::case::Case;
-use super::controllers;
-use super::watch_hub::News;
-use crate::journal::Change;
+use crate::attribution::{Key, Seen};
+use crate::case::Case;
+use crate::controllers;
+use crate::watch_hub::News;
 
 /// Begins to follow the objects of a case.
-pub(super) fn start(case: &Arc<Case>) {
+pub(crate) fn start(case: &Arc<Case>) {
     let news = case.join();
     let task = tokio::spawn(case.clone().follow(news));
     case.keep_following(task);

@@ -16,7 +16,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceBuilder};
 
-use super::kinds::KINDS;
+use crate::kinds::KINDS;
 
 /// Bytes that one answer may have.
 const ANSWER_MAX: usize = 64 << 20;
@@ -77,35 +77,35 @@ pub enum ConnectError {
 
 /// A connection to the server, with the user's credentials.
 #[derive(Clone)]
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
     client: Client,
 }
 
 /// A request that came to nothing at all.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Lost(pub(super) String);
+pub(crate) struct Lost(pub(crate) String);
 
 /// An answer that was read to its end.
-pub(super) struct Answer {
-    pub(super) code: u16,
-    pub(super) head: hyper::http::response::Parts,
-    pub(super) body: Bytes,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) head: hyper::http::response::Parts,
+    pub(crate) body: Bytes,
 }
 
 impl Answer {
     /// Its JSON; null where it is none.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
     /// Whether the server did it.
-    pub(super) fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
     /// What it says about a refusal.
-    pub(super) fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         match self.json()["message"].as_str() {
             Some(message) => message.to_owned(),
             None => format!("status {}", self.code),
@@ -115,7 +115,7 @@ impl Answer {
 
 impl Upstream {
     /// Reads a kubeconfig. Nothing is sent yet.
-    pub(super) async fn open(path: &Path) -> Result<Self, ConnectError> {
+    pub(crate) async fn open(path: &Path) -> Result<Self, ConnectError> {
         let file = |why: String| ConnectError::File {
             path: path.to_owned(),
             why,
@@ -140,13 +140,13 @@ impl Upstream {
     }
 
     /// Sends a request and gives the answer's head; its body can still be coming.
-    pub(super) async fn begin(&self, request: Request<Body>) -> Result<Response<Body>, Lost> {
+    pub(crate) async fn begin(&self, request: Request<Body>) -> Result<Response<Body>, Lost> {
         let sent = self.client.send(request).await;
         sent.map_err(|error| Lost(chain(&error)))
     }
 
     /// Sends a request and reads the whole answer.
-    pub(super) async fn whole(&self, request: Request<Body>) -> Result<Answer, Lost> {
+    pub(crate) async fn whole(&self, request: Request<Body>) -> Result<Answer, Lost> {
         let (head, body) = self.begin(request).await?.into_parts();
         let body = Limited::new(body, ANSWER_MAX).collect().await;
         let body = body.map_err(|error| Lost(error.to_string()))?.to_bytes();
@@ -158,7 +158,7 @@ impl Upstream {
     }
 
     /// A request of the harness's own.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &str,
@@ -180,7 +180,7 @@ impl Upstream {
     }
 
     /// The server's release, as it spells it; what it says is also what shows that it is there and takes the credentials.
-    pub(super) async fn check(&self, path: &Path) -> Result<Value, ConnectError> {
+    pub(crate) async fn check(&self, path: &Path) -> Result<Value, ConnectError> {
         let lost = |lost: Lost| ConnectError::Unreachable {
             path: path.to_owned(),
             why: lost.0,

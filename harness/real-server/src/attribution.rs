@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness::fact_sink::FactSink;
+use harness::journal::{Change, CommitFact, What};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
-use crate::fact_sink::FactSink;
-use crate::journal::{Change, CommitFact, What};
+use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
 /// Who made a change that no write through the proxy explains: the server itself.
 const SERVER: &str = "apiserver";
@@ -25,15 +25,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An object: resource, namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) resource: Arc<str>,
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
+pub(crate) struct Key {
+    pub(crate) resource: Arc<str>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
 }
 
 impl Key {
     /// That of an object.
-    pub(super) fn of(resource: &Arc<str>, object: &Value) -> Self {
+    pub(crate) fn of(resource: &Arc<str>, object: &Value) -> Self {
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         Key {
             resource: resource.clone(),
@@ -45,23 +45,23 @@ impl Key {
 
 /// A change as the server's watch reports it, in the case's names.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) change: Change,
-    pub(super) resource: Arc<str>,
-    pub(super) object: Value,
+pub(crate) struct Seen {
+    pub(crate) change: Change,
+    pub(crate) resource: Arc<str>,
+    pub(crate) object: Value,
 }
 
 /// What a write may touch; no name: anything of that resource and namespace.
 #[derive(Debug, Clone)]
-pub(super) struct Touch {
-    pub(super) resource: Arc<str>,
-    pub(super) namespace: Option<String>,
-    pub(super) name: Option<String>,
+pub(crate) struct Touch {
+    pub(crate) resource: Arc<str>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// What has come of a write.
 #[derive(Debug)]
-pub(super) enum Made {
+pub(crate) enum Made {
     /// The object has that revision now.
     Revision(u64),
     /// The object is gone.
@@ -71,7 +71,7 @@ pub(super) enum Made {
 }
 
 /// The facts of one case.
-pub(super) struct Attribution {
+pub(crate) struct Attribution {
     sink: FactSink,
     state: Mutex<State>,
     /// Counts whatever others may wait for.
@@ -92,7 +92,7 @@ struct State {
 }
 
 /// A write that is on its way.
-pub(super) struct OpenWrite<'w> {
+pub(crate) struct OpenWrite<'w> {
     attribution: &'w Attribution,
     number: u64,
     client: Arc<str>,
@@ -100,7 +100,7 @@ pub(super) struct OpenWrite<'w> {
 }
 
 impl Attribution {
-    pub(super) fn new(sink: FactSink) -> Self {
+    pub(crate) fn new(sink: FactSink) -> Self {
         Attribution {
             sink,
             state: Mutex::default(),
@@ -109,12 +109,12 @@ impl Attribution {
     }
 
     /// Where facts go.
-    pub(super) fn sink(&self) -> &FactSink {
+    pub(crate) fn sink(&self) -> &FactSink {
         &self.sink
     }
 
     /// Announces a write; it is open until what it returns is dropped.
-    pub(super) fn announce(&self, client: &Arc<str>, touch: Touch) -> OpenWrite<'_> {
+    pub(crate) fn announce(&self, client: &Arc<str>, touch: Touch) -> OpenWrite<'_> {
         let mut state = self.state.lock();
         state.last += 1;
         let (number, resource) = (state.last, touch.resource.clone());
@@ -128,7 +128,7 @@ impl Attribution {
     }
 
     /// Writes a change down, as soon as it is known who made it. Returns the object as it was before.
-    pub(super) async fn see(&self, mut seen: Seen) -> Option<Arc<Value>> {
+    pub(crate) async fn see(&self, mut seen: Seen) -> Option<Arc<Value>> {
         let key = Key::of(&seen.resource, &seen.object);
         let revision = revision(&seen.object);
         let is_known = seen.change != Change::Deleted && self.has(&key, revision);
@@ -198,7 +198,7 @@ impl Attribution {
     }
 
     /// Waits until a change is in the journal.
-    pub(super) async fn seen(&self, resource: &str, revision: u64) {
+    pub(crate) async fn seen(&self, resource: &str, revision: u64) {
         let newest = |state: &mut State| {
             let newest = state.newest.get(resource).copied().unwrap_or_default();
             (newest >= revision).then_some(())
@@ -207,7 +207,7 @@ impl Attribution {
     }
 
     /// Waits until something about an object is in the journal.
-    pub(super) async fn seen_of(&self, key: &Key, is_it: impl Fn(Option<&Value>) -> bool) {
+    pub(crate) async fn seen_of(&self, key: &Key, is_it: impl Fn(Option<&Value>) -> bool) {
         self.when(|state| is_it(state.objects.get(key).map(|object| &**object)).then_some(()))
             .await;
     }
@@ -230,12 +230,12 @@ impl Attribution {
     }
 
     /// The object of that name.
-    pub(super) fn object(&self, key: &Key) -> Option<Arc<Value>> {
+    pub(crate) fn object(&self, key: &Key) -> Option<Arc<Value>> {
         self.state.lock().objects.get(key).cloned()
     }
 
     /// All objects.
-    pub(super) fn objects(&self) -> Vec<(Key, Arc<Value>)> {
+    pub(crate) fn objects(&self) -> Vec<(Key, Arc<Value>)> {
         let state = self.state.lock();
         state
             .objects
@@ -245,7 +245,7 @@ impl Attribution {
     }
 
     /// The newest revision of a resource that is in the journal.
-    pub(super) fn newest(&self, resource: &str) -> u64 {
+    pub(crate) fn newest(&self, resource: &str) -> u64 {
         self.state
             .lock()
             .newest
@@ -269,7 +269,7 @@ impl Touch {
 
 impl OpenWrite<'_> {
     /// Says what has come of the write.
-    pub(super) fn made(&self, made: Made) {
+    pub(crate) fn made(&self, made: Made) {
         let mut state = self.attribution.state.lock();
         match made {
             Made::Revision(revision) => {
@@ -310,7 +310,7 @@ fn without_protection(object: &Value) -> Value {
 }
 
 /// The revision of an object, or of a list.
-pub(super) fn revision(object: &Value) -> u64 {
+pub(crate) fn revision(object: &Value) -> u64 {
     let text = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     text.parse().unwrap_or_default()
 }
@@ -318,8 +318,7 @@ pub(super) fn revision(object: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Journal;
-    use crate::killer::Killer;
+    use harness::journal::Journal;
     use serde_json::json;
 
     fn pod(change: Change, revision: u64) -> Seen {
@@ -340,11 +339,11 @@ mod tests {
     }
 
     fn attribution(journal: &Journal) -> Attribution {
-        Attribution::new(FactSink::new(journal.clone(), Killer::default(), None))
+        Attribution::new(FactSink::into_journal(journal.clone()))
     }
 
     fn authors(journal: &Journal) -> Vec<String> {
-        let author = |fact: crate::journal::Fact| match fact.what {
+        let author = |fact: harness::journal::Fact| match fact.what {
             What::Commit(commit) => Some(commit.client.to_string()),
             _ => None,
         };

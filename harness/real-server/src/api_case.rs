@@ -1,0 +1,100 @@
+//! A case before the real server, as the harness uses it. Decides nothing by itself.
+
+use std::sync::Arc;
+
+use fake_apiserver::{Rule, RuleError, RuleId};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use harness::api_server::{RealApiCase, Refused};
+use harness::listening::Listening;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::clean::remove;
+use crate::client::{call, call_with};
+use crate::creation;
+use crate::kinds::KINDS;
+use crate::listen::listen;
+use crate::random::random;
+
+impl RealApiCase for Case {
+    fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<Listening>> {
+        listen(self, with_tls).boxed()
+    }
+
+    fn add_client(&self, name: &str) -> String {
+        let token = random(32);
+        self.clients.lock().insert(token.clone(), name.into());
+        token
+    }
+
+    fn call<'a>(
+        self: Arc<Self>,
+        client: &'a str,
+        method: Method,
+        path: &'a str,
+        body: Option<Value>,
+    ) -> BoxFuture<'a, Result<Value, Refused>> {
+        async move { call(&self, client, method, path, body).await }.boxed()
+    }
+
+    fn apply<'a>(
+        self: Arc<Self>,
+        client: &'a str,
+        path: &'a str,
+        object: Value,
+    ) -> BoxFuture<'a, Result<Value, Refused>> {
+        const APPLY: &str = "application/apply-patch+yaml";
+        async move { call_with(&self, client, Method::PATCH, path, APPLY, Some(object)).await }.boxed()
+    }
+
+    fn finish_create<'a>(
+        self: Arc<Self>,
+        wanted: &'a Value,
+        made: Value,
+    ) -> BoxFuture<'a, Result<Value, Refused>> {
+        async move { creation::finish_create(&self, wanted, made).await }.boxed()
+    }
+
+    fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
+        let newest = |resource: &str| (resource.to_owned(), self.attribution.newest(resource));
+        let newest = KINDS.iter().map(|kind| newest(kind.resource)).collect();
+        self.faults.install(rule, newest)
+    }
+
+    fn unperturb(&self, id: RuleId) {
+        self.faults.remove(id);
+    }
+
+    fn quiet(&self) -> BoxFuture<'_, ()> {
+        self.answered().boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, Vec<String>> {
+        async move {
+            self.stop().await;
+            let mut left = Vec::new();
+            let objects = self.attribution.objects();
+            for kind in self.kinds() {
+                let own = objects.iter().filter(|(key, _)| *key.resource == *kind.resource);
+                let own: Vec<Value> = own
+                    .map(|(key, object)| {
+                        let uid = &object["metadata"]["uid"];
+                        match &key.namespace {
+                            Some(namespace) => {
+                                json!({"metadata": {"name": key.name, "namespace": self.names.theirs(namespace), "uid": uid}})
+                            }
+                            None => json!({"metadata": {"name": self.names.theirs(&key.name), "uid": uid}}),
+                        }
+                    })
+                    .collect();
+                if !own.is_empty() {
+                    left.extend(remove(&self.upstream, kind, own).await);
+                }
+            }
+            left
+        }
+        .boxed()
+    }
+}
