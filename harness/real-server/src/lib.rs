@@ -51,7 +51,7 @@ use harness::plan::Plan;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-pub use names::{CASE_LABEL, RUN_LABEL};
+pub use names::RUN_LABEL;
 pub use upstream::ConnectError;
 
 use case::Case;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 /// Label of everything that a run creates: which run.
 pub const RUN_LABEL: &str = "capacity-harness/run";
 /// Label of everything that a run creates: which case of it.
-pub const CASE_LABEL: &str = "capacity-harness/case";
+pub(crate) const CASE_LABEL: &str = "capacity-harness/case";
 
 /// Kinds without a namespace that other objects refer to by `kind` and `name`.
 const CLUSTER_KINDS: [&str; 9] = [
