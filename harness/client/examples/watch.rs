@@ -1,0 +1,21 @@
+//! The second of two short watches of one resource waits: `cargo run -p capacity-client --example watch`.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use capacity_client::{Pace, WatchPauses};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let pauses = WatchPauses::new(Pace {
+        start: Duration::from_millis(100),
+        max: Duration::from_secs(30),
+    });
+    let uri = "/api/v1/nodes?watch=true".parse()?;
+    for watch in ["first", "second"] {
+        let start = Instant::now();
+        pauses.before(&uri).await;
+        writeln!(std::io::stdout(), "{watch} watch after {:?}", start.elapsed())?;
+    }
+    Ok(())
+}
