@@ -14,7 +14,8 @@ title: an object for the only node
 requirements: [PUB-01]
 cluster: {nodes: [n1], classes: [fast], backend: {n1: 10Gi}}
 steps:
-  - expect:
+  - id: start
+    expect:
       - capacities: {fast: {n1: 10Gi}}
         why: the driver reports 10Gi for n1
 ";
@@ -22,7 +23,12 @@ steps:
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let idle = System {
         name: "idle".to_owned(),
-        run: Arc::new(|_access, stop| Box::pin(async move { Ok(stop.cancelled_owned().await) })),
+        run: Arc::new(|_access, stop| {
+            Box::pin(async move {
+                stop.cancelled_owned().await;
+                Ok(())
+            })
+        }),
         metrics_url: None,
         is_child: false,
     };

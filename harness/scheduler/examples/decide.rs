@@ -11,10 +11,10 @@ use capacity_scheduler::store::Collection;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let node = json!({"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
+    let node = json!({"metadata": {"name": "n1", "labels": {"zone": "a"}}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
     let pod = json!({
         "metadata": {"name": "db", "namespace": "default"},
-        "spec": {"containers": [], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
+        "spec": {"containers": [], "nodeSelector": {"zone": "a"}},
     });
     let mut snapshot = Snapshot::default();
     snapshot
