@@ -3,7 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// Folders whose code decides about facts.
-const DECIDING: [&str; 3] = ["harness/src/judge", "harness/src/oracle", "harness/spec/src"];
+const DECIDING: [&str; 4] = [
+    "harness/src/expectation",
+    "harness/src/judge",
+    "harness/src/oracle",
+    "harness/spec/src",
+];
 
 /// Ways to look for a literal in a text.
 const SEARCHES: [&str; 6] = [
