@@ -149,7 +149,15 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
     let mut facts = Vec::new();
     for (number, line) in BufReader::new(std::fs::File::open(path)?).lines().enumerate() {
         let fact = serde_json::from_str(&line?).map_err(|error| {
-            let message = format!("{}:{}: not a fact: {error}", path.display(), number + 1);
+            let older = match facts.first().map(|fact: &Fact| &fact.what) {
+                Some(What::Begin(begin)) if begin.format < FORMAT => format!(
+                    "; the journal has format {}, and this program writes format {FORMAT}: run the case again, or judge it with the version that \
+                     wrote it",
+                    begin.format
+                ),
+                _ => String::new(),
+            };
+            let message = format!("{}:{}: not a fact: {error}{older}", path.display(), number + 1);
             std::io::Error::new(std::io::ErrorKind::InvalidData, message)
         })?;
         facts.push(fact);
@@ -182,6 +190,14 @@ mod tests {
         let facts = loaded(FIRST).expect("it is a journal");
         assert!(
             matches!(&facts[0].what, What::Begin(begin) if begin.retry_interval_max_us == micros(RETRY_INTERVAL_MAX))
+        );
+        let fault = r#"{"seq":2,"at_us":6,"what":{"fact":"fault","what":"status 503: create pods"}}"#;
+        let error = loaded(&format!("{FIRST}{fault}\n"))
+            .expect_err("faults were text")
+            .to_string();
+        assert!(
+            error.contains(":3: not a fact") && error.contains("format 1"),
+            "{error}"
         );
         let newer = FIRST
             .replace("\"format\":1", "\"format\":99")
