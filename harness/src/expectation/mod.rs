@@ -1,6 +1,6 @@
 //! What a step expects: the registry of the kinds, and what all of them have in common.
 //!
-//! A new kind is a file that implements [`Expectation`](kind::Expectation), and a line in the registry. Does not know when a bound is
+//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. Does not know when a bound is
 //! reached; that is the judge's.
 
 mod answers;
