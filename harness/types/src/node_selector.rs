@@ -8,14 +8,7 @@ use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 use crate::selector::Expression;
 
-const LABEL_OPERATORS: [Operator; 6] = [
-    Operator::In,
-    Operator::NotIn,
-    Operator::Exists,
-    Operator::DoesNotExist,
-    Operator::Gt,
-    Operator::Lt,
-];
+/// The operators of a requirement on a field.
 const FIELD_OPERATORS: [Operator; 2] = [Operator::In, Operator::NotIn];
 /// The only field that a term may name.
 const NAME_FIELD: &str = "metadata.name";
@@ -87,8 +80,7 @@ impl Term {
         labels: impl IntoIterator<Item = Expression<'a>>,
         fields: impl IntoIterator<Item = Expression<'a>>,
     ) -> Result<Self, RequirementError> {
-        let label =
-            |it: Expression<'_>| Requirement::compile(it.key, it.operator, it.values, &LABEL_OPERATORS);
+        let label = |it: Expression<'_>| Requirement::compile(it.key, it.operator, it.values, &Operator::ALL);
         let field =
             |it: Expression<'_>| Requirement::compile_field(it.key, it.operator, it.values, &FIELD_OPERATORS);
         Ok(Self {

@@ -23,6 +23,18 @@ pub enum Operator {
     Lt,
 }
 
+impl Operator {
+    /// All operators, which are those of a node selector on labels.
+    pub const ALL: [Operator; 6] = [
+        Operator::In,
+        Operator::NotIn,
+        Operator::Exists,
+        Operator::DoesNotExist,
+        Operator::Gt,
+        Operator::Lt,
+    ];
+}
+
 /// Operators as spelled in the API.
 const OPERATORS: [(&str, Operator); 6] = [
     ("In", Operator::In),
@@ -276,15 +288,6 @@ fn is_subdomain(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const ALL: [Operator; 6] = [
-        Operator::In,
-        Operator::NotIn,
-        Operator::Exists,
-        Operator::DoesNotExist,
-        Operator::Gt,
-        Operator::Lt,
-    ];
-
     #[test]
     fn operators_agree_with_the_api_on_present_absent_and_other_values() {
         for (operator, values, listed, other, absent) in [
@@ -296,7 +299,7 @@ mod tests {
             ("Lt", &["6"], true, false, false),
         ] {
             let values: Vec<_> = values.iter().map(ToString::to_string).collect();
-            let requirement = Requirement::compile("a/k", operator, &values, &ALL).unwrap();
+            let requirement = Requirement::compile("a/k", operator, &values, &Operator::ALL).unwrap();
             let found = [Some("5"), Some("7"), None].map(|value| requirement.matches_value(value));
             assert_eq!(found, [listed, other, absent], "{operator}");
         }
@@ -317,7 +320,7 @@ mod tests {
         ] {
             let values: Vec<_> = values.iter().map(ToString::to_string).collect();
             assert!(
-                Requirement::compile(key, operator, &values, &ALL).is_err(),
+                Requirement::compile(key, operator, &values, &Operator::ALL).is_err(),
                 "{key} {operator}"
             );
         }

@@ -3,16 +3,6 @@
 use capacity_types::{Labels, Operator, Requirement};
 use serde::{Deserialize, Serialize};
 
-/// The operators of a node selector.
-const OPERATORS: [Operator; 6] = [
-    Operator::In,
-    Operator::NotIn,
-    Operator::Exists,
-    Operator::DoesNotExist,
-    Operator::Gt,
-    Operator::Lt,
-];
-
 /// A node selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -70,7 +60,7 @@ impl Term {
 
 impl Expression {
     fn matches(&self, labels: &Labels) -> bool {
-        let compiled = Requirement::compile(&self.key, &self.operator, &self.values, &OPERATORS);
+        let compiled = Requirement::compile(&self.key, &self.operator, &self.values, &Operator::ALL);
         compiled.is_ok_and(|requirement| requirement.matches(labels))
     }
 }
