@@ -2,6 +2,7 @@
 //!
 //! Knows objects, not expectations.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use fake_csi::Method;
 use serde_json::Value;
 
 use crate::journal::{AnswerFact, CallFact, Change, CommitFact, DiscoveryFact, Fact, MetricsFact, What};
-use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
+use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 
 /// Objects by name, of one resource.
@@ -151,7 +152,7 @@ impl ClusterState {
         let is_made = commit.change == Change::Added
             && Role::of_client(&commit.client) == Some(Role::Publisher)
             // One that had them and lost them was handed over.
-            && [DRIVER_LABEL, MANAGED_LABEL].iter().any(|label| labels[label].is_null());
+            && [DRIVER_LABEL, MANAGED_BY_LABEL].iter().any(|label| labels[label].is_null());
         // Kept after its end: the change that ends an object has its last state.
         self.made
             .extend(is_made.then(|| uid_of(&commit.object).to_owned()));

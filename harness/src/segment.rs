@@ -116,7 +116,7 @@ impl Segments {
             segment.insert(key.clone(), value.as_str().unwrap_or_default().to_owned());
         }
         for term in topology["matchExpressions"].as_array().into_iter().flatten() {
-            if let Some((key, value)) = as_label(term) {
+            if let Some((key, value)) = segment::as_label(term) {
                 segment.insert(key.to_owned(), value.to_owned());
                 continue;
             }
@@ -128,15 +128,6 @@ impl Segments {
         }
         self.format(&segment)
     }
-}
-
-/// The key and the value of a term of `matchExpressions` that says the same as a label: `In` of one value.
-pub(crate) fn as_label(term: &Value) -> Option<(&str, &str)> {
-    let [value] = term["values"].as_array()?.as_slice() else {
-        return None;
-    };
-    let is_in = term["operator"] == "In";
-    is_in.then_some((term["key"].as_str()?, value.as_str()?))
 }
 
 #[cfg(test)]

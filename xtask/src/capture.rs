@@ -2,23 +2,15 @@
 //!
 //! Thin: where the objects come from, and where the text goes. What belongs to the situation is the harness's to say.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capacity_diagnose::explain::{self, Detail, NodeView};
-use capacity_diagnose::inventory::Inventory;
-use capacity_scheduler::Options;
-use capacity_scheduler::objects::{Claim, Object, ObjectKey, PodVolume};
-use capacity_scheduler::rules::Rules;
-use capacity_scheduler::store::Collection;
-use capacity_types::ephemeral_claim_name;
+use capacity_diagnose::capture::{CaptureOptions, Captured, capture_cluster, differences};
+use capacity_diagnose::snapshot::Snapshot;
 use clap::Args;
-use serde_json::{Value, json};
-use suites::harness::capture::{CaptureError, CaptureOptions, Captured, capture};
+use serde_json::Value;
 use suites::harness::invocation::program;
-use suites::harness::plan::{Plan, WORKLOADS, resolve};
+use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario;
 use suites::{Ended, Session, Turns, quoted};
 
@@ -27,7 +19,7 @@ use crate::out::{eprintln, print};
 use crate::reach::{self, BoxError, ReachArgs};
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::snapshot::Snapshot;
+use crate::why::warn;
 use references::built_in;
 
 /// Arguments of `capture`.
@@ -194,11 +186,14 @@ impl SituationArgs {
         snapshot
             .and_then(|snapshot| {
                 let captured = self.scenario(&snapshot)?;
-                for sentence in captured
-                    .left_out
-                    .iter()
-                    .chain(&self.differences(&snapshot, &captured))
-                {
+                let different = match plan_of(&captured.text) {
+                    // Its objects are still to be published.
+                    _ if self.publisher => Vec::new(),
+                    Ok(plan) => differences(&snapshot, &captured, plan.case.objects),
+                    // `prove` reports a file that cannot be run.
+                    Err(_) => Vec::new(),
+                };
+                for sentence in captured.left_out.iter().chain(&different) {
                     eprintln!("warning: {sentence}");
                 }
                 Ok(captured.text)
@@ -216,144 +211,19 @@ impl SituationArgs {
         Snapshot::of_cluster(&self.reach.client().await?).await
     }
 
-    /// Differences between the scheduler's verdicts in the file and in the cluster: for each pod the first node whose verdict differs. None
-    /// with `--publisher`, whose objects are not published yet.
-    fn differences(&self, snapshot: &Snapshot, captured: &Captured) -> Vec<String> {
-        if self.publisher {
-            return Vec::new();
-        }
-        // `prove` reports a file that cannot be run.
-        let Ok(plan) = plan_of(&captured.text) else {
-            return Vec::new();
-        };
-        let Ok(file) = Snapshot::of_objects(with_priorities(plan.case.objects)) else {
-            return Vec::new();
-        };
-        let differing = |((namespace, name), own): &((String, String), String)| {
-            let before = nodes(&snapshot.inventory, &ObjectKey::namespaced(namespace, name))?;
-            let after = nodes(&file.inventory, &ObjectKey::namespaced(WORKLOADS, own))?;
-            let after: BTreeMap<&String, &NodeView> = after.iter().map(|node| (&node.node, node)).collect();
-            let mut pairs = before.iter().filter_map(|node| {
-                let own = captured.nodes.get(&node.node)?;
-                Some((node, *after.get(own)?))
-            });
-            let (node, other) = pairs.find(|(one, other)| one.fits != other.fits)?;
-            let verdict = |view: &NodeView| match view.fits {
-                true => "fits".to_owned(),
-                false => format!("does not fit ({})", view.reasons.join(", ")),
-            };
-            Some(format!(
-                "pod {namespace}/{name} {} node {} in the cluster, and {} in the file",
-                verdict(node),
-                node.node,
-                verdict(other)
-            ))
-        };
-        captured.pods.iter().filter_map(differing).collect()
-    }
-
     fn scenario(&self, snapshot: &Snapshot) -> Result<Captured, BoxError> {
-        let rules: Rules = Options::default().rules()?;
-        let objects = snapshot.objects();
-        let fits =
-            |namespace: &str, name: &str| has_node(&objects, &snapshot.inventory, &rules, namespace, name);
         let pod = self.pod.as_ref().map(|(namespace, name)| {
             let given = namespace.as_deref().or(self.namespace.as_deref());
             (snapshot.namespace(given).to_owned(), name.clone())
         });
+        warn(snapshot);
         let options = CaptureOptions {
             pod,
             driver: self.driver.clone(),
             publisher: self.publisher,
+            program: program(),
             scrub: self.scrub,
         };
-        snapshot.warn();
-        capture(&objects, &fits, &options).map_err(|error| match &error {
-            CaptureError::NoPod(namespace, _) => format!("{error}{}", snapshot.hint_at(namespace)).into(),
-            _ => error.into(),
-        })
+        capture_cluster(snapshot, &options)
     }
-}
-
-/// The verdict about each node, sorted by node name; none: the pod cannot be explained.
-fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
-    let rules = Options::default().rules().ok()?;
-    let detail = Detail {
-        node: None,
-        objects: 0,
-    };
-    let explained = explain::pod(&inventory.snapshot, &rules, inventory.pods.get(pod)?, &detail);
-    Some(explained.ok()?.nodes)
-}
-
-/// The objects, with the priority and preemption policy that the admission plugin Priority sets in pods.
-fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
-    let is_class = |object: &&Value| object["kind"] == "PriorityClass";
-    let classes: Vec<Value> = objects.iter().filter(is_class).cloned().collect();
-    for pod in objects.iter_mut().filter(|object| object["kind"] == "Pod") {
-        let named = |class: &&Value| class["metadata"]["name"] == pod["spec"]["priorityClassName"];
-        if let Some(class) = classes.iter().find(named) {
-            pod["spec"]["priority"] = class["value"].clone();
-            pod["spec"]["preemptionPolicy"] = class["preemptionPolicy"].clone();
-        }
-    }
-    objects
-}
-
-/// The claims that the ephemeral volume controller has not created for a pod yet.
-fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let metadata = &pod["metadata"];
-    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-    let claim = |volume: &Value| {
-        let template = &volume["ephemeral"]["volumeClaimTemplate"];
-        let name = ephemeral_claim_name(&text(&metadata["name"]), &text(&volume["name"]));
-        let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": text(&metadata["uid"]), "controller": true});
-        let claim = json!({
-            "metadata": {"name": name, "namespace": metadata["namespace"], "ownerReferences": [owner]}, "spec": template["spec"],
-        });
-        let claim = Claim::read(&serde_json::from_value(claim).ok()?).ok()?;
-        let is_missing = !template.is_null() && inventory.snapshot.claims.stored(claim.key()).is_none();
-        is_missing.then(|| Arc::new(claim))
-    };
-    volumes.filter_map(claim).collect()
-}
-
-/// Whether a node fits a pod, with preemption if needed, once its ephemeral claims and its volumes of immediate classes exist.
-fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
-    let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
-        return false;
-    };
-    let mut snapshot = Cow::Borrowed(&inventory.snapshot);
-    if pod.volumes.iter().any(|volume| volume.ephemeral) {
-        let source = objects.iter().find(|object| {
-            let metadata = &object["metadata"];
-            object["kind"] == "Pod"
-                && metadata["name"] == name
-                && metadata["namespace"].as_str().unwrap_or("default") == namespace
-        });
-        for claim in source
-            .into_iter()
-            .flat_map(|pod| ephemeral_claims(pod, inventory))
-        {
-            snapshot.to_mut().claims.put(claim);
-        }
-    }
-    let snapshot = &*snapshot;
-    let waits_for_pod = |volume: &PodVolume| {
-        let claim = snapshot.claims.stored(&volume.claim);
-        let class = claim
-            .filter(|claim| claim.volume.is_none())
-            .and_then(|claim| snapshot.class(&claim.class));
-        class.is_none_or(|class| class.delayed)
-    };
-    let mut pod = (**pod).clone();
-    pod.volumes.retain(waits_for_pod);
-    let detail = Detail {
-        node: None,
-        objects: 0,
-    };
-    // What can't even be explained, such as a claim that is missing, is no place for a pod.
-    explain::pod(snapshot, rules, &pod, &detail)
-        .is_ok_and(|told| told.preemption.is_some() || told.nodes.iter().any(|node| node.fits))
 }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use capacity_diagnose::health::{Answer, Calls, Indicator, Observed, Requests, State, Told};
+use capacity_diagnose::health::{Answer, Calls, Indicator, Observed, Requests, State, Told, is_failure};
+use capacity_diagnose::snapshot::Snapshot;
 use capacity_scheduler::Options;
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 use suites::harness::RunOptions;
-use suites::harness::exposition::{Sample, Series, samples};
 use suites::harness::journal::{Change, Fact, RequestFact, What};
 use suites::harness::plan::Plan;
 use suites::harness::record;
@@ -22,16 +22,6 @@ use suites::report::{IndicatorRecord, IndicatorState};
 use crate::Exit;
 use crate::out::println;
 use crate::reach::BoxError;
-use crate::snapshot::Snapshot;
-
-/// A metric of external-provisioner: how many objects it wants.
-const GOAL: &str = "csistoragecapacities_desired_goal";
-/// A metric of the CSI sidecars: how their calls end.
-const CALLS: &str = "csi_sidecar_operations_seconds_count";
-/// A metric of the API server: how requests are answered.
-const REQUESTS: &str = "apiserver_request_total";
-/// A metric of every program that is written in Go: when it started, in seconds since 1970.
-const STARTED: &str = "process_start_time_seconds";
 
 /// A cluster, and what programs tell.
 pub(crate) struct Known {
@@ -42,31 +32,7 @@ pub(crate) struct Known {
 impl Known {
     /// A cluster whose programs, which may be several, tell these metrics.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
-        let mut told = Told::default();
-        let read: Vec<Sample> = texts.iter().flat_map(|text| samples(text)).collect();
-        let of = |name: &str| -> Vec<&Sample> { read.iter().filter(|it| it.series.name == name).collect() };
-        let goals = of(GOAL);
-        if !goals.is_empty() {
-            told.goal = Some(sum(&goals, |_| true));
-        }
-        let is_capacity = |series: &Series| has(series, "method_name", |it| it.ends_with("/GetCapacity"));
-        let calls: Vec<&Sample> = of(CALLS)
-            .into_iter()
-            .filter(|it| is_capacity(&it.series))
-            .collect();
-        if !calls.is_empty() {
-            told.calls = Some(Calls {
-                all: sum(&calls, |_| true),
-                failed: sum(&calls, |series| has(series, "grpc_status_code", |it| it != "OK")),
-            });
-        }
-        let requests = of(REQUESTS);
-        if !requests.is_empty() {
-            told.requests = Some(Requests {
-                over: texts.iter().find_map(|text| uptime(text, now)),
-                ..counted(&requests)
-            });
-        }
+        let told = Told::of_metrics(texts, now);
         Self { cluster, told }
     }
 
@@ -200,7 +166,10 @@ fn requests(facts: &[Fact]) -> Requests {
     });
     for request in own {
         counted.all += 1.0;
-        if let Some(number) = written(&mut counted, request.verb.as_str()).filter(|_| request.code < 400) {
+        if let Some(number) = counted
+            .writes(request.verb.as_str())
+            .filter(|_| request.code < 400)
+        {
             *number += 1.0;
         }
         counted.failed += f64::from(u8::from(is_failure(request.code)));
@@ -215,67 +184,6 @@ fn requests(facts: &[Fact]) -> Requests {
 
 fn is_counted(request: &RequestFact) -> bool {
     Role::of_client(&request.client).is_some() && request.resource == RESOURCE && request.verb != Verb::Watch
-}
-
-/// The number of the writes of a verb, as the journal or the metrics of an API server spell it; none: it reads.
-fn written<'r>(requests: &'r mut Requests, verb: &str) -> Option<&'r mut f64> {
-    match verb {
-        "create" | "post" => Some(&mut requests.creations),
-        "update" | "patch" | "apply" | "put" => Some(&mut requests.updates),
-        "delete" | "deletecollection" => Some(&mut requests.deletions),
-        _ => None,
-    }
-}
-
-fn is_failure(code: u16) -> bool {
-    code == 429 || code >= 500
-}
-
-/// Requests by the server's counters.
-fn counted(requests: &[&Sample]) -> Requests {
-    let own = |series: &Series| {
-        has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")
-    };
-    let code = |text: &str| text.parse().is_ok_and(is_failure);
-    let mut counted = Requests {
-        all: sum(requests, own),
-        failed: sum(requests, |series| own(series) && has(series, "code", code)),
-        ..Requests::default()
-    };
-    for sample in requests.iter().filter(|sample| own(&sample.series)) {
-        let verb = sample
-            .series
-            .labels
-            .get("verb")
-            .map(|verb| verb.to_ascii_lowercase());
-        let is_done = has(&sample.series, "code", |code| {
-            code.parse().is_ok_and(|code: u16| code < 400)
-        });
-        if let Some(number) = verb
-            .and_then(|verb| written(&mut counted, &verb))
-            .filter(|_| is_done)
-        {
-            *number += sample.value;
-        }
-    }
-    counted
-}
-
-/// How long the API server runs whose counters these are.
-fn uptime(text: &str, now: Duration) -> Option<Duration> {
-    let read: Vec<Sample> = samples(text).collect();
-    read.iter().find(|it| it.series.name == REQUESTS)?;
-    let started = read.iter().find(|it| it.series.name == STARTED)?.value;
-    now.checked_sub(Duration::try_from_secs_f64(started).ok()?)
-}
-
-fn has(series: &Series, label: &str, is_meant: impl FnOnce(&str) -> bool) -> bool {
-    series.labels.get(label).is_some_and(|value| is_meant(value))
-}
-
-fn sum(samples: &[&Sample], is_meant: impl Fn(&Series) -> bool) -> f64 {
-    let meant = samples.iter().filter(|sample| is_meant(&sample.series));
-    meant.fold(0.0, |sum, sample| sum + sample.value)
 }
 
 /// The metrics of an API server, where it shows them to whoever asks.

@@ -52,7 +52,6 @@ mod runtime;
 mod selected;
 mod serve;
 mod side_by_side;
-mod snapshot;
 mod summary;
 mod typed;
 mod up;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use capacity_diagnose::explain::{self, Detail, Explanation};
 use capacity_diagnose::inventory::Inventory;
 use capacity_diagnose::lint::{self, Finding};
+use capacity_diagnose::snapshot::{DUMP_COMMAND, Snapshot};
 use capacity_scheduler::Options;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
@@ -23,7 +24,6 @@ use crate::Exit;
 use crate::health::{self, Known, last_objects};
 use crate::out::{eprintln, println};
 use crate::reach::{self, BoxError, ReachArgs};
-use crate::snapshot::Snapshot;
 use references::built_in;
 
 /// Arguments of `why`.
@@ -283,7 +283,7 @@ impl Source {
     /// A moment of the cluster, after a warning of what it seems to lack.
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {
         let snapshot = self.read().await?;
-        snapshot.warn();
+        warn(&snapshot);
         Ok(snapshot)
     }
 
@@ -322,6 +322,17 @@ impl Source {
             (None, Some(case)) => run_case(case).await.map(Some),
             (None, None) => Ok(None),
         }
+    }
+}
+
+/// Reports on standard error what a dump seems to lack, and how a whole one is made.
+pub(crate) fn warn(snapshot: &Snapshot) {
+    let gaps = snapshot.gaps();
+    for gap in &gaps {
+        eprintln!("warning: {gap}");
+    }
+    if !gaps.is_empty() {
+        eprintln!("  a whole dump is made by: {DUMP_COMMAND}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! the cleaner, and its objects go once it was absent for long enough without a break. A watch may be behind, so the nodes are listed once
 //! more before anything goes.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     convert::Infallible,
@@ -31,7 +32,7 @@ use tokio::{
 
 use crate::{
     Dialect, Options,
-    capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy, segment_of},
+    capacity::{Capacities, ManagedBy, segment_of},
     cluster::registration,
     http::Health,
     status::{brief, is_not_found},

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use capacity_types::pod::claims_of;
 use fake_apiserver::ResourceRef;
 use harness::journal::Change;
-use harness::pod::claims_of;
 use hyper::Method;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::address::at;
 use super::api::Client;
 use crate::cluster_state::ClusterState;
-use crate::pod::claims_of;
+use capacity_types::pod::claims_of;
 
 const ATTACHMENTS: &str = "volumeattachments";
 

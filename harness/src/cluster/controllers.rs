@@ -17,7 +17,7 @@ use crate::api_server::Refused;
 use crate::cluster_state::ClusterState;
 use crate::fact_sink::Commits;
 use crate::journal::{Change, CommitFact};
-use crate::pod::class_of;
+use capacity_types::pod::class_of;
 
 /// Client name of the controllers.
 pub(super) const CLIENT: &str = "controllers";

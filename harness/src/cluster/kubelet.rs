@@ -10,8 +10,8 @@ use super::act::Problem;
 use super::driver::ANSWER;
 use crate::api_server::Refused;
 use crate::plan::WORKLOADS;
-use crate::pod::{claim_of, volumes_of};
 use crate::start_error::StartError;
+use capacity_types::pod::{claim_of, volumes_of};
 
 /// Client name of the kubelet.
 const CLIENT: &str = "kubelet";

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::Cluster;
 use crate::client_name::HARNESS;
-use crate::exposition::samples_of;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Plan;
 use crate::scenario::{Role, Speaker};
 use crate::start_error::StartError;
+use capacity_types::exposition::samples_of;
 
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use super::kind::{Expectation, Names};
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::{Case, WORKLOADS};
-use crate::pod::claims_of;
+use capacity_types::pod::claims_of;
 
 /// Claims by name, and their state.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -4,7 +4,7 @@
 use capacity_types::{Quantity, capacity_api::RESOURCE};
 use serde_json::{Map, Value};
 
-use crate::segment::as_label;
+use capacity_types::segment::as_label;
 
 /// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
 pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Option<(String, String)> {

@@ -8,10 +8,10 @@ use super::chain::{Chain, Window};
 use super::kind::{Expectation, Names};
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
-use crate::exposition::Series;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Case;
 use crate::scenario::{Amounts, Role, Short, Speaker};
+use capacity_types::exposition::Series;
 
 /// The sums. They are read when everything is quiet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

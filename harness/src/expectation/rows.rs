@@ -1,10 +1,11 @@
 //! Rows of wanted against got, and what a CSIStorageCapacity says as one. Knows no expectation.
 
 use capacity_types::CapacityValues;
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use serde_json::Value;
 
 use crate::cluster_state::ClusterState;
-use crate::plan::{Case, DRIVER_LABEL, MANAGED_LABEL};
+use crate::plan::Case;
 use crate::scenario::Speaker;
 
 /// How one row of an expectation compares.
@@ -108,7 +109,7 @@ pub(crate) fn is_managed(case: &Case, cluster: &ClusterState, object: &Value) ->
 /// Whether the labels say that the object is of a publisher of the case's driver, perhaps of an earlier life of it.
 pub(crate) fn is_labelled(case: &Case, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
-    labels[DRIVER_LABEL] == case.driver.name.as_str() && labels[MANAGED_LABEL].is_string()
+    labels[DRIVER_LABEL] == case.driver.name.as_str() && labels[MANAGED_BY_LABEL].is_string()
 }
 
 /// Class and segment of a capacity object.

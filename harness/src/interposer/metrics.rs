@@ -7,9 +7,9 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Response, StatusCode};
 
 use super::rule::{MetricsRule, WireRule};
-use crate::exposition::sample;
 use crate::listening::Listening;
 use crate::system::Access;
+use capacity_types::exposition::sample;
 
 /// Listens where the metrics are to be, and gives the system another address; none: nobody reads them, or no rule spoils them.
 pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Result<Option<Listening>> {

@@ -8,7 +8,7 @@ use fake_csi::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::exposition::Sample;
+use capacity_types::exposition::Sample;
 
 /// An answered CSI call.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -18,8 +18,8 @@ use crate::cluster_state::{ClusterState, Rounds, is_given_back};
 use crate::expectation::{NEWS, Predicate};
 use crate::journal::{CallFact, Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::Plan;
-use crate::pod::claims_of;
 use crate::scenario::Role;
+use capacity_types::pod::claims_of;
 
 /// A call may have begun before the change, and the one after it belongs to the refresh that sees it. The third begins only when all of
 /// the second refresh have been made.

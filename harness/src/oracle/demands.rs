@@ -2,11 +2,11 @@
 //!
 //! Where the documents leave a choice, what there is counts if it is one of the outcomes.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_spec::objects::{self, Demand, Wanted};
 use capacity_spec::placement::{Decision, View};
-use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use capacity_spec::world::{CapacityObject, NamespacedName, Objects};
 use capacity_spec::{Question, Violation, World, rules, violation};
 use capacity_types::{Arithmetic, CapacityValues, Quantity, Segment};
@@ -192,7 +192,7 @@ fn repaired(world: &World, stored: &Objects) -> Objects {
 }
 
 fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
-    object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_LABEL)
+    object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_BY_LABEL)
 }
 
 fn row(object: &CapacityObject) -> Row {

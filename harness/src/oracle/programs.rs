@@ -1,9 +1,9 @@
 //! How the programs of a case are set, in the words of the specification.
 
+use capacity_types::MANAGED_BY_LABEL;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capacity_spec::world::capacity::MANAGED_LABEL;
 use capacity_spec::world::{
     CapacityObject, Change, Cleaner, Deployment, Extender, Instance, Owner, Publisher, Release, Scheduler,
     ShapePoint,
@@ -121,7 +121,7 @@ impl<'p> Programs<'p> {
     /// A publisher has written an object. Its label is what it writes first, where the documents do not say which it is.
     pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
         let is_open = self.settings(instance).managed_by(instance).is_none();
-        let Some(label) = object.labels.get(MANAGED_LABEL).filter(|_| is_open) else {
+        let Some(label) = object.labels.get(MANAGED_BY_LABEL).filter(|_| is_open) else {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());

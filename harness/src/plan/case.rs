@@ -14,10 +14,6 @@ use crate::segment::Segments;
 pub const NAMESPACE: &str = "csi";
 /// Namespace of pods and claims.
 pub const WORKLOADS: &str = "default";
-/// Label of every published object: the driver (KEP-1472, "CSIStorageCapacity lifecycle").
-pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
-/// Label of every published object: who manages it.
-pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
 
 /// Role → its rules. A role that is not in it may do everything, and where none is in it, permissions are not looked at.
 pub type Grants = BTreeMap<Role, Vec<GrantSpec>>;

@@ -33,7 +33,6 @@ use std::ops::{Deref, DerefMut};
 
 pub use crate::scenario::{Bound, duration};
 pub use action::{Action, CsiCall, CsiCallKind, Labelled, Target};
-pub(crate) use actions::ephemeral_volume;
 pub use actions::{
     ActionSpec, CapacityAction, ChanceSpec, ClaimSpec, ClassAction, CsiCallSpec, CsiDriverAction,
     DeleteAction, FaultSpec, LabelOrder, LagSpec, MergeSpec, NodeAction, PodSpec, RegisterSpec, ReleaseSpec,
@@ -41,7 +40,7 @@ pub use actions::{
 };
 pub(crate) use api::api;
 pub(crate) use case::without_sidecars;
-pub use case::{Case, DRIVER_LABEL, DriverPlan, Grants, MANAGED_LABEL, NAMESPACE, WORKLOADS};
+pub use case::{Case, DriverPlan, Grants, NAMESPACE, WORKLOADS};
 pub use edit::{Edit, edit};
 pub use features::{Feature, feature, features};
 pub(crate) use grants::group_of;

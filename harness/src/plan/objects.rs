@@ -1,11 +1,12 @@
 //! Kubernetes objects as the harness writes them: each function is one kind, none knows where it is sent.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeMap;
 
 use capacity_types::Segment;
 use serde_json::{Map, Value, json};
 
-use super::{DRIVER_LABEL, MANAGED_LABEL, NAMESPACE};
+use super::NAMESPACE;
 use crate::scenario::{Binding, CapacitySpec, ClassSpec, NodeSpec, VolumeSpec};
 use crate::segment::Segments;
 
@@ -130,7 +131,7 @@ pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segme
     if spec.managed {
         labels.entry(DRIVER_LABEL).or_insert_with(|| driver.into());
         labels
-            .entry(MANAGED_LABEL)
+            .entry(MANAGED_BY_LABEL)
             .or_insert_with(|| "external-provisioner".into());
     }
     let name = spec.name.clone().unwrap_or_else(|| format!("by-hand-{index}"));

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::capture::flow;
 use crate::plan::Plan;
 use crate::scenario::read;
+use capacity_types::flow;
 
 /// Expectation `at` of a step, both counted from 0, with all its keys but `why`.
 pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {

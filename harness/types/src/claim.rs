@@ -5,3 +5,8 @@
 pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
     format!("{pod}-{volume}")
 }
+
+/// The name that case files give the generic ephemeral volume of this index in a pod.
+pub fn ephemeral_volume(index: usize) -> String {
+    format!("scratch-{index}")
+}

@@ -6,14 +6,20 @@
 pub mod capacity_api;
 mod capacity_values;
 mod claim;
+pub mod exposition;
+pub mod flow;
+mod labels;
 mod node_selector;
+pub mod pod;
 pub mod quantity;
 mod requirement;
 pub mod segment;
 mod selector;
 
 pub use self::capacity_values::CapacityValues;
-pub use self::claim::ephemeral_claim_name;
+pub use self::claim::{ephemeral_claim_name, ephemeral_volume};
+pub use self::flow::flow;
+pub use self::labels::{DRIVER_LABEL, MANAGED_BY_LABEL};
 pub use self::node_selector::NodeSelector;
 pub use self::quantity::{Arithmetic, Quantity, QuantityError};
 pub use self::requirement::{Operator, Requirement, RequirementError};

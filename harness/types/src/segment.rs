@@ -2,6 +2,8 @@
 //!
 //! Does not know how a case or a report abbreviates them, nor which segments a cluster has.
 
+use serde_json::Value;
+
 use crate::Labels;
 
 /// Values by topology key. The empty segment is that of a driver without topology keys, and covers all nodes.
@@ -44,6 +46,15 @@ pub fn parse(text: &str) -> Result<Segment, SegmentError> {
 pub fn format(segment: &Segment) -> String {
     let pairs = segment.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(",")
+}
+
+/// The key and the value of a term of `matchExpressions` that says the same as a label: `In` of one value.
+pub fn as_label(term: &Value) -> Option<(&str, &str)> {
+    let [value] = term["values"].as_array()?.as_slice() else {
+        return None;
+    };
+    let is_in = term["operator"] == "In";
+    is_in.then_some((term["key"].as_str()?, value.as_str()?))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use harness::capture::{flow, scalar};
+use capacity_types::flow::{flow, scalar};
 use serde_json::{Value, json};
 
 use super::history::{History, Step};

@@ -11,10 +11,11 @@ use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Release;
 use capacity_scheduler::configuration::{Configuration, Extender};
 use capacity_scheduler::shape;
+use capacity_types::exposition;
 use proptest::test_runner::{Config, TestRunner};
 use suites::harness::manifest::Manifest;
 use suites::harness::scenario::Size;
-use suites::harness::{complaints, exposition, journal, reason_of, scenario};
+use suites::harness::{complaints, journal, reason_of, scenario};
 use suites::report::Report;
 
 /// The stack of a worker thread of tokio.

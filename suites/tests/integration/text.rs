@@ -33,9 +33,9 @@ const DECLARED: [(&str, &str); 3] = [
     ("\"csistoragecapacities\"", "harness/types/src/capacity_api.rs"),
 ];
 
-/// What may have these literals as well: `fake-apiserver`, whose table of kinds spells every resource, and the code generated from
-/// `csi.proto`.
-const EXCLUDED: [&str; 2] = ["fake-apiserver", "fake-csi/proto"];
+/// What may have these literals as well: `fake-apiserver`, whose table of kinds spells every resource, the code generated from
+/// `csi.proto`, and capture, which writes the text of a case file.
+const EXCLUDED: [&str; 3] = ["fake-apiserver", "fake-csi/proto", "harness/diagnose/src/capture"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

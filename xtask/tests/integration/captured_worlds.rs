@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use capacity_diagnose::capture::{CaptureOptions, capture};
 use capacity_diagnose::explain::{self, Detail};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
@@ -10,7 +11,6 @@ use capacity_scheduler::objects::ObjectKey;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use suites::harness::LiveCluster;
-use suites::harness::capture::{CaptureOptions, capture};
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario;
 

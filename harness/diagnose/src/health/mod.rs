@@ -6,7 +6,10 @@
 
 mod drivers;
 mod load;
+mod metrics;
 mod refusals;
+
+pub use metrics::is_failure;
 
 use std::fmt;
 use std::time::Duration;

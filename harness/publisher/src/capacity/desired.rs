@@ -1,5 +1,6 @@
 //! What a CSIStorageCapacity object should look like, and what an existing one means. Pure: objects in, objects and answers out.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use capacity_types::{SIDECAR_PREFIX, Segment};
@@ -12,12 +13,6 @@ use crate::{
     dialect::{SelectorForm, as_labels},
     quantity,
 };
-
-/// Label that names the driver of an object.
-pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
-
-/// Label that names the manager of an object.
-pub(crate) const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
 
 /// The value that the central instance of external-provisioner gives to [`MANAGED_BY_LABEL`].
 const CENTRAL: &str = "external-provisioner";

@@ -11,5 +11,5 @@ mod triggers;
 mod writes;
 
 pub(crate) use api_version::Capacities;
-pub(crate) use desired::{DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy, parameters_for_driver, segment_of};
+pub(crate) use desired::{ManagedBy, parameters_for_driver, segment_of};
 pub(crate) use publish::Publisher;

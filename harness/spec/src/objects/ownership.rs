@@ -1,8 +1,8 @@
 //! Whose an object is.
 
+use capacity_types::MANAGED_BY_LABEL;
 use std::collections::BTreeMap;
 
-use crate::world::capacity::MANAGED_LABEL;
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, World};
 
 /// An object with its key.
@@ -35,7 +35,7 @@ impl<'w> Ownership<'w> {
 
     /// The publisher whose an object is; none: it is nobody's who runs.
     pub(super) fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
-        let managed_by = object.labels.get(MANAGED_LABEL);
+        let managed_by = object.labels.get(MANAGED_BY_LABEL);
         let labelled = managed_by.and_then(|managed_by| self.by_label.get(managed_by));
         let mut candidates = labelled.into_iter().flatten().chain(&self.by_owner);
         let found = candidates.find(|(instance, publisher)| publisher.owns(instance, key, object));

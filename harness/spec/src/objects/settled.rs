@@ -2,6 +2,7 @@
 //!
 //! For whoever needs a world to go on from: nothing is demanded here.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use capacity_types::{LabelSelector, NodeTopology, Quantity};
 
 use super::fate::{Fate, fate};
@@ -9,7 +10,6 @@ use super::ownership::{Ownership, Stored};
 use super::pairs::Pairs;
 use super::wanted::{Demand, Demanded, Wanted};
 use crate::rules::Question;
-use crate::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher, World};
 
 /// The objects once publishers, cleaner and garbage collection have done their work: those that are right stay, and what is missing gets a
@@ -97,7 +97,7 @@ impl Publishing<'_> {
     fn new_object(&self, demanded: &Demanded<'_>) -> CapacityObject {
         let labels = [
             (DRIVER_LABEL, &self.instance.driver),
-            (MANAGED_LABEL, &self.managed_by),
+            (MANAGED_BY_LABEL, &self.managed_by),
         ];
         CapacityObject {
             uid: String::new(),

@@ -7,11 +7,6 @@ use super::answer::Figures;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
-/// The label with the name of the driver (KEP-1472, lifecycle of objects).
-pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
-/// The label with the name of the publisher that manages the object.
-pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
-
 /// A CSIStorageCapacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityObject {

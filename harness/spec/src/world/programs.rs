@@ -1,12 +1,13 @@
 //! How the programs are set: publishers, cleaner, scheduler, and an extender that reserves.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
 
 use super::World;
 use super::api::Release;
-use super::capacity::{CapacityObject, DRIVER_LABEL, MANAGED_LABEL};
+use super::capacity::CapacityObject;
 use super::metadata::{NamespacedName, Owner};
 
 /// The value of the managed-by label in central mode, and its beginning in distributed mode.
@@ -135,7 +136,7 @@ impl Publisher {
         object.labels.get(DRIVER_LABEL) == Some(&instance.driver)
             && object
                 .labels
-                .get(MANAGED_LABEL)
+                .get(MANAGED_BY_LABEL)
                 .is_some_and(|label| Some(label) == self.managed_by(instance).as_ref())
     }
 }
@@ -158,7 +159,7 @@ impl Cleaner {
     /// The node whose publisher manages an object that this cleaner looks after.
     pub fn node_of<'o>(&'o self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
         let is_of_driver = object.labels.get(DRIVER_LABEL) == Some(&self.driver);
-        let managed_by = object.labels.get(MANAGED_LABEL)?;
+        let managed_by = object.labels.get(MANAGED_BY_LABEL)?;
         let node = match self.labels.get(managed_by) {
             Some(node) => node,
             None => managed_by.strip_prefix(MANAGED_BY)?.strip_prefix('-')?,
@@ -175,12 +176,12 @@ impl Cleaner {
             .iter()
             .filter(|(node, csi_node)| is_long(node) && csi_node.drivers.contains_key(&self.driver));
         let mut long = with_driver.filter_map(|(node, _)| world.nodes.get(node));
-        let label = object.labels.get(MANAGED_LABEL);
+        let label = object.labels.get(MANAGED_BY_LABEL);
         long.any(|node| {
             let mut alike = world
                 .objects
                 .values()
-                .filter(|it| it.labels.get(MANAGED_LABEL) == label);
+                .filter(|it| it.labels.get(MANAGED_BY_LABEL) == label);
             alike.any(|it| it.topology.admits(&node.labels))
         })
     }

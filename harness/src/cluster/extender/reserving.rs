@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::address::at;
 use super::super::api::Client;
-use crate::pod::claims_of;
+use capacity_types::pod::claims_of;
 
 /// How a publisher tells the driver the name of a claim (`--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";

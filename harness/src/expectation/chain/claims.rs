@@ -8,8 +8,8 @@ use crate::expectation::claims::ClaimState;
 use crate::expectation::rows::DiffRow;
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
 use crate::plan::WORKLOADS;
-use crate::pod::class_of;
 use crate::scenario::Role;
+use capacity_types::pod::class_of;
 
 /// The annotation by which a scheduler requests provisioning on a node.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";

@@ -13,8 +13,8 @@ use crate::expectation::placement::{Place, format_place, node_of};
 use crate::expectation::rows::{row_key, values_of};
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::plan::WORKLOADS;
-use crate::pod::claims_of;
 use crate::scenario::Role;
+use capacity_types::pod::claims_of;
 
 /// Objects named in one link at most.
 const OFFERS: usize = 6;

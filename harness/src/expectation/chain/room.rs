@@ -12,7 +12,7 @@ use super::capacities::format_answer;
 use super::{Chain, Window, labels};
 use crate::journal::{Fact, What};
 use crate::plan::WORKLOADS;
-use crate::pod::class_of;
+use capacity_types::pod::class_of;
 
 /// The class and size of a claim that has no volume.
 struct Wanted {

@@ -29,7 +29,6 @@ pub use class::ClassAction;
 pub use csi_driver::CsiDriverAction;
 pub use node::{LabelOrder, NodeAction, RegisterSpec};
 pub use object::{DeleteAction, MergeSpec};
-pub(crate) use pod::ephemeral_volume;
 pub use pod::{ClaimSpec, PodSpec, VolumeMode};
 pub use release::ReleaseSpec;
 pub use reserve::{ReserveSpec, ReservedClaimSpec};

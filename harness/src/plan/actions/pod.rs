@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capacity_types::ephemeral_claim_name;
+use capacity_types::{ephemeral_claim_name, ephemeral_volume};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -192,11 +192,6 @@ pub(crate) fn claim_object(name: &str, spec: &ClaimSpec) -> Value {
         "metadata": {"name": name, "namespace": WORKLOADS},
         "spec": claim_spec(spec),
     })
-}
-
-/// The name of an ephemeral volume in its pod, by its number.
-pub(crate) fn ephemeral_volume(index: usize) -> String {
-    format!("scratch-{index}")
 }
 
 /// A pod that mounts these claims, besides its ephemeral and inline volumes.

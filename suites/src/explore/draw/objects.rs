@@ -1,8 +1,8 @@
 //! CSIStorageCapacity objects that the publisher under test did not write: from an earlier life of it, by other programs, by hand.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeMap;
 
-use harness::plan::{DRIVER_LABEL, MANAGED_LABEL};
 use harness::scenario::{Mode, Role};
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
         world.driver.name.as_str()
     };
     labels.insert(DRIVER_LABEL.to_owned(), driver.to_owned());
-    labels.insert(MANAGED_LABEL.to_owned(), managed_by);
+    labels.insert(MANAGED_BY_LABEL.to_owned(), managed_by);
     Capacity { labels, ..object }
 }
 
@@ -197,7 +197,7 @@ pub(super) fn edited(draw: &mut Draw) -> Option<Event> {
     } else {
         size
     };
-    let labels = |value: Value| json!({"metadata": {"labels": {MANAGED_LABEL: value}}});
+    let labels = |value: Value| json!({"metadata": {"labels": {MANAGED_BY_LABEL: value}}});
     let merge = match draw.dice.below(11) {
         0..=4 => json!({"capacity": size}),
         5..=6 => json!({"maximumVolumeSize": size}),

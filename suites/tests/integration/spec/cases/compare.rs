@@ -1,10 +1,10 @@
 //! An expectation of a case against the specification: what it wants must be allowed, and nothing else must be.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeSet;
 
 use super::left_out::LeftOut;
 use capacity_spec::objects::{self, Demand};
-use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Question, World};
 use capacity_types::CapacityValues;
@@ -116,7 +116,7 @@ fn publisher_of<'w>(world: &'w World, key: &NamespacedName, object: &CapacityObj
 }
 
 fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
-    object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_LABEL)
+    object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_BY_LABEL)
 }
 
 fn says(object: &CapacityObject, row: &Row) -> bool {
@@ -175,7 +175,7 @@ fn new(
     let (instance, publisher) = world.publishers.iter().find(publishes)?;
     let labels = [
         (DRIVER_LABEL, instance.driver.clone()),
-        (MANAGED_LABEL, publisher.managed_by(instance).unwrap()),
+        (MANAGED_BY_LABEL, publisher.managed_by(instance).unwrap()),
     ];
     let object = CapacityObject {
         uid: String::new(),

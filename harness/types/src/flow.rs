@@ -81,7 +81,7 @@ mod tests {
         #[test]
         fn every_text_is_read_back_as_it_was(texts in proptest::collection::vec(".*", 1..4), key in ".{1,8}") {
             let value = json!({key: texts});
-            let read: Value = crate::scenario::read("f", &flow(&value)).map_err(|error| error.to_string()).unwrap_or_default();
+            let read: Value = serde_saphyr::from_str(&flow(&value)).unwrap();
             prop_assert_eq!(read, value);
         }
     }

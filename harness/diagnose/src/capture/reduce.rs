@@ -2,17 +2,18 @@
 //!
 //! Allow-lists throughout: a field that is not named here does not get into a scenario.
 
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::segment::{self, Segment};
 use capacity_types::{Arithmetic, Quantity};
 use serde_json::{Map, Value, json};
 
+use super::NAMESPACE;
 use super::names::{Kind, Names};
 use super::situation::{data_source, name_of, namespace_of};
-use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
-use crate::pod::class_of;
-use crate::segment::as_label;
+use capacity_types::pod::class_of;
+use capacity_types::segment::as_label;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Annotations of claims that decisions look at; the value of the first is a node.
@@ -271,8 +272,8 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     if let Some(driver) = labels[DRIVER_LABEL].as_str() {
         kept.insert(DRIVER_LABEL.to_owned(), names.driver(driver).into());
     }
-    if let Some(manager) = labels[MANAGED_LABEL].as_str() {
-        kept.insert(MANAGED_LABEL.to_owned(), managed_by(manager, names).into());
+    if let Some(manager) = labels[MANAGED_BY_LABEL].as_str() {
+        kept.insert(MANAGED_BY_LABEL.to_owned(), managed_by(manager, names).into());
     }
     if !kept.is_empty() {
         spec["labels"] = kept.into();
@@ -356,7 +357,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {
             "name": names.in_namespace(Kind::Claim, namespace_of(claim), name_of(claim)),
-            "namespace": WORKLOADS,
+            "namespace": NAMESPACE,
         },
         "spec": spec,
     });
@@ -480,7 +481,7 @@ fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> O
         .iter()
         .find(|claim| name_of(claim) == name && namespace_of(claim) == namespace);
     let mut told = json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": WORKLOADS,
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": NAMESPACE,
         "name": names.in_namespace(Kind::Claim, namespace, name),
     });
     let uid = reference["uid"].as_str().filter(|uid| !uid.is_empty());

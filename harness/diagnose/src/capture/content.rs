@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, segment};
-use fake_csi::Method;
 use serde_json::{Map, Value, json};
 
 use super::decides::{priority, priority_object, requests, terms};
@@ -14,8 +13,8 @@ use super::others::others;
 use super::pod::{is_for_another, is_foreign};
 use super::reduce::{self, Room};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
-use crate::plan::ephemeral_volume;
-use crate::pod::{claim_of, volumes_of};
+use capacity_types::ephemeral_volume;
+use capacity_types::pod::{claim_of, volumes_of};
 
 /// What a pod is expected to come to.
 pub(super) enum Fate {
@@ -364,7 +363,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let answers = with_segment().filter(|(segment, object)| pools[segment] != values(object));
     let answers = answers.map(|(segment, object)| {
         let (available, maximum) = values(object);
-        let mut script = json!({"method": Method::GetCapacity, "segment": segment, "class": object["class"], "available": long(available)});
+        let mut script = json!({"method": "GetCapacity", "segment": segment, "class": object["class"], "available": long(available)});
         if maximum > 0 {
             script["maximum"] = long(maximum).into();
         }

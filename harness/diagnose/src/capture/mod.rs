@@ -5,7 +5,6 @@
 
 mod content;
 mod decides;
-mod flow;
 mod limits;
 mod names;
 mod options;
@@ -14,16 +13,20 @@ mod pod;
 mod reduce;
 mod situation;
 mod text;
+mod verdicts;
 
-pub use flow::{flow, scalar};
 pub use options::CaptureOptions;
 pub use situation::CaptureError;
+pub use verdicts::{capture_cluster, differences};
 
 use std::collections::BTreeMap;
 
 use content::Content;
 use serde_json::Value;
 use situation::{name_of, namespace_of};
+
+/// The namespace in which the case format has pods and claims.
+const NAMESPACE: &str = "default";
 
 /// A captured case file.
 #[derive(Debug, Clone, PartialEq, Eq)]

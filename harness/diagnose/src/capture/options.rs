@@ -9,6 +9,8 @@ pub struct CaptureOptions {
     pub driver: Option<String>,
     /// A publisher is to run: what the capacity objects say becomes the storage behind the driver.
     pub publisher: bool,
+    /// How the user calls the program that runs the file, such as `csi-capacity`.
+    pub program: &'static str,
     /// Replace names, label values and keys by neutral ones, the same one for the same text everywhere.
     pub scrub: bool,
 }

@@ -9,12 +9,12 @@ use capacity_types::{Expression, LabelSelector, Labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
 use serde_json::{Value, json};
 
+use super::NAMESPACE;
 use super::decides::{host_ports, priority, priority_class, requests, resources_of, terms};
 use super::names::{Kind, Names};
 use super::pod::pod as reduced;
 use super::situation::{Situation, name_of, namespace_of};
-use crate::plan::WORKLOADS;
-use crate::pod::{claim_of, claims_of};
+use capacity_types::pod::{claim_of, claims_of};
 
 /// What other pods come to in the scenario.
 #[derive(Default)]
@@ -65,7 +65,7 @@ pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, na
             spec["priorityClassName"] = class.into();
         }
         all.pods.push(json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("others-{number}"), "namespace": WORKLOADS}, "spec": spec,
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("others-{number}"), "namespace": NAMESPACE}, "spec": spec,
         }));
     }
     all

@@ -141,7 +141,7 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
 
 /// The samples of a text whose names are meant, and how many lines there are that name a series. Programs tell hundreds of them, most of
 /// which nobody asks for.
-pub(crate) fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
+pub fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()
         .filter_map(|line| Some((name(line.trim_start())?, line)));
@@ -152,7 +152,7 @@ pub(crate) fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sa
 }
 
 /// One line: a sample, or nothing where it is a comment, or has no finite value.
-pub(crate) fn sample(line: &str) -> Option<Sample> {
+pub fn sample(line: &str) -> Option<Sample> {
     let (series, rest) = Series::read(line.trim_start())?;
     // A time, or an exemplar, may come after the value.
     let value: f64 = rest.split_whitespace().next()?.parse().ok()?;

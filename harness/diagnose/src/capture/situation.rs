@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::options::CaptureOptions;
-use crate::pod::{claim_of, claims_of, class_of, volumes_of};
+use capacity_types::pod::{claim_of, claims_of, class_of, volumes_of};
 
 /// The objects do not say what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -8,36 +8,37 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capacity_diagnose::documents::each_object;
-use capacity_diagnose::inventory::{self, Inventory, InventoryError};
 use capacity_scheduler::objects::{Claim, Class, PodVolume};
 use kube::Client;
 use serde_json::Value;
 
-use crate::out::eprintln;
-use crate::reach::BoxError;
+use crate::documents::each_object;
+use crate::inventory::{self, Inventory, InventoryError};
+
+/// Why a cluster cannot be read: an [`InventoryError`], or a file that cannot be read.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Prints everything that decides about volumes, of all namespaces.
-pub(crate) const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml";
+pub const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml";
 
 /// What there was at that moment.
 #[derive(Default)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     /// Every object besides pods, as it is.
     others: Vec<Value>,
     /// The pods, as JSON text: parsed `Value`s would take ten times the memory.
     pods: Vec<Box<str>>,
     /// The same as the scheduler's rules take it.
-    pub(crate) inventory: Inventory,
+    pub inventory: Inventory,
     /// Where names are looked for that have no namespace; none: nothing says so.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// It comes from files, in which objects may be missing that the cluster has.
-    pub(crate) is_dump: bool,
+    pub is_dump: bool,
 }
 
 impl Snapshot {
     /// Reads these files, which together are one cluster.
-    pub(crate) fn of_files(files: &[PathBuf]) -> Result<Self, BoxError> {
+    pub fn of_files(files: &[PathBuf]) -> Result<Self, Error> {
         let mut snapshot = Self {
             is_dump: true,
             ..Self::default()
@@ -59,14 +60,14 @@ impl Snapshot {
     }
 
     /// A cluster that has these objects.
-    pub(crate) fn of_objects(objects: Vec<Value>) -> Result<Self, BoxError> {
+    pub fn of_objects(objects: Vec<Value>) -> Result<Self, Error> {
         let mut snapshot = Self::default();
         snapshot.take(objects)?;
         Ok(snapshot)
     }
 
     /// Asks a cluster for everything of the kinds that decide about volumes, and for its CSINodes.
-    pub(crate) async fn of_cluster(client: &Client) -> Result<Self, BoxError> {
+    pub async fn of_cluster(client: &Client) -> Result<Self, Error> {
         let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
         Ok(Self {
             namespace: Some(client.default_namespace().to_owned()),
@@ -75,19 +76,19 @@ impl Snapshot {
     }
 
     /// Every object besides pods, and the pods as JSON.
-    pub(crate) fn parts(&self) -> (&[Value], &[Box<str>]) {
+    pub fn parts(&self) -> (&[Value], &[Box<str>]) {
         (&self.others, &self.pods)
     }
 
     /// Every object, without the fields that `shorten` removes.
-    pub(crate) fn objects(&self) -> Vec<Value> {
+    pub fn objects(&self) -> Vec<Value> {
         // The text was serialized from a `Value`, so it parses.
         let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
         self.others.iter().cloned().chain(pods).collect()
     }
 
     /// Whether a driver tracks capacity and there is no CSIStorageCapacity object at all.
-    pub(crate) fn lacks_capacities(&self) -> bool {
+    pub fn lacks_capacities(&self) -> bool {
         let snapshot = &self.inventory.snapshot;
         let tracked = |class: &Arc<Class>| {
             let driver = snapshot.driver(&class.provisioner);
@@ -97,7 +98,7 @@ impl Snapshot {
     }
 
     /// What a dump seems to lack, a sentence each.
-    pub(crate) fn gaps(&self) -> Vec<String> {
+    pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         if !self.is_dump {
             return gaps;
@@ -161,24 +162,13 @@ impl Snapshot {
         }
     }
 
-    /// Tells on standard error what a dump seems to lack, and how a whole one is made.
-    pub(crate) fn warn(&self) {
-        let gaps = self.gaps();
-        for gap in &gaps {
-            eprintln!("warning: {gap}");
-        }
-        if !gaps.is_empty() {
-            eprintln!("  a whole dump is made by: {DUMP_COMMAND}");
-        }
-    }
-
     /// The namespace that is meant: one that was given, else the context's, else `default`.
-    pub(crate) fn namespace<'n>(&'n self, given: Option<&'n str>) -> &'n str {
+    pub fn namespace<'n>(&'n self, given: Option<&'n str>) -> &'n str {
         given.or(self.namespace.as_deref()).unwrap_or("default")
     }
 
     /// What may be behind a pod that is not there.
-    pub(crate) fn hint_at(&self, namespace: &str) -> String {
+    pub fn hint_at(&self, namespace: &str) -> String {
         let is_there = |object: &Value| object["metadata"]["namespace"] == namespace;
         let has_pod = self.inventory.pods.keys().any(|pod| pod.namespace == namespace);
         match self.is_dump && !has_pod && !self.others.iter().any(is_there) {

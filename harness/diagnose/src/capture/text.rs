@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::content::{Content, Fate};
-use super::flow::{flow, scalar};
 use super::options::CaptureOptions;
-use crate::invocation::program;
+use capacity_types::flow::{flow, scalar};
 
 /// How long a pod must stay without a node: time enough for every event that could still place it.
 const UNPLACED_FOR: &str = "1s";
@@ -23,7 +22,7 @@ const HEAD: &str = "\
 impl Content {
     /// The whole file.
     pub(super) fn text(&self, options: &CaptureOptions) -> String {
-        let program = program();
+        let program = options.program;
         let mut out = format!(
             "# Captured from a cluster. It runs with `{program} repro FILE`, and `{program} up FILE` serves it to kubectl.\n{HEAD}"
         );

@@ -1,15 +1,15 @@
 //! What a pod says of its volumes, and a claim of its class. Knows both as the API has them, and nothing else.
 
-use capacity_types::ephemeral_claim_name;
+use crate::ephemeral_claim_name;
 use serde_json::Value;
 
 /// The volumes of a pod.
-pub(crate) fn volumes_of(pod: &Value) -> &[Value] {
+pub fn volumes_of(pod: &Value) -> &[Value] {
     pod["spec"]["volumes"].as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The name of the claim behind a volume of a pod; a generic ephemeral volume has one that is called after both.
-pub(crate) fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
+pub fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
     if let Some(name) = volume["persistentVolumeClaim"]["claimName"].as_str() {
         return Some(name.to_owned());
     }
@@ -28,7 +28,7 @@ pub fn claims_of(pod: &Value) -> Vec<String> {
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The class of a claim or volume.
-pub(crate) fn class_of(object: &Value) -> Option<&str> {
+pub fn class_of(object: &Value) -> Option<&str> {
     let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
     annotated.or_else(|| object["spec"]["storageClassName"].as_str())
 }

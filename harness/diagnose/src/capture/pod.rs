@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capacity_types::ephemeral_claim_name;
 use serde_json::{Map, Value, json};
 
+use super::NAMESPACE;
 use super::decides::{
     REQUIRED, container_resources, host_ports, priority, priority_class, requests, requests_as_a_whole,
     resources_of, terms,
@@ -12,9 +13,8 @@ use super::decides::{
 use super::names::{Kind, Names};
 use super::reduce::{claim_spec, keep, mark_deleted, matching, quantity};
 use super::situation::{name_of, namespace_of};
-use crate::plan::WORKLOADS;
-use crate::plan::ephemeral_volume;
-use crate::pod::{claim_of, volumes_of};
+use capacity_types::ephemeral_volume;
+use capacity_types::pod::{claim_of, volumes_of};
 
 /// A pod: its volumes, its say about nodes and other pods, and what it requests of these resources. `claims`: those of the situation.
 pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, names: &mut Names) -> Value {
@@ -131,7 +131,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         spec.insert("nodeName".to_owned(), names.text(node).into());
     }
     let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
-    let mut metadata = json!({"name": name, "namespace": WORKLOADS});
+    let mut metadata = json!({"name": name, "namespace": NAMESPACE});
     if let Some(labels) = pod["metadata"]["labels"]
         .as_object()
         .filter(|labels| !labels.is_empty())
