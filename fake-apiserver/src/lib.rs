@@ -46,7 +46,6 @@
 //! - `execute`: the one way through for requests, however they came in.
 //! - `http`: connections, routes, encodings; and `local`: requests without a socket.
 //! - `server`: the handle that owns all of it.
-//! - `program`: the server as a program, where the feature of that name is on.
 //!
 //! It does not know CSI, schedulers, controllers of others or any harness.
 
@@ -66,8 +65,6 @@ mod observe;
 mod outbound;
 mod patch;
 mod perturb;
-#[cfg(feature = "program")]
-pub mod program;
 mod protobuf;
 mod request;
 mod rules;
@@ -89,6 +86,7 @@ pub use config::signer::Signer;
 pub use http::PANICKED;
 pub use http::tls::{Certificate, Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};
+pub use machinery::duration::parse as parse_duration;
 pub use machinery::faults::Cause;
 pub use machinery::jws::{KeyError, PublicKey, SigningKey};
 pub use machinery::quantity;

@@ -2,7 +2,6 @@
 //!
 //! Only passes on what their crates offer: commands reach them through here.
 
-pub use fake_apiserver::program as kube_apiserver;
 pub use fake_apiserver::{
     ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver, Release,
     ResourceRef, ServerOptions, Tls, User, Verb,

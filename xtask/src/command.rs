@@ -12,7 +12,6 @@ use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
 use crate::doctor::{self, DoctorArgs};
-use crate::envtest::{self, EnvtestAssetsArgs};
 use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
 use crate::interrupt::hear;
@@ -65,8 +64,6 @@ enum Command {
     Capture(CaptureArgs),
     /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
-    /// Write the programs that envtest starts, kube-apiserver and etcd, which are this one
-    EnvtestAssets(EnvtestAssetsArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
     /// Repeat an experiment with which the documents argue, and hold what they say against it
@@ -147,7 +144,6 @@ impl Command {
             | Command::Explain(_)
             | Command::Why(_)
             | Command::Capture(_)
-            | Command::EnvtestAssets(_)
             | Command::Judge { .. }
             | Command::Doctor(_)
             | Command::Completions { .. }
@@ -203,7 +199,6 @@ fn obey(command: Command) -> Exit {
         Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
-        Command::EnvtestAssets(args) => envtest::run(&args),
         Command::Bench(args) => lab::bench(args),
         Command::Study(args) => lab::study(args),
         Command::Judge { folder, timeline } => inspect::judge(&folder, timeline),

@@ -90,13 +90,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "envtest-assets",
-        &[(
-            "What suites with envtest need of Kubernetes",
-            "envtest-assets target/envtest",
-        )],
-    ),
-    (
         "init",
         &[
             (

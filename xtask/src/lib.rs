@@ -12,7 +12,6 @@ mod conformance;
 mod doctor;
 mod e2e;
 mod elsewhere;
-mod envtest;
 mod every_dialect;
 mod examples;
 mod exit;
@@ -72,9 +71,6 @@ const OUR_FAULT: u8 = Exit::Internal.code();
 pub fn main(files: Carried) -> ExitCode {
     if cfg!(panic = "abort") {
         exit_at_panic();
-    }
-    if let Some(ended) = envtest::played() {
-        return ended;
     }
     suites::carry(files);
     std::panic::catch_unwind(run).map_or(ExitCode::from(OUR_FAULT), ExitCode::from)

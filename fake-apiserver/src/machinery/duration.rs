@@ -19,8 +19,8 @@ const UNITS: [(&str, u64); 8] = [
 /// The longest duration is 2^63 nanoseconds, and only before the present.
 const MOST: u64 = 1 << 63;
 
-/// Reads a duration; none where it is before the present (`time.ParseDuration`).
-pub(crate) fn parse(text: &str) -> Result<Option<Duration>, String> {
+/// Reads a duration as Go's `time.ParseDuration` does, such as `1h30m`; None for a negative one. Errors with the text that Go has for it.
+pub fn parse(text: &str) -> Result<Option<Duration>, String> {
     let invalid = || format!("time: invalid duration {}", quoted(text));
     let negative = text.starts_with('-');
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -22,8 +22,6 @@ const FLOORS: &[&[&str]] = &[
     &["execute"],
     &["http", "local"],
     &["server"],
-    &["program"],
-    &["bin"],
 ];
 
 fn sources() -> Imports {

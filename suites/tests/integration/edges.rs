@@ -64,6 +64,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("suites", &["capacity-types", "harness"]),
     ("example-cleaner", &["capacity-publisher"]),
     ("example-driver", &["fake-csi"]),
+    ("fake-apiserver-full", &["fake-apiserver"]),
     (
         "xtask",
         &[
@@ -114,6 +115,7 @@ const MEMBERS: &[&str] = &[
     "example-cleaner",
     "example-driver",
     "fake-apiserver",
+    "fake-apiserver-full",
     "fake-csi",
     "harness",
     "labs",

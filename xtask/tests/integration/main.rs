@@ -10,7 +10,6 @@ mod captured_worlds;
 mod cli;
 mod conformance;
 mod docs;
-mod envtest;
 mod explore;
 mod interrupts;
 mod known_failures;

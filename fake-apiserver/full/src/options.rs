@@ -4,10 +4,7 @@
 //! and cannot be done is refused.
 
 use super::flags::{Flag, Takes, Typed};
-use crate::config::admission::Admission;
-use crate::config::network::{Cidr, Network};
-use crate::config::options::{Authorization, Limits, ServerOptions};
-use crate::machinery::duration;
+use fake_apiserver::{Admission, Authorization, Cidr, Limits, Network, ServerOptions, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -290,6 +287,6 @@ fn duration(typed: &Typed, name: &str) -> Result<Option<Duration>, String> {
     let wrong = |why: &str| {
         format!("invalid argument {text:?} for \"--{name}\" flag: {why}; write one such as 1h0m0s")
     };
-    let read = duration::parse(text).map_err(|why| wrong(&why))?;
+    let read = parse_duration(text).map_err(|why| wrong(&why))?;
     read.map(Some).ok_or_else(|| wrong("it is before the present"))
 }

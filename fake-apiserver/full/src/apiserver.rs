@@ -3,12 +3,9 @@
 use super::flags::{self, Parsed, Typed};
 use super::options::{self, FLAGS, IDLE};
 use super::{out, signals};
-use crate::config::account_tokens::AccountTokens;
-use crate::config::options::ServerOptions;
-use crate::config::signer::Signer;
-use crate::http::tls::{Certificate, Tls};
-use crate::machinery::jws::{KeyError, PublicKey, SigningKey};
-use crate::server::ApiServer;
+use fake_apiserver::{
+    AccountTokens, ApiServer, Certificate, KeyError, PublicKey, ServerOptions, Signer, SigningKey, Tls,
+};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -264,7 +264,7 @@ async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
     let authority = Authority::new();
     let folder = folder_with(&authority);
     let folder = folder.path();
-    let key = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/keys/rsa.key");
+    let key = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/keys/rsa.key");
     let flags = [
         &*format!("--service-account-signing-key-file={}", key.display()),
         "--service-account-issuer=https://accounts.example.com",
@@ -508,4 +508,36 @@ async fn by_the_name_of_etcd_it_says_that_it_is_well() {
     assert_eq!(health, r#"{"health":"true","reason":""}"#);
     child.kill().expect("the machine of the test has what it takes");
     child.wait().expect("the machine of the test has what it takes");
+}
+
+#[test]
+fn the_programs_of_envtest_are_there_and_know_who_they_are() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let assets = folder.path().join("assets");
+    let run = |program: &Path, arguments: &[&str]| -> Output {
+        let ended = Command::new(program).args(arguments).output();
+        ended.expect("the program starts")
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    // A second time they are written anew.
+    for _ in 0..2 {
+        let written = run(
+            Path::new(PROGRAM),
+            &["envtest-assets", &assets.display().to_string()],
+        );
+        let printed = text(&written.stdout);
+        assert!(written.status.success(), "{}", text(&written.stderr));
+        assert!(printed.starts_with("export KUBEBUILDER_ASSETS='/"), "{printed}");
+    }
+    let server = run(&assets.join("kube-apiserver"), &["--help"]);
+    assert!(server.status.success() && text(&server.stdout).contains("--client-ca-file"));
+    let etcd = run(&assets.join("etcd"), &["--help"]);
+    assert!(etcd.status.success() && text(&etcd.stdout).contains("--unsafe-no-fsync"));
+    let unknown = run(&assets.join("kube-apiserver"), &["--x"]);
+    assert_eq!(
+        (unknown.status.code(), text(&unknown.stderr)),
+        (Some(1), "Error: unknown flag: --x\n".to_owned())
+    );
+    let without = run(Path::new(PROGRAM), &["envtest-assets"]);
+    assert_eq!(without.status.code(), Some(2));
 }

@@ -1,0 +1,40 @@
+//! The fake API server as a program that is called as kube-apiserver is, and an etcd that keeps nothing: what envtest and scripts that start
+//! a control plane need.
+//!
+//! Owns command lines, files and signals. What a server does is in `fake-apiserver`.
+
+mod apiserver;
+mod assets;
+mod etcd;
+mod flags;
+mod options;
+mod out;
+mod signals;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args();
+    let path = words.next().unwrap_or_default();
+    let arguments: Vec<String> = words.collect();
+    if let Some((command, rest)) = arguments.split_first()
+        && command == assets::COMMAND
+    {
+        return assets::main(rest);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            out::tell(&format!(
+                "Error: the runtime does not start: {error}; check the limits of the process"
+            ));
+            return ExitCode::FAILURE;
+        }
+    };
+    let name = Path::new(&path).file_stem();
+    match name.and_then(|name| name.to_str()) {
+        Some(assets::ETCD) => runtime.block_on(etcd::main(&arguments)),
+        _ => runtime.block_on(apiserver::main(&arguments)),
+    }
+}
