@@ -245,17 +245,12 @@ impl WatchBody {
         if marks_end {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let nothing = || {
-            let mut object = self.kind.nothing();
-            (self.kind.hooks.blank)(&mut object);
-            object
-        };
         let object = match self.form.accept {
             Accept::Table(version) => json!({
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": self.kind.columns().row(&nothing(), Timestamp::now()), "object": {
+                "rows": [{"cells": self.kind.columns().row(&self.kind.nothing(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),
@@ -263,7 +258,7 @@ impl WatchBody {
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
             _ => {
-                let mut object = nothing();
+                let mut object = self.kind.nothing();
                 object["kind"] = self.kind.kind.into();
                 object["apiVersion"] = self.kind.api_version().into();
                 if let (Some(own), Some(metadata)) =

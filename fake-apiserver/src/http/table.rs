@@ -3,8 +3,8 @@
 //! Owns the form of both. What the cells of a kind hold is in its row.
 
 use super::negotiate::AnswerForm;
+use crate::kinds::Kind;
 use crate::kinds::columns::{self, Columns};
-use crate::kinds::{Kind, metadata_alone};
 use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": metadata_alone(object),
+        "metadata": object["metadata"],
     })
 }
 

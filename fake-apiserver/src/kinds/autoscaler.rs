@@ -54,11 +54,6 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Row = Row {
     ..ANY_AUTOSCALER
 };
 
-/// Whether an annotation holds a field of autoscaling/v2.
-pub(super) fn is_field(annotation: &str) -> bool {
-    HELD.iter().any(|held| held.annotation == annotation)
-}
-
 /// The one metric that v1 has fields for: where it is, what it is called in v1, and its value in v2.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (

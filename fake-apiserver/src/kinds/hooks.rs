@@ -11,11 +11,6 @@ use std::collections::BTreeMap;
 pub(crate) struct Hooks {
     /// Fills in defaults of a decoded object.
     pub(crate) default: fn(&mut Value),
-    /// What the real server's own type of the kind leaves in an object of which nothing was set.
-    pub(crate) blank: fn(&mut Value),
-    /// What an object lends itself before anybody is recorded as an owner, and gets again when it is prepared: those who sent what is
-    /// lent own it in both places.
-    pub(crate) lend: Option<fn(&mut Value)>,
     /// Prepares a new object: what the strategy and admission set.
     pub(crate) create: fn(&mut Value, &Setting<'_>),
     /// Prepares a changed object; the second is the old one.
@@ -85,8 +80,6 @@ pub(crate) struct Requester<'a> {
 /// Hooks that do nothing.
 pub(crate) const NO_HOOKS: Hooks = Hooks {
     default: |_| {},
-    blank: |_| {},
-    lend: None,
     create: |_, _| {},
     update: |_, _, _| {},
     validate_name: |_, _| {},

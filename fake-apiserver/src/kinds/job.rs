@@ -1,20 +1,20 @@
 //! Jobs and cron jobs: stored and shown; nothing runs them.
 
-use super::job_rules::{self, CONTROLLER, NAME as JOB_NAME};
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, cron_job_rules, job_changes,
-    job_status, pod, template_rules,
-};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, pod, workload_rules};
 use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, text, wide};
 use crate::machinery::selector::selectable;
-use crate::machinery::{json, metadata, names};
+use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+
+/// Labels of a job's pods: the job's uid and name, each under its present and its former key.
+const CONTROLLER: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
+const JOB_NAME: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
 const BATCH: Row = Row {
     group: "batch",
@@ -35,9 +35,6 @@ pub(super) static CRON_JOB: Row = Row {
     short_names: &["cj"],
     hooks: Hooks {
         default: cron_job_default,
-        validate_create: |object, faults| cron_job_rules::validate(object, None, faults),
-        validate_update: |new, old, faults| cron_job_rules::validate(new, Some(old), faults),
-        warn: |new, old| template_rules::CRON_JOB.warn_of_name(new, old),
         ..NO_HOOKS
     },
     columns: &[
@@ -75,7 +72,6 @@ fn cron_job_default(object: &mut Value) {
     ] {
         json::default_member(&mut object["spec"], name, value);
     }
-    condition_default(object, "/spec/jobTemplate/spec");
     if let Some(template) = object.pointer_mut("/spec/jobTemplate/spec/template") {
         pod::template_default(template);
     }
@@ -92,26 +88,8 @@ pub(super) static JOB: Row = Row {
     )),
     hooks: Hooks {
         default: job_default,
-        lend: Some(bear_labels),
         create: job_create,
-        update: |job, _, _| bear_labels(job),
-        validate: |object, faults| {
-            job_rules::generated(object, faults);
-            template_rules::JOB.validate(object, faults);
-        },
-        validate_update: job_changes::validate,
-        validate_status: job_status::validate,
-        validate_create: |object, faults| {
-            let completions = object["spec"]["completions"].as_i64().unwrap_or_default();
-            let (name, last) = (metadata::text(object, "name"), completions - 1);
-            let pod = format!("{name}-{last}");
-            let is_indexed = object["spec"]["completionMode"] == "Indexed" && completions > 0;
-            if is_indexed && !names::label(&pod).is_empty() {
-                let text = format!("will not able to create pod with invalid DNS label: {pod}");
-                faults.invalid("metadata.name", name, &text);
-            }
-        },
-        warn: |new, old| template_rules::JOB.warn_of_name(new, old),
+        validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     selectable: &[selectable("status.successful", &["/status/succeeded"])],
@@ -153,33 +131,28 @@ fn job_default(object: &mut Value) {
     ] {
         json::default_member(&mut object["spec"], name, value);
     }
-    condition_default(object, "/spec");
     if let Some(template) = object.pointer_mut("/spec/template") {
         pod::template_default(template);
     }
+    default_labels(object);
 }
 
-/// A condition that a rule about failures asks for is true unless the rule says otherwise.
-fn condition_default(object: &mut Value, spec: &str) {
-    for rule in json::entries(object, &format!("{spec}/podFailurePolicy/rules")) {
-        for condition in json::entries(rule, "/onPodConditions") {
-            if json::string(condition, "status").is_empty() {
-                json::assign(condition, "status", "True".into());
-            }
-        }
-    }
-}
-
-/// A job's pods get labels that no other job's have, unless the job has `manualSelector`.
+/// A job's pods get labels that no other job's have, unless the job has `manualSelector`. Labels that the job has from its
+/// template change with them: in the real server both are one map.
 fn job_create(object: &mut Value, _: &Setting<'_>) {
-    if object["spec"]["manualSelector"] != true {
-        select_own(object);
+    if object["spec"]["manualSelector"] == true {
+        return;
     }
-    bear_labels(object);
+    let is_shared = object["metadata"]["labels"] == object["spec"]["template"]["metadata"]["labels"];
+    select_own(object);
+    if is_shared {
+        metadata::set(object, "labels", None);
+        default_labels(object);
+    }
 }
 
-/// A job without labels of its own bears those of its pods.
-fn bear_labels(job: &mut Value) {
+/// A job without labels has those of its template.
+fn default_labels(job: &mut Value) {
     let labels = &job["spec"]["template"]["metadata"]["labels"];
     if json::pairs(&job["metadata"]["labels"]).next().is_none() && labels.is_object() {
         let labels = labels.clone();

@@ -1,8 +1,6 @@
 //! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
 
-use super::strategy_rules::numbers;
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
-use super::{conditions, internal_form, share};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
@@ -23,7 +21,6 @@ pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     unconditional_update: false,
     hooks: Hooks {
         validate: budget_validate,
-        validate_status: budget_validate_status,
         ..NO_HOOKS
     },
     columns: &[
@@ -40,42 +37,10 @@ pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
 fn budget_validate(object: &Value, faults: &mut Faults) {
     let spec = &object["spec"];
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
-        // The value that is shown is of the server's own type.
-        let shown = format!(
-            "{{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}",
-            spec["minAvailable"],
-            internal_form::shown("*LabelSelector", &spec["selector"]),
-            spec["maxUnavailable"],
-            spec["unhealthyPodEvictionPolicy"]
-        );
-        faults.invalid_as(
-            "spec",
-            &shown,
-            "minAvailable and maxUnavailable cannot be both set",
-        );
-    }
-    for field in ["minAvailable", "maxUnavailable"] {
-        let (share, field) = (&spec[field], format!("spec.{field}"));
-        share::legal(share, &field, faults);
-        share::at_most_all(share, &field, faults);
+        let detail = "minAvailable and maxUnavailable cannot be both set";
+        faults.invalid("spec", spec.clone(), detail);
     }
     selectors::labels(&spec["selector"], "spec.selector", faults);
-    if let Some(policy) = spec["unhealthyPodEvictionPolicy"].as_str() {
-        let known = ["AlwaysAllow", "IfHealthyBudget"];
-        faults.one_of("spec.unhealthyPodEvictionPolicy", policy, &known);
-    }
-}
-
-fn budget_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
-    let status = &new["status"];
-    conditions::validate(&status["conditions"], "status.conditions", faults);
-    let counts = [
-        "disruptionsAllowed",
-        "currentHealthy",
-        "desiredHealthy",
-        "expectedPods",
-    ];
-    numbers(status, &counts, "status", faults);
 }
 
 /// A number or a percentage of pods.

@@ -1,6 +1,6 @@
 //! PodTemplate: stored and shown.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod, template_rules, template_warnings};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
@@ -20,8 +20,6 @@ pub(super) static POD_TEMPLATE: Row = Row {
                 pod::template_default(template);
             }
         },
-        validate: |object, faults| template_rules::pod_template(&object["template"], "template", faults),
-        warn: template_warnings::pod_template,
         ..NO_HOOKS
     },
     columns: &[

@@ -2,10 +2,7 @@
 
 use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource, pod, template_rules,
-    template_warnings, workload_status,
-};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Subresource, pod, workload_rules};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
@@ -37,18 +34,6 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     generation: Generation::None,
     template: None,
     admission: &[],
-    hooks: Hooks {
-        validate: |new, faults| {
-            faults.not_negative("revision", &new["revision"]);
-        },
-        validate_create: |new, faults| match &new["data"] {
-            Value::Object(_) => {}
-            Value::Null => faults.required("data", "data is mandatory"),
-            _ => faults.required("data", "data must be a valid JSON object"),
-        },
-        validate_update: |new, old, faults| faults.unchanged("data", &new["data"], &old["data"]),
-        ..NO_HOOKS
-    },
     columns: &[
         NAME,
         text("Controller", Of(controller)),
@@ -78,19 +63,8 @@ pub(super) static DAEMON_SET: Row = Row {
     ],
     hooks: Hooks {
         default: daemon_set_default,
-        blank: no_template_generation,
-        create: |object, _| set_template_generation(object, 1),
-        update: daemon_set_update,
-        validate_create: |object, faults| template_rules::DAEMON_SET.validate(object, faults),
-        validate_update: |new, old, faults| {
-            template_rules::selector_update(new, old, faults);
-            template_rules::DAEMON_SET.validate(new, faults);
-        },
-        validate_status: |new, old, faults| workload_status::DAEMON_SET.validate(new, old, faults),
-        warn: |new, old| match new.pointer("/spec/template") == old.pointer("/spec/template") {
-            true => Vec::new(),
-            false => template_rules::DAEMON_SET.warn_of_template(new),
-        },
+        validate: |object, faults| workload_rules::validate(object, "daemonset", faults),
+        validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -116,12 +90,9 @@ pub(super) static DEPLOYMENT: Row = Row {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
-        blank: no_replicas,
         separate_status: |new, old| metadata::set(new, "labels", old["metadata"].get("labels").cloned()),
-        validate: |object, faults| template_rules::DEPLOYMENT.validate(object, faults),
-        validate_update: template_rules::selector_update,
-        validate_status: |new, old, faults| workload_status::DEPLOYMENT.validate(new, old, faults),
-        warn: |new, old| template_rules::DEPLOYMENT.warn_of_name(new, old),
+        validate: |object, faults| workload_rules::validate(object, "deployment", faults),
+        validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -136,11 +107,8 @@ pub(super) static REPLICA_SET: Row = Row {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
-        blank: no_replicas,
-        validate: |object, faults| template_rules::REPLICA_SET.validate(object, faults),
-        validate_update: template_rules::selector_update,
-        validate_status: |new, old, faults| workload_status::REPLICA_SET.validate(new, old, faults),
-        warn: |new, old| template_rules::REPLICA_SET.warn_of_name(new, old),
+        validate: |object, faults| workload_rules::validate(object, "deployment", faults),
+        validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     selectable: REPLICAS,
@@ -157,16 +125,8 @@ pub(super) static STATEFUL_SET: Row = Row {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
-        blank: no_replicas,
-        create: |object, _| one_at_a_time(object),
-        update: |new, _, _| one_at_a_time(new),
-        validate_create: |object, faults| template_rules::NEW_STATEFUL_SET.validate(object, faults),
-        validate_update: |new, old, faults| {
-            template_rules::STATEFUL_SET.validate(new, faults);
-            template_rules::stateful_set_update(new, old, faults);
-        },
-        validate_status: |new, old, faults| workload_status::STATEFUL_SET.validate(new, old, faults),
-        warn: |new, old| template_warnings::stateful_set(&template_rules::STATEFUL_SET, new, old),
+        validate: |object, faults| workload_rules::validate(object, "statefulset", faults),
+        validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -184,42 +144,13 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     orphans: Some(None),
     hooks: Hooks {
         default: replication_controller_default,
-        validate: |object, faults| template_rules::REPLICATION_CONTROLLER.validate(object, faults),
-        // Replica sets have taken over what their predecessors count.
-        validate_status: |new, old, faults| workload_status::REPLICA_SET.validate(new, old, faults),
-        warn: |new, old| template_rules::REPLICATION_CONTROLLER.warn_of_name(new, old),
+        validate: workload_rules::validate_labels,
         ..NO_HOOKS
     },
     selectable: REPLICAS,
     unknown_label: not_supported,
     ..WORKLOAD
 };
-
-/// Where v1 keeps the generation of a daemon set's template.
-pub(super) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
-
-/// The number of replicas is no pointer inside the real server.
-fn no_replicas(object: &mut Value) {
-    object["spec"]["replicas"] = 0.into();
-}
-
-/// The generation of the template, which v1 has no field for.
-fn no_template_generation(object: &mut Value) {
-    object["metadata"]["annotations"] = json!({TEMPLATE_GENERATION: "0"});
-}
-
-fn set_template_generation(object: &mut Value, generation: i64) {
-    let annotations = json::member(json::slot(object, "metadata"), "annotations");
-    annotations.insert(TEMPLATE_GENERATION.to_owned(), generation.to_string().into());
-}
-
-/// Another template is another generation of it.
-fn daemon_set_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
-    let known = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
-    let known: i64 = known.and_then(|text| text.parse().ok()).unwrap_or_default();
-    let changed = new["spec"]["template"] != old["spec"]["template"];
-    set_template_generation(new, known + i64::from(changed));
-}
 
 /// Fills in members of the spec, and the template of its pods.
 fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
@@ -231,12 +162,7 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
     }
 }
 
-/// The template's generation is there before anybody is asked for it, as far as field managers go.
 fn daemon_set_default(object: &mut Value) {
-    let annotations = json::member(json::slot(object, "metadata"), "annotations");
-    annotations
-        .entry(TEMPLATE_GENERATION)
-        .or_insert_with(|| "0".into());
     rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
     // Inside the real server these are no pointers.
     if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
@@ -328,13 +254,6 @@ fn stateful_set_default(object: &mut Value) {
             ("revisionHistoryLimit", json!(10)),
         ],
     );
-}
-
-/// How many pods of a stateful set may be away at once is behind a gate that is off.
-fn one_at_a_time(object: &mut Value) {
-    if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
-        rolling.remove("maxUnavailable");
-    }
 }
 
 fn controller(object: &Value) -> Value {

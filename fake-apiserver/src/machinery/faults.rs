@@ -152,13 +152,6 @@ impl Faults {
         self.push("FieldValueNotSupported", field, message);
     }
 
-    /// Reports a number below zero.
-    pub(crate) fn not_negative(&mut self, field: impl Into<String>, number: &Value) {
-        if number.as_i64().is_some_and(|number| number < 0) {
-            self.invalid(field, number.clone(), "must be greater than or equal to 0");
-        }
-    }
-
     pub(crate) fn too_long(&mut self, field: impl Into<String>, most: usize) {
         self.push(
             "FieldValueTooLong",

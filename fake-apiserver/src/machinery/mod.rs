@@ -4,7 +4,6 @@
 //! there are.
 
 pub(crate) mod amounts;
-pub(crate) mod cron;
 pub(crate) mod document;
 pub(crate) mod duration;
 pub(crate) mod faults;

@@ -10,7 +10,7 @@ use super::custom;
 use super::decode::{decode, forget_empties};
 use super::generate::generate_name;
 use super::options::WriteOptions;
-use super::write::{record, setting};
+use super::write::setting;
 use super::{addresses, admission, devices, escalation};
 use crate::kinds::{Generation, Kind, Setting, drop_disabled, forbid_privileged};
 use crate::machinery::faults::Faults;
@@ -48,7 +48,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         metadata::set(&mut object, field, None);
     }
-    record(call.field_manager(), &txn.now, None, &mut object);
+    call.field_manager().track(&txn.now, None, &mut object);
     insert(txn, &call.target, object)
 }
 

@@ -81,7 +81,7 @@ pub(super) fn replace(
     let kind = &target.kind;
     let before = judged(txn, kind, old)?;
     if let Some(by) = by {
-        record(by, &txn.now, Some(&before), &mut new);
+        by.track(&txn.now, Some(&before), &mut new);
     }
     Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
     // A webhook may have moved it.
@@ -164,17 +164,6 @@ pub(crate) fn store(
     }
     metadata::set(&mut new, "managedFields", managed);
     txn.put_limited(kind, &key, new)
-}
-
-/// Records who owns what of a written object. What it lends itself is owned as if it had been sent.
-pub(super) fn record(by: FieldManager<'_>, now: &str, old: Option<&Object>, new: &mut Value) {
-    let Some(lend) = by.kind.judged().hooks.lend else {
-        return by.track(now, old, new);
-    };
-    let mut lent = new.clone();
-    lend(&mut lent);
-    by.track(now, old, &mut lent);
-    metadata::set(new, "managedFields", metadata::take(&mut lent, "managedFields"));
 }
 
 /// The revision that a writer means to replace; none where it is 0.

@@ -135,14 +135,12 @@ impl Conversation {
         }
         let got = self.talk(server).await;
         let mut differences = Vec::new();
-        for ((step, got), want) in self.steps.iter().zip(got).zip(&self.answers) {
+        for (number, ((step, got), want)) in self.steps.iter().zip(got).zip(&self.answers).enumerate() {
+            let sent = format!("step {number}: {}", step.send);
             match (&step.simplified, got == *want) {
-                (None, false) => differences.push(difference(&step.send, want, &got)),
+                (None, false) => differences.push(difference(sent, want, &got)),
                 (Some(_), true) => {
-                    differences.push(format!(
-                        "{}: the answers are the same; `simplified` can go",
-                        step.send
-                    ));
+                    differences.push(format!("{sent}: the answers are the same; `simplified` can go"));
                 }
                 _ => {}
             }
@@ -344,9 +342,9 @@ fn drop_at(value: &mut Value, path: &str) {
 }
 
 /// Two answers, leaf by leaf, where they differ.
-fn difference(send: &str, want: &Answer, got: &Answer) -> String {
+fn difference(sent: String, want: &Answer, got: &Answer) -> String {
     let (want, got) = (leaves(want), leaves(got));
-    let mut lines = vec![send.to_owned()];
+    let mut lines = vec![sent];
     for (path, value) in &want {
         if got.get(path) != Some(value) {
             lines.push(format!("  - {path}: {value}"));

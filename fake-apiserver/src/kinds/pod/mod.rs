@@ -31,7 +31,6 @@ mod windows;
 pub(crate) use disabled::drop_disabled;
 pub(super) use placement::tolerations;
 pub(crate) use privileged::forbid_privileged;
-pub(super) use spec::spec as spec_rules;
 
 use super::row::not_supported;
 use super::volume::claim_spec_default;

@@ -1,0 +1,57 @@
+//! Selectors of workloads: they select the labels of the template, and stay what they are once created.
+//!
+//! Does not know the rules for the pods that a template describes.
+
+use super::selectors;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::selector::LabelSelector;
+use serde_json::{Value, json};
+
+const SELECTOR: &str = "spec.selector";
+
+/// The rules for a required label selector, as `kind` has it, and for the template that it selects.
+pub(super) fn validate(workload: &Value, kind: &str, faults: &mut Faults) {
+    let selector = &workload["spec"]["selector"];
+    if selector.is_null() {
+        return faults.required(SELECTOR, "");
+    }
+    let mut found = Faults::default();
+    selectors::labels(selector, SELECTOR, &mut found);
+    let is_empty = json::pairs(&selector["matchLabels"]).next().is_none()
+        && json::list(&selector["matchExpressions"]).is_empty();
+    if is_empty {
+        found.invalid(
+            SELECTOR,
+            json!({}),
+            &format!("empty selector is invalid for {kind}"),
+        );
+    } else if found.is_empty() {
+        matches(selector, workload, &mut found);
+    }
+    faults.append(found);
+}
+
+/// The same for the selector of a replication controller, which has labels only.
+pub(super) fn validate_labels(controller: &Value, faults: &mut Faults) {
+    let selector = &controller["spec"]["selector"];
+    if json::pairs(selector).next().is_none() {
+        return faults.required(SELECTOR, "");
+    }
+    matches(&json!({"matchLabels": selector}), controller, faults);
+}
+
+fn matches(selector: &Value, workload: &Value, faults: &mut Faults) {
+    let template = &workload["spec"]["template"];
+    let selector = LabelSelector::from_object(selector);
+    if selector.is_some_and(|selector| !selector.matches(template)) {
+        let labels = template["metadata"]["labels"].clone();
+        let detail = "`selector` does not match template `labels`";
+        faults.invalid("spec.template.metadata.labels", labels, detail);
+    }
+}
+
+/// The selector is immutable.
+pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    faults.unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
+}
