@@ -2,7 +2,6 @@
 //!
 //! Owns that form; which types there are, and their members, stands in `internal_types.txt`. Does not know which changes are refused.
 
-use crate::machinery::faults::Faults;
 use crate::machinery::{go, unified_diff};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -30,13 +29,6 @@ pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
 /// A value of a kind, as members of the table have them, on one line.
 pub(super) fn shown(kind: &str, value: &Value) -> String {
     written(kind, value, true).concat()
-}
-
-/// Reports a change of a value of a kind that may not change, with the new one as the server shows it.
-pub(super) fn unchanged(kind: &str, field: &str, new: &Value, old: &Value, faults: &mut Faults) {
-    if new != old {
-        faults.invalid_as(field, &shown(kind, new), "field is immutable");
-    }
 }
 
 fn lines(kind: &str, value: &Value) -> Vec<String> {

@@ -192,8 +192,6 @@ pub(crate) static NODE: Kind = Kind::table(&node::NODE);
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
 pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);
-pub(crate) static RESOURCE_CLAIM: Kind = Kind::table(&device::RESOURCE_CLAIM);
-pub(crate) static RESOURCE_CLAIM_TEMPLATE: Kind = Kind::table(&device::RESOURCE_CLAIM_TEMPLATE);
 pub(crate) static RUNTIME_CLASS: Kind = Kind::table(&runtime_class::RUNTIME_CLASS);
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
 /// The kind of requests for certificates.

@@ -154,20 +154,6 @@ pub(crate) fn canonical_range(text: &str) -> Complaints {
     }
 }
 
-/// The rules for an address of an interface: with the length of its prefix, in the canonical form.
-pub(crate) fn of_interface(text: &str) -> Complaints {
-    let Some(range) = Range::parse(text) else {
-        return vec!["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)".to_owned()];
-    };
-    let inside = if is_mapped(range.address) && range.prefix > 32 {
-        96
-    } else {
-        0
-    };
-    let address = range.address.to_canonical();
-    other_form(text, &format!("{address}/{}", range.prefix - inside))
-}
-
 /// The warnings about a range that passes in a field that takes all forms.
 pub(crate) fn range_warnings(text: &str, field: &str) -> Vec<String> {
     let Some(range) = Range::parse(text) else {

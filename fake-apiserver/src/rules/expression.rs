@@ -9,7 +9,7 @@ use super::declared::Declared;
 use super::evaluate::evaluate;
 use super::failure::Failure;
 use super::program::Program;
-use super::records::{DEVICE, NAMESPACE, REQUEST};
+use super::records::{NAMESPACE, REQUEST};
 use super::types::CelType;
 use super::value::{Computed, Val};
 use crate::schema::Type;
@@ -168,15 +168,6 @@ impl Expression {
             Returns::TextOrNull => format!("must evaluate to one of [string null_type] but got {of}"),
             _ => format!("must evaluate to {wanted} but got {of}"),
         })
-    }
-
-    /// Checks that the expression makes sense of a device and says whether it is meant. What is wrong with it, otherwise.
-    pub(crate) fn check_of_device(&self) -> Result<(), String> {
-        let of = check(&self.program, vec![("device", CelType::Record(&DEVICE))])?.of;
-        match of {
-            CelType::Bool | CelType::Dyn => Ok(()),
-            other => Err(format!("must evaluate to bool or the unknown type, not {other}")),
-        }
     }
 
     /// What the expression yields. Why it yields nothing, otherwise.

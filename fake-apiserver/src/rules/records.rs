@@ -1,7 +1,7 @@
-//! The records that expressions see beside objects: the request and the namespace of admission, and devices.
+//! The records that expressions see beside objects: the request and the namespace of admission.
 
 use super::types::{Member, Record};
-use Member::{Amounts, Attributes, Bool, Dyn, Int, Lists, Many, Map, One, Text, Texts, Time};
+use Member::{Bool, Dyn, Int, Lists, Many, Map, One, Text, Texts, Time};
 
 /// `request`.
 pub(super) static REQUEST: Record = Record {
@@ -88,16 +88,5 @@ static NAMESPACE_CONDITION: Record = Record {
         ("lastTransitionTime", Time),
         ("message", Text),
         ("reason", Text),
-    ],
-};
-
-/// `device`, in selectors of claims.
-pub(super) static DEVICE: Record = Record {
-    name: "kubernetes.DRADevice",
-    members: &[
-        ("driver", Text),
-        ("attributes", Attributes),
-        ("capacity", Amounts),
-        ("allowMultipleAllocations", Bool),
     ],
 };

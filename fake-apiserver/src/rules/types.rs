@@ -53,9 +53,6 @@ pub(super) struct Named<'a> {
     pub(super) name: String,
 }
 
-/// The type of amounts with units.
-const QUANTITY: &str = "kubernetes.Quantity";
-
 /// A record of declared members.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -77,10 +74,6 @@ pub(super) enum Member {
     Map,
     /// Lists of texts by name.
     Lists,
-    /// Anything by name and domain.
-    Attributes,
-    /// Quantities by name and domain.
-    Amounts,
     One(&'static Record),
     Many(&'static Record),
 }
@@ -97,8 +90,6 @@ impl Member {
             Self::Texts => CelType::list(CelType::Text),
             Self::Map => by_name(CelType::Text),
             Self::Lists => by_name(CelType::list(CelType::Text)),
-            Self::Attributes => by_name(by_name(CelType::Dyn)),
-            Self::Amounts => by_name(by_name(CelType::Library(QUANTITY))),
             Self::One(record) => CelType::Record(record),
             Self::Many(record) => CelType::list(CelType::Record(record)),
         }

@@ -11,7 +11,7 @@ use super::decode::{decode, forget_empties};
 use super::generate::generate_name;
 use super::options::WriteOptions;
 use super::write::setting;
-use super::{addresses, admission, devices, escalation};
+use super::{addresses, admission, escalation};
 use crate::kinds::{Generation, Kind, Setting, drop_disabled, forbid_privileged};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
@@ -66,8 +66,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     addresses::assign(txn, target, &mut object, None)?;
     escalation::check(txn, target, None, &object)?;
     let sent = as_sent(&object, &std::mem::take(&mut txn.empties));
-    let faults = devices::check(txn, target, None, &sent);
-    let warnings = validate(kind, &sent, &setting(txn), faults)?;
+    let warnings = validate(kind, &sent, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::confirm(txn, target, &object, None)?;
@@ -147,13 +146,9 @@ fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     object
 }
 
-/// The rules for a new object, with what its user may not say; returns warnings.
-fn validate(
-    kind: &Kind,
-    object: &Value,
-    setting: &Setting<'_>,
-    mut faults: Faults,
-) -> Result<Vec<String>, Status> {
+/// The rules for a new object; returns warnings.
+fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
+    let mut faults = Faults::default();
     let warnings = match kind.defined() {
         Some(defined) => custom::validate(kind, defined, object, &mut faults),
         None => {

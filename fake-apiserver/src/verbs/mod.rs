@@ -20,7 +20,6 @@ pub(crate) mod decode;
 mod decoded;
 mod delete;
 mod delete_options;
-mod devices;
 mod dispatch;
 mod escalation;
 mod evict;

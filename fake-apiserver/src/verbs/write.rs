@@ -10,7 +10,7 @@ use super::convert::{judged, stored};
 use super::custom;
 use super::decode::forget_empties;
 use super::remove::is_finished;
-use super::{addresses, admission, devices, escalation};
+use super::{addresses, admission, escalation};
 use crate::kinds::{
     Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, drop_disabled, forbid_privileged,
 };
@@ -122,8 +122,7 @@ pub(super) fn replace_reviewed(
     count_generation(target, &mut new, before);
     escalation::check(txn, target, Some(before), &new)?;
     let empties = std::mem::take(&mut txn.empties);
-    let denied = devices::check(txn, target, Some(before), &new);
-    let warnings = judge(target, &new, before, &setting(txn), &empties, denied)?;
+    let warnings = judge(target, &new, before, &setting(txn), &empties)?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&new, before));
     admission::confirm(txn, target, &new, Some(before))?;
@@ -288,9 +287,8 @@ fn judge(
     old: &Value,
     setting: &Setting<'_>,
     empties: &[Empty],
-    denied: Faults,
 ) -> Result<Vec<String>, Status> {
-    let judged = validate(target, new, old, setting, denied);
+    let judged = validate(target, new, old, setting);
     let mut faults = match judged {
         Ok(warnings) => return Ok(warnings),
         Err(faults) => faults,
@@ -298,7 +296,7 @@ fn judge(
     if target.part == Part::Main && !empties.is_empty() {
         let mut sent = new.clone();
         schema::put_back(&mut sent, empties);
-        if let Err(told) = validate(target, &sent, old, setting, Faults::default()) {
+        if let Err(told) = validate(target, &sent, old, setting) {
             faults.reword(told);
         }
     }
@@ -309,19 +307,12 @@ fn judge(
     ))
 }
 
-/// The rules for a change, with what its user may not say; returns warnings.
-fn validate(
-    target: &Target,
-    new: &Value,
-    old: &Value,
-    setting: &Setting<'_>,
-    denied: Faults,
-) -> Result<Vec<String>, Faults> {
+/// The rules for a change; returns warnings.
+fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Faults> {
     let kind = &target.kind;
     let mut faults = Faults::default();
     metadata::validate_common(new, |_| Vec::new(), &mut faults);
     metadata::validate_update(new, old, &mut faults);
-    faults.append(denied);
     // The real server's rules of a kind look at it again, up to three times, and what they find is told as often: the first time
     // before all else, the last time by the rules for changes.
     let checks = kind.metadata_checks;

@@ -1,14 +1,4 @@
-//! resource.k8s.io: dynamic resource allocation, judged, stored and shown; nothing allocates.
-
-mod claim;
-mod lists;
-mod names;
-mod policy;
-mod reach;
-mod selection;
-mod single;
-mod slice;
-mod status;
+//! resource.k8s.io: dynamic resource allocation: stored with its defaults; nothing is allocated.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
 use crate::config::release::Life;
@@ -32,10 +22,6 @@ pub(super) static DEVICE_CLASS: Row = Row {
     singular: "deviceclass",
     namespaced: false,
     generation: Generation::FromCreation,
-    hooks: Hooks {
-        validate: claim::validate_class,
-        ..NO_HOOKS
-    },
     ..RESOURCE
 };
 
@@ -48,10 +34,6 @@ pub(super) static RESOURCE_CLAIM: Row = Row {
     status: true,
     hooks: Hooks {
         default: claim_default,
-        validate_create: claim::validate,
-        validate_update: claim::validate_update,
-        separate_status: status::drop_gone,
-        validate_status: status::validate,
         ..NO_HOOKS
     },
     columns: &[NAME, text("State", Of(claim_state)), AGE],
@@ -65,8 +47,6 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     singular: "resourceclaimtemplate",
     hooks: Hooks {
         default: |template| requests_default(template, "/spec/spec/devices/requests"),
-        validate: claim::validate_template,
-        validate_update: claim::validate_template_update,
         ..NO_HOOKS
     },
     ..RESOURCE
@@ -79,11 +59,8 @@ pub(super) static RESOURCE_SLICE: Row = Row {
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {
-        create: prepare_slice,
-        update: |slice, _, setting| prepare_slice(slice, setting),
-        validate_create: slice::validate,
-        validate_update: slice::validate_update,
-        warn: |slice, _| slice::warn(slice),
+        create: date_taints,
+        update: |slice, _, setting| date_taints(slice, setting),
         ..NO_HOOKS
     },
     selectable: &[
@@ -133,18 +110,9 @@ fn tolerations_default(object: &mut Value) {
     }
 }
 
-/// A device is tainted from the time at which somebody says so. Takes out what belongs to a feature that is off.
-fn prepare_slice(slice: &mut Value, setting: &Setting<'_>) {
+/// A taint is added at the time of the write, unless it has a time.
+fn date_taints(slice: &mut Value, setting: &Setting<'_>) {
     for device in json::entries(slice, "/spec/devices") {
-        // DRANodeAllocatableResources is off.
-        json::assign(device, "nodeAllocatableResourceMappings", Value::Null);
-        // DRAListTypeAttributes is off.
-        let attributes = device.get_mut("attributes").and_then(Value::as_object_mut);
-        for attribute in attributes.into_iter().flat_map(|all| all.values_mut()) {
-            for list in ["bools", "ints", "strings", "versions"] {
-                json::assign(attribute, list, Value::Null);
-            }
-        }
         for taint in json::entries(device, "/taints") {
             json::default_member(taint, "timeAdded", setting.now);
         }
