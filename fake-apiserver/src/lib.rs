@@ -35,6 +35,7 @@
 //! - `structural`: schemas of custom resources, and what becomes of objects by them.
 //! - `kinds`: the table of resources, and definitions of others. Everything that differs between kinds is there.
 //! - `object`: an object with the bytes that all its readers share.
+//! - `plugin`: the interface of admission plugins in other crates.
 //! - `access`: who sends a request, whether they may, and what they needed.
 //! - `patch`: patches, and field managers with server-side apply.
 //! - `admission`: who is asked about requests beside the server: webhooks and policies.
@@ -65,6 +66,7 @@ mod observe;
 mod outbound;
 mod patch;
 mod perturb;
+mod plugin;
 mod protobuf;
 mod request;
 mod rules;
@@ -74,6 +76,17 @@ mod store;
 mod structural;
 mod types;
 mod verbs;
+
+/// What admission plugins of other crates are written with.
+pub mod extension {
+    pub use crate::kinds::{Kind, Part, Subresource, pod_limits, pod_requests};
+    pub use crate::machinery::amounts::Amounts;
+    pub use crate::machinery::faults::Faults;
+    pub use crate::machinery::status::GroupResource;
+    pub use crate::machinery::{json, metadata, names};
+    pub use crate::object::Object;
+    pub use crate::plugin::{AdmissionPlugin, Attributes, Transaction};
+}
 
 pub use access::auth::{TokenFileError, User};
 pub use access::usage::{Usage, minimal_roles};

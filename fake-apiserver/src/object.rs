@@ -32,7 +32,7 @@ pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
 /// One state of one object.
 #[derive(Debug)]
-pub(crate) struct Object {
+pub struct Object {
     /// The object without `metadata.managedFields`; empty until somebody wants it, where the object is kept as bytes alone.
     value: OnceLock<Arc<Value>>,
     /// The whole object; `kind` and `apiVersion` come first.
@@ -151,7 +151,7 @@ impl Object {
     }
 
     /// The object without `metadata.managedFields`.
-    pub(crate) fn value(&self) -> &Value {
+    pub fn value(&self) -> &Value {
         self.kept_value()
     }
 
@@ -161,7 +161,7 @@ impl Object {
     }
 
     /// Looks at the value without keeping it: for those who go through many objects.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
+    pub fn look<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
         match self.value.get() {
             Some(value) => at(value),
             None => at(&self.parse()),

@@ -1,4 +1,4 @@
-//! A driver whose 10 GiB are fragmented, and what it answers: `cargo run -p fake-csi --example full`.
+//! Prints what a driver with 10 GiB of fragmented storage returns: `cargo run -p fake-csi --example full`.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,6 +1,6 @@
-//! What the CSI specification does not allow in a request, and what a lenient driver takes such a request for.
+//! Owns violations of the CSI specification that a lenient driver tolerates, and how it completes such a request.
 //!
-//! Only what callers are known to get wrong and a driver can do without; everything else is refused by `arguments`, strict or not.
+//! Covers only what real clients are known to get wrong and a driver can do without. `arguments` rejects everything else, lenient or not.
 
 use csi_proto::v1::{
     CreateVolumeRequest, GetCapacityRequest, VolumeCapability,
@@ -9,10 +9,10 @@ use csi_proto::v1::{
 
 use crate::DriverSpec;
 
-/// The access type of block volumes, as events have it.
+/// The access type of block volumes, as [`Event::capabilities`](crate::Event::capabilities) spells it.
 const BLOCK: &str = "block";
 
-/// Looks at the arguments of GetCapacity. A lenient driver goes on without the capabilities that are not complete.
+/// Checks the arguments of GetCapacity and returns the violations. A lenient driver drops incomplete volume capabilities.
 pub(crate) fn get_capacity(spec: &DriverSpec, request: &mut GetCapacityRequest) -> Vec<String> {
     let mut violations = incomplete(&request.volume_capabilities);
     if request.accessible_topology.is_some() {
@@ -24,7 +24,7 @@ pub(crate) fn get_capacity(spec: &DriverSpec, request: &mut GetCapacityRequest) 
     violations
 }
 
-/// Looks at the arguments of CreateVolume. A lenient driver takes what is not said for a filesystem that one node writes to.
+/// Checks the arguments of CreateVolume and returns the violations. A lenient driver assumes a mounted filesystem with one writer node.
 pub(crate) fn create_volume(spec: &DriverSpec, request: &mut CreateVolumeRequest) -> Vec<String> {
     let capabilities = &mut request.volume_capabilities;
     let mut violations = incomplete(capabilities);
@@ -48,12 +48,12 @@ pub(crate) fn create_volume(spec: &DriverSpec, request: &mut CreateVolumeRequest
     violations
 }
 
-/// Whether a capability of [`Event::capabilities`](crate::Event::capabilities) is for a block volume.
+/// Whether an entry of [`Event::capabilities`](crate::Event::capabilities) is for a block volume.
 pub fn is_block(capability: &str) -> bool {
     capability.split(' ').next() == Some(BLOCK)
 }
 
-/// A capability as events have it: `mount SINGLE_NODE_WRITER`, with a dash for what it does not say.
+/// A capability as text for events, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset access type or mode.
 pub(crate) fn spell(capability: &VolumeCapability) -> String {
     let kind = match capability.access_type {
         Some(AccessType::Block(_)) => BLOCK,
@@ -67,7 +67,7 @@ pub(crate) fn spell(capability: &VolumeCapability) -> String {
     format!("{kind} {}", mode.map_or("-", |mode| mode.as_str_name()))
 }
 
-/// What volume capabilities lack.
+/// Violations of incomplete volume capabilities: an unset access type or access mode.
 pub(crate) fn incomplete(capabilities: &[VolumeCapability]) -> Vec<String> {
     let mut violations = Vec::new();
     if capabilities

@@ -1,5 +1,5 @@
-//! What a request must look like before the driver acts on it: the argument rules and size limits of the CSI specification.
-//! Does not know what is in the books.
+//! Validates request arguments against the required fields and size limits of the CSI specification.
+//! Does not know pools and volumes.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::{
     volumes::{Usage, Wanted},
 };
 
-/// Longest string of a request, in bytes (CSI: size limits).
+/// Maximum length of a string field, in bytes (CSI spec, "Size Limits").
 const STRING_BYTES_MAX: usize = 128;
 
-/// Longest path, in bytes (Linux, PATH_MAX).
+/// Maximum length of a path, in bytes (Linux, PATH_MAX).
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Largest map of a request, in bytes of keys and values (CSI: size limits).
+/// Maximum size of a map field: the sum of key and value lengths in bytes (CSI spec, "Size Limits").
 const MAP_BYTES_MAX: usize = 4096;
 
-/// The wanted volume, or `INVALID_ARGUMENT`.
+/// The validated CreateVolume arguments, or `INVALID_ARGUMENT`.
 pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<Wanted, Status> {
     let name = required("name", request.name)?;
     let usages = usages(&request.volume_capabilities)?;
@@ -72,7 +72,7 @@ fn original(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, St
     }
 }
 
-/// Mutable parameters, where the driver has some.
+/// Validates mutable parameters; a driver that has none rejects all of them.
 pub(crate) fn mutable_parameters(
     spec: &DriverSpec,
     parameters: BTreeMap<String, String>,
@@ -94,7 +94,7 @@ pub(crate) fn mutable_parameters(
     bounded("mutable_parameters", parameters)
 }
 
-/// A text that must be there and short enough.
+/// A required string field within the size limit.
 pub(crate) fn required(what: &str, text: String) -> Result<String, Status> {
     match text.len() {
         0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
@@ -105,7 +105,7 @@ pub(crate) fn required(what: &str, text: String) -> Result<String, Status> {
     }
 }
 
-/// A path that must be there and no longer than the system allows.
+/// A required path no longer than PATH_MAX.
 pub(crate) fn path(what: &str, text: String) -> Result<String, Status> {
     match text.len() {
         0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
@@ -116,7 +116,7 @@ pub(crate) fn path(what: &str, text: String) -> Result<String, Status> {
     }
 }
 
-/// A map that must be small enough.
+/// A map field within the size limit.
 pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Status> {
     if map
         .iter()
@@ -131,7 +131,7 @@ pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTree
     Ok(map)
 }
 
-/// The ways of use, of which there must be at least one, each complete.
+/// The validated volume capabilities; at least one is required.
 pub(crate) fn usages(capabilities: &[VolumeCapability]) -> Result<Vec<Usage>, Status> {
     if capabilities.is_empty() {
         return Err(Status::invalid_argument(
@@ -141,13 +141,13 @@ pub(crate) fn usages(capabilities: &[VolumeCapability]) -> Result<Vec<Usage>, St
     capabilities.iter().map(usage).collect()
 }
 
-/// One way of use, which must be there and complete.
+/// One required, validated volume capability.
 pub(crate) fn one_usage(capability: Option<VolumeCapability>) -> Result<Usage, Status> {
     let missing = || Status::invalid_argument("volume_capability is missing; set it");
     usage(&capability.ok_or_else(missing)?)
 }
 
-/// A segment of a request; an empty one restricts nothing.
+/// The segment of a topology; `None` if it is unset or empty, which restricts nothing.
 pub(crate) fn segment(topology: Option<Topology>) -> Result<Option<Segment>, Status> {
     let segment = bounded("topology segments", topology.unwrap_or_default().segments)?;
     Ok((!segment.is_empty()).then_some(segment))
@@ -180,7 +180,7 @@ fn usage(capability: &VolumeCapability) -> Result<Usage, Status> {
     }
 }
 
-/// The bounds of a size; without a range there are none.
+/// Bounds of a capacity range; without a range there are none.
 pub(crate) fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
     let Some(CapacityRange {
         required_bytes,
@@ -195,7 +195,7 @@ pub(crate) fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
     })
 }
 
-/// A bound of a capacity range, where 0 is none.
+/// One bound of a capacity range; 0 means unset.
 fn bound(what: &str, bytes: i64) -> Result<Option<u64>, Status> {
     let bytes = u64::try_from(bytes).map_err(|_| {
         Status::invalid_argument(format!("capacity_range.{what} is negative; give at least 0"))

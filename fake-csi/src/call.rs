@@ -1,5 +1,5 @@
-//! What every call has in common: it is counted, may be scripted, is answered under the lock, and is reported to the observer exactly once.
-//! Does not know what the answers mean.
+//! Owns what all calls share: each is counted, may match a fault rule, is answered under the lock, and is reported to the observer once.
+//! Does not know what the responses mean.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{
     state::{DriverState, Shared},
 };
 
-/// One socket's view of the driver; the three services are implemented on it.
+/// The driver as served on one socket; implements the three CSI services.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) shared: Arc<Shared>,
@@ -23,22 +23,22 @@ pub(crate) struct Endpoint {
     pub(crate) stopped: CancellationToken,
 }
 
-/// A call that arrived.
+/// A received call.
 pub(crate) struct Call {
-    /// What the observer will hear.
+    /// The event for the observer.
     pub(crate) event: Event,
-    /// Cuts its connection.
+    /// Closes the call's connection when cancelled.
     cut: Option<CancellationToken>,
 }
 
-/// The message of INTERNAL for a call whose handler panicked.
+/// Message of the INTERNAL error for a call whose handler panicked.
 pub const PANICKED: &str = "the fake driver panicked while handling this call";
 
-/// What a service says about a call: the message, and the same for the observer.
+/// Result of a handler: the response, and its summary for the observer.
 pub(crate) type Answered<M> = Result<(M, Answer), Status>;
 
 impl Endpoint {
-    /// A description of a call, to be filled from the request.
+    /// A call without arguments; the handler fills them in from the request.
     pub(crate) fn call<T>(&self, method: Method, request: &Request<T>) -> Call {
         let line = Line::of_call(request);
         let peer = line.as_ref().map(|line| line.peer).unwrap_or_default();
@@ -49,12 +49,12 @@ impl Endpoint {
         }
     }
 
-    /// Answers a call that reports nothing but success.
+    /// Answers a call that reports only success to the observer.
     pub(crate) async fn tell<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
         self.serve(call, |_, _, _| Ok((message, Answer::Done))).await
     }
 
-    /// Answers a call: scripted deviations first, then `answer`, which may read and change the books and complete the event.
+    /// Answers a call: fault rules first, then `answer`, which may read and change the driver's state and complete the event.
     pub(crate) async fn serve<M>(
         &self,
         call: Call,
@@ -65,7 +65,7 @@ impl Endpoint {
             tokio::time::sleep(latency).await;
         }
         let mut flight = Flight::start(&self.shared, call.event);
-        // It may have stopped meanwhile.
+        // The endpoint may have stopped during the latency.
         self.unless_stopped(std::future::ready(()), &mut flight).await?;
         let decision = self.shared.state.lock().script.decide(&flight.call);
         if !decision.delay.is_zero() {
@@ -111,7 +111,7 @@ impl Endpoint {
     }
 }
 
-/// A call in flight. If it is dropped before its end, its caller gave up, and the observer hears of that.
+/// A call in flight. Dropping it before it ends means that the client gave up; it is then reported as CANCELLED.
 struct Flight {
     shared: Arc<Shared>,
     call: Event,
@@ -130,7 +130,7 @@ impl Flight {
         }
     }
 
-    /// Answers and reports to the observer, as one step under the lock.
+    /// Answers and reports to the observer in one step under the lock.
     fn end<M>(
         &mut self,
         answer: impl FnOnce(&mut DriverState, &mut Event) -> Answered<M>,
@@ -148,7 +148,7 @@ impl Flight {
         answered.map(|(message, _)| Response::new(message))
     }
 
-    /// Must be called with the books locked, so that events have the order in which the calls took effect.
+    /// Must be called with the state locked, so that events have the order in which the calls took effect.
     fn tell(&self) {
         tracing::debug!(method = %self.call.method, outcome = ?self.call.outcome, "call ended");
         if let Some(observer) = &self.shared.observer {
@@ -176,7 +176,7 @@ mod tests {
     use crate::{DriverSpec, FakeDriver};
 
     #[test]
-    fn a_handler_that_panics_answers_internal_and_the_next_call_is_served() {
+    fn panicking_handler_returns_internal_and_the_next_call_is_served() {
         let driver = FakeDriver::new(DriverSpec::new("d"), None);
         let flight = || Flight::start(&driver.0, Event::new(Method::Probe, None, crate::Peer::default()));
         let status = flight()

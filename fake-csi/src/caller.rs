@@ -1,4 +1,4 @@
-//! Asks any driver, and gives its answers as figures by name. Knows the calls by which capacity is judged, and judges nothing itself.
+//! CSI client for capacity tests: calls any driver and returns its responses as named values. Knows the relevant calls; validates nothing.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,84 +20,84 @@ use tonic::{Code, Request, Status, transport::Channel};
 
 use crate::{Method, Segment, method::code_name};
 
-/// What an answer holds, under names of its own.
+/// Values of a response, by name.
 type Figures = BTreeMap<&'static str, Figure>;
 
-/// One figure that a driver answered.
+/// A value of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// Bytes, a count, or 1 for yes and 0 for no.
+    /// Bytes, a count, or 1 for true and 0 for false.
     Number(i64),
     /// A name or an id.
     Text(String),
 }
 
-/// A call and its arguments.
+/// A CSI call and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// GetPluginInfo: answers `name` and `version`.
+    /// GetPluginInfo: returns `name` and `version`.
     PluginInfo,
-    /// GetPluginCapabilities: answers whether `controller` and `constraints` (VOLUME_ACCESSIBILITY_CONSTRAINTS) are there.
+    /// GetPluginCapabilities: returns whether `controller` and `constraints` (VOLUME_ACCESSIBILITY_CONSTRAINTS) are advertised.
     PluginCapabilities,
-    /// Probe: answers `ready`; no value in the answer counts as yes (CSI, "Probe").
+    /// Probe: returns `ready`; an unset value counts as true (CSI spec, "Probe").
     Probe,
-    /// ControllerGetCapabilities: answers whether `getCapacity` and `createDelete` are there.
+    /// ControllerGetCapabilities: returns whether `getCapacity` and `createDelete` are advertised.
     ControllerCapabilities,
-    /// NodeGetInfo: answers `nodeId`, whether there is a `topology`, and it as `segment`, such as `zone=a,host=n1`.
+    /// NodeGetInfo: returns `nodeId`, whether `topology` is set, and its `segment`, such as `zone=a,host=n1`.
     NodeInfo,
-    /// GetCapacity: answers `available`, `maximum` and `minimum`, and as `room` the maximum, or what is available without one.
+    /// GetCapacity: returns `available`, `maximum`, `minimum`, and `room`, which is the maximum or, if unset, the available capacity.
     Capacity {
-        /// accessible_topology; none: left out.
+        /// `accessible_topology`; `None` leaves it unset.
         segment: Option<Segment>,
-        /// Parameters of the class.
+        /// Parameters of the storage class.
         parameters: BTreeMap<String, String>,
     },
-    /// CreateVolume for a mounted filesystem of one writer: answers `bytes` and `id`.
+    /// CreateVolume for a mounted filesystem with a single writer: returns `bytes` and `id`.
     Create {
-        /// Its name.
+        /// Name of the volume.
         name: String,
-        /// required_bytes.
+        /// `required_bytes`.
         bytes: i64,
-        /// The only term of requisite and preferred; none: left out.
+        /// The only term of `requisite` and `preferred`; `None` leaves both unset.
         segment: Option<Segment>,
-        /// Parameters of the class.
+        /// Parameters of the storage class.
         parameters: BTreeMap<String, String>,
     },
-    /// DeleteVolume: answers nothing but its code.
+    /// DeleteVolume: returns only its code.
     Delete {
         /// The volume's id.
         id: String,
     },
-    /// ControllerExpandVolume: answers `bytes` and whether `nodeExpansion` is required.
+    /// ControllerExpandVolume: returns `bytes`, and whether `nodeExpansion` is required.
     Expand {
         /// The volume's id.
         id: String,
-        /// required_bytes.
+        /// `required_bytes`.
         bytes: i64,
     },
-    /// NodePublishVolume for a mounted filesystem of one writer: answers nothing but its code.
+    /// NodePublishVolume for a mounted filesystem with a single writer: returns only its code.
     Publish {
         /// The volume's id.
         id: String,
         /// Where it is wanted.
         target: String,
-        /// It is an inline volume of a pod, which nobody has created before.
+        /// Whether it is a CSI ephemeral volume of a pod, which was not created by CreateVolume.
         ephemeral: bool,
     },
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// `OK` or the gRPC code, as the CSI specification writes it.
+    /// `OK` or the gRPC error code, spelled as in the CSI specification.
     pub code: &'static str,
-    /// Message of a refusal.
+    /// Message of an error response.
     pub message: Option<String>,
-    /// What was answered. `implemented` is there always.
+    /// Values of the response; always contains `implemented`.
     pub told: Figures,
 }
 
-/// Calls the driver at the other end of a channel.
+/// CSI client on a channel to a driver.
 #[derive(Clone, Debug)]
 pub struct Caller {
     channel: Channel,
@@ -105,14 +105,14 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A call that takes longer than `limit` is given up.
+    /// Creates a client whose calls fail after `limit`.
     pub fn new(channel: Channel, limit: Duration) -> Caller {
         Caller { channel, limit }
     }
 
     /// Makes a call.
     pub async fn ask(&self, question: Question) -> Reply {
-        // Besides the driver's own view of the limit: one that is stuck does not look at it.
+        // The client enforces the limit as well: a driver that hangs does not look at the deadline.
         let answered = tokio::time::timeout(self.limit, self.answer(question)).await;
         let late = || {
             let message = format!("no answer within {:?}", self.limit);
@@ -172,7 +172,7 @@ impl Caller {
 }
 
 impl Question {
-    /// The call that it is.
+    /// The CSI method of this call.
     pub fn method(&self) -> Method {
         match self {
             Question::PluginInfo => Method::GetPluginInfo,
@@ -310,7 +310,7 @@ fn creation(
 }
 
 fn publication(id: String, target: String, ephemeral: bool) -> NodePublishVolumeRequest {
-    // What a kubelet tells of a pod where CSIDriver.spec.podInfoOnMount asks for it.
+    // The volume context that the kubelet sends if `CSIDriver.spec.podInfoOnMount` is set.
     let context = ephemeral.then(|| ("csi.storage.k8s.io/ephemeral".to_owned(), "true".to_owned()));
     NodePublishVolumeRequest {
         volume_id: id,
@@ -337,7 +337,7 @@ async fn create(
     let asked = request.capacity_range.map_or(0, |range| range.required_bytes);
     let answer = client.create_volume(request).await?.into_inner();
     let volume = answer.volume.unwrap_or_default();
-    // 0 is "unknown" in CSI: then it has what was asked for.
+    // In CSI, 0 means "unknown": the volume then has the requested size.
     let bytes = match volume.capacity_bytes {
         0 => asked,
         known => known,

@@ -1,4 +1,4 @@
-//! Channels to a driver: made when they are first used, and again when they are lost. Does not know the calls.
+//! Owns gRPC channels to a driver: connected on first use, and reconnected when lost. Does not know the calls.
 
 use std::{io, path::Path};
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
-/// A channel to the driver behind a socket, which need not be there yet. Must be called within a tokio runtime.
+/// A channel to the driver on a Unix socket, which need not exist yet. Must be called within a tokio runtime.
 ///
 /// Fails if the path is not UTF-8.
 pub fn channel(socket: &Path) -> io::Result<Channel> {
@@ -20,12 +20,12 @@ pub fn channel(socket: &Path) -> io::Result<Channel> {
     Ok(endpoint.connect_lazy())
 }
 
-/// A channel over streams that `connect` makes, to a driver in the caller's own process. Must be called within a tokio runtime.
+/// A channel over streams from `connect`, to a driver in the same process. Must be called within a tokio runtime.
 pub fn channel_over<S>(connect: impl Fn() -> io::Result<S> + Clone + Send + 'static) -> Channel
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    // Nothing looks the address up.
+    // The host name is a placeholder and never resolved.
     Endpoint::from_static("http://driver").connect_with_connector_lazy(service_fn(move |_| {
         std::future::ready(connect().map(TokioIo::new))
     }))

@@ -1,5 +1,5 @@
-//! One connection: who is at the other end, what of it is refused before it is a call, and cutting it in the middle of a call. Does not
-//! know the calls.
+//! Owns one connection: its peer, requests rejected before they become calls, and cutting it in the middle of a call. Does not know the
+//! calls.
 
 use std::{
     io,
@@ -20,39 +20,39 @@ use crate::{
     http2::{Inbound, Outbound},
 };
 
-/// Bytes that are read from a client at once.
+/// Size of one read from a client, in bytes.
 const CHUNK_BYTES: usize = 8192;
 
-/// Numbers the connections of the process.
+/// Number of the next connection of this process.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
-/// Where a socket reports what it refuses.
+/// Where a socket reports what it rejects.
 #[derive(Clone, Default)]
 pub(crate) struct Refusals {
     pub(crate) node: Option<String>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
-/// What calls know of their connection.
+/// Data about a connection that its requests carry.
 #[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) peer: Peer,
-    /// Cancelling it cuts the connection: nothing that was not sent by then will be.
+    /// Cancelling it cuts the connection: unsent bytes are never sent.
     pub(crate) cut: CancellationToken,
-    /// Whether the request has become a call of a service.
+    /// Whether the request has reached a CSI service.
     pub(crate) is_call: Arc<AtomicBool>,
     refusals: Refusals,
 }
 
 impl Line {
-    /// The line of a request that has become a call.
+    /// Takes the data from a request that reached a CSI service, and marks it as a call.
     pub(crate) fn of_call<T>(request: &Request<T>) -> Option<Line> {
         let line = request.extensions().get::<Line>()?.clone();
         line.is_call.store(true, Ordering::Relaxed);
         Some(line)
     }
 
-    /// Reports that a request, or the connection, was refused.
+    /// Reports a rejected request; without a path, a rejected connection.
     pub(crate) fn refuse(&self, path: Option<&str>, reason: String) {
         tracing::debug!(path, reason, "refused");
         if let Some(observer) = &self.refusals.observer {
@@ -73,13 +73,13 @@ pub(crate) struct Connection<S> {
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     inbound: Inbound,
     outbound: Outbound,
-    /// What h2 is to read, and how much of it was read.
+    /// Bytes for h2 to read, and how many of them were read.
     ready: (Vec<u8>, usize),
     has_ended: bool,
 }
 
 impl<S> Connection<S> {
-    /// `pid`: of the process at the other end, where it is known.
+    /// `pid`: id of the peer process, if known.
     pub(crate) fn new(stream: S, pid: Option<i32>, refusals: Refusals) -> Self {
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let line = Line {
@@ -100,7 +100,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Fails if the connection was cut; otherwise the task is woken when it is.
+    /// Fails if the connection was cut; otherwise registers the task to be woken when it is.
     fn uncut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.cut.as_mut().poll(context) {
             Poll::Pending => Ok(()),

@@ -1,4 +1,4 @@
-//! The Controller service: messages in, messages out, events filled. The books decide, and only the books know sums.
+//! The Controller service: converts messages and fills in events. Does not do arithmetic: the backend decides about capacity.
 
 use std::collections::BTreeMap;
 
@@ -180,7 +180,7 @@ impl Controller for Endpoint {
 }
 
 impl Endpoint {
-    /// Fills in what is known of the volume that a call names.
+    /// Fills in the known data of the volume that a call names.
     pub(crate) fn describe(&self, event: &mut Event, id: &str) {
         if let Some(volume) = self.shared.state.lock().volumes.get(id) {
             event.segment = Some(volume.segment.clone());
@@ -191,7 +191,7 @@ impl Endpoint {
     }
 }
 
-/// Fills in what a CreateVolume request says.
+/// Fills in the arguments of a CreateVolume request.
 pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
     let segments = |terms: &[Topology]| {
         terms
@@ -293,7 +293,7 @@ fn measured(
 ) -> Answered<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
     let parameters = arguments::bounded("parameters", request.parameters)?;
-    // None at all is no restriction; external-provisioner sends none.
+    // Without capabilities nothing is restricted; external-provisioner sends none.
     let blocks: Vec<bool> = match request.volume_capabilities.as_slice() {
         [] => Vec::new(),
         given => arguments::usages(given)?
@@ -419,7 +419,7 @@ fn capability(call: rpc::Type) -> ControllerServiceCapability {
     }
 }
 
-/// CSI counts in signed numbers; what is beyond is as good as the largest.
+/// CSI sizes are int64; larger values are reported as the maximum.
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -62,7 +62,7 @@ async fn serve(typed: &Typed) -> Result<(), String> {
         account_tokens: account_tokens(typed)?,
         ..options::server(typed, listen, authority)?
     };
-    let server = ApiServer::new(options, None);
+    let server = ApiServer::with_plugins(options, None, fake_apiserver_full::plugins());
     if let Some(file) = typed.last("token-auth-file") {
         let taken = server.add_token_file(&read(file)?);
         taken.map_err(|why| format!("{file}: {why}"))?;

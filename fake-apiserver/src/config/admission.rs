@@ -6,23 +6,13 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Plugin {
     NamespaceLifecycle,
-    LimitRanger,
     ServiceAccount,
     TaintNodesByCondition,
-    AlwaysPullImages,
-    PodSecurity,
     Priority,
     DefaultTolerationSeconds,
     DefaultStorageClass,
     StorageObjectInUseProtection,
     PersistentVolumeClaimResize,
-    RuntimeClass,
-    CertificateApproval,
-    CertificateSigning,
-    CertificateSubjectRestriction,
-    DefaultIngressClass,
-    DenyServiceExternalIps,
-    ResourceQuota,
     AlwaysDeny,
 }
 
@@ -38,12 +28,14 @@ struct Row {
 enum Here {
     /// It does here what it does there.
     Does(Plugin),
+    /// Another crate has it ([`crate::extension::AdmissionPlugin`]).
+    Other,
     /// It does nothing that shows: what it looks at is not here, or is done elsewhere whatever is set.
     Idle,
     /// It would do something, and is refused where it is asked for.
     Missing,
 }
-use Here::{Does, Idle, Missing};
+use Here::{Does, Idle, Missing, Other};
 
 const fn on(name: &'static str, here: Here) -> Row {
     Row { name, on: true, here }
@@ -66,17 +58,17 @@ const PLUGINS: &[Row] = &[
     off("NamespaceExists", Idle),
     off("LimitPodHardAntiAffinityTopology", Missing),
     // Pods get the defaults of limit ranges; pods and claims keep to their bounds.
-    on("LimitRanger", Does(Plugin::LimitRanger)),
+    on("LimitRanger", Other),
     // Pods get a service account that is there, and a volume with its token.
     on("ServiceAccount", Does(Plugin::ServiceAccount)),
     off("NodeRestriction", Idle),
     // New nodes are tainted until they are ready.
     on("TaintNodesByCondition", Does(Plugin::TaintNodesByCondition)),
     // Images are always pulled.
-    off("AlwaysPullImages", Does(Plugin::AlwaysPullImages)),
+    off("AlwaysPullImages", Other),
     off("ImagePolicyWebhook", Missing),
     // Pods keep to the standard that labels of their namespace name.
-    on("PodSecurity", Does(Plugin::PodSecurity)),
+    on("PodSecurity", Other),
     off("PodNodeSelector", Missing),
     // Pods get the priority of their class.
     on("Priority", Does(Plugin::Priority)),
@@ -100,21 +92,15 @@ const PLUGINS: &[Row] = &[
         Does(Plugin::PersistentVolumeClaimResize),
     ),
     // Pods get the overhead, the selector and the tolerations of their runtime class.
-    on("RuntimeClass", Does(Plugin::RuntimeClass)),
-    // Whoever decides about requests for certificates has the verb `approve` for the signer.
-    on("CertificateApproval", Does(Plugin::CertificateApproval)),
-    // Whoever answers them has the verb `sign`.
-    on("CertificateSigning", Does(Plugin::CertificateSigning)),
+    on("RuntimeClass", Other),
+    on("CertificateApproval", Idle),
+    on("CertificateSigning", Idle),
     on("ClusterTrustBundleAttest", Idle),
-    // No certificate of a user is in the group that may do everything.
-    on(
-        "CertificateSubjectRestriction",
-        Does(Plugin::CertificateSubjectRestriction),
-    ),
+    on("CertificateSubjectRestriction", Idle),
     // Ingresses without a class get the default one.
-    on("DefaultIngressClass", Does(Plugin::DefaultIngressClass)),
+    on("DefaultIngressClass", Other),
     // Services have no external addresses.
-    off("DenyServiceExternalIPs", Does(Plugin::DenyServiceExternalIps)),
+    off("DenyServiceExternalIPs", Other),
     on("PodTopologyLabels", Idle),
     on("PodGroupWorkloadExists", Idle),
     on("NodeDeclaredFeatureValidator", Idle),
@@ -125,14 +111,19 @@ const PLUGINS: &[Row] = &[
     on("ValidatingAdmissionPolicy", Idle),
     on("ValidatingAdmissionWebhook", Idle),
     // Quotas of a namespace are kept.
-    on("ResourceQuota", Does(Plugin::ResourceQuota)),
+    on("ResourceQuota", Other),
     // Nothing is written.
     off("AlwaysDeny", Does(Plugin::AlwaysDeny)),
 ];
 
-/// The admission plugins that are on. They go by their names on the command line of kube-apiserver.
+/// The admission plugins that are on, by their names on the command line of kube-apiserver. Those of other crates run only in a server that has
+/// them ([`crate::ApiServer::with_plugins`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Admission(BTreeSet<Plugin>);
+pub struct Admission {
+    on: BTreeSet<Plugin>,
+    /// Plugins of other crates.
+    others: BTreeSet<&'static str>,
+}
 
 /// A name that is no admission plugin, or one that cannot be switched on here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +140,7 @@ impl Default for Admission {
     /// Those of kube-apiserver, but for StorageObjectInUseProtection: somebody would have to take its finalizers away.
     fn default() -> Self {
         let mut all = Self::of_kubernetes();
-        all.0.remove(&Plugin::StorageObjectInUseProtection);
+        all.on.remove(&Plugin::StorageObjectInUseProtection);
         all
     }
 }
@@ -157,8 +148,14 @@ impl Default for Admission {
 impl Admission {
     /// Those that kube-apiserver runs unless told otherwise.
     pub fn of_kubernetes() -> Self {
-        let on = PLUGINS.iter().filter(|row| row.on);
-        Self(on.filter_map(|row| row.plugin()).collect())
+        let on = || PLUGINS.iter().filter(|row| row.on);
+        Self {
+            on: on().filter_map(Row::plugin).collect(),
+            others: on()
+                .filter(|row| matches!(row.here, Other))
+                .map(|row| row.name)
+                .collect(),
+        }
     }
 
     /// The names of all plugins of kube-apiserver, in the order in which they run, and whether each is on there by default.
@@ -170,7 +167,8 @@ impl Admission {
     pub fn enable(&mut self, name: &str) -> Result<(), NoPlugin> {
         let row = Row::find(name)?;
         match row.here {
-            Does(plugin) => drop(self.0.insert(plugin)),
+            Does(plugin) => drop(self.on.insert(plugin)),
+            Other => drop(self.others.insert(row.name)),
             Idle => {}
             Missing => return Err(NoPlugin::Missing(name.to_owned())),
         }
@@ -179,9 +177,11 @@ impl Admission {
 
     /// Switches a plugin off.
     pub fn disable(&mut self, name: &str) -> Result<(), NoPlugin> {
-        if let Some(plugin) = Row::find(name)?.plugin() {
-            self.0.remove(&plugin);
+        let row = Row::find(name)?;
+        if let Some(plugin) = row.plugin() {
+            self.on.remove(&plugin);
         }
+        self.others.remove(row.name);
         Ok(())
     }
 
@@ -194,7 +194,12 @@ impl Admission {
     }
 
     pub(crate) fn has(&self, plugin: Plugin) -> bool {
-        self.0.contains(&plugin)
+        self.on.contains(&plugin)
+    }
+
+    /// Whether a plugin of another crate is on. Plugins that kube-apiserver does not know always are.
+    pub(crate) fn runs(&self, name: &str) -> bool {
+        Row::find(name).is_err() || self.others.contains(name)
     }
 }
 
@@ -207,7 +212,7 @@ impl Row {
     fn plugin(&self) -> Option<Plugin> {
         match self.here {
             Does(plugin) => Some(plugin),
-            Idle | Missing => None,
+            Other | Idle | Missing => None,
         }
     }
 }

@@ -16,7 +16,6 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
             }
             FollowUp::Flow => flows::settle(txn),
             FollowUp::Signing(key) => signer::settle(txn, &key),
-            FollowUp::Quota(key) => txn.recount(&key),
             FollowUp::Definition(name) => definitions::settle(txn, &name),
             FollowUp::Policy(name) => policies::settle(txn, &name),
             FollowUp::InstanceGone { group, plural } => {

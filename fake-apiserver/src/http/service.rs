@@ -7,6 +7,7 @@ use crate::access::usage::UsageLog;
 use crate::config::options::ServerOptions;
 use crate::http::metrics::Metrics;
 use crate::observe::Observer;
+use crate::plugin::AdmissionPlugin;
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -21,11 +22,15 @@ pub(crate) struct Service {
 
 impl Service {
     /// A server with an empty store.
-    pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+    pub(crate) fn new(
+        options: ServerOptions,
+        observer: Option<Arc<dyn Observer>>,
+        plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    ) -> Self {
         Self {
             in_flight: InFlight::new(options.limits),
             metrics: Metrics::new((options.clock)()),
-            store: Arc::new(Store::new(options, observer)),
+            store: Arc::new(Store::new(options, observer, plugins)),
             usage: UsageLog::default(),
         }
     }

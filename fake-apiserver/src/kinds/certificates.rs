@@ -4,7 +4,6 @@ use super::row::not_supported;
 use super::{
     Hooks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Row, Setting, Subresource, certificate_rules,
 };
-use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -26,11 +25,6 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     subresources: &[Subresource::Approval],
     // Names do not matter.
     name_rule: |_| names::Complaints::new(),
-    admission: &[
-        Plugin::CertificateApproval,
-        Plugin::CertificateSigning,
-        Plugin::CertificateSubjectRestriction,
-    ],
     main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],

@@ -3,7 +3,6 @@
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, Row, ingress_rules};
-use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, first, or, text};
@@ -40,7 +39,6 @@ pub(super) static INGRESS: Row = Row {
     singular: "ingress",
     short_names: &["ing"],
     status: true,
-    admission: &[Plugin::DefaultIngressClass],
     generation: Generation::FromCreation,
     hooks: Hooks {
         validate_create: ingress_rules::validate_create,

@@ -2,7 +2,6 @@
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, pod, workload_rules};
-use crate::config::admission::Plugin;
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
@@ -22,7 +21,6 @@ const BATCH: Row = Row {
     status: true,
     generation: Generation::FromCreation,
     template: Some("/spec/template"),
-    admission: &[Plugin::PodSecurity],
     ..PLAIN
 };
 

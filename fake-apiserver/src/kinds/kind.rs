@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A resource. Clones are the same resource.
 #[derive(Clone)]
-pub(crate) struct Kind(Source);
+pub struct Kind(Source);
 
 #[derive(Clone)]
 enum Source {

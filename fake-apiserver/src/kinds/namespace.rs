@@ -2,7 +2,6 @@
 
 use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
-use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
@@ -23,7 +22,6 @@ pub(super) static NAMESPACE: Row = Row {
     deletes_collection: false,
     returns_deleted: true,
     end: Some(namespace_end),
-    admission: &[Plugin::PodSecurity],
     undeletable: &["default", "kube-public", "kube-system"],
     hooks: Hooks {
         default: namespace_default,

@@ -2,7 +2,7 @@
 
 /// Which part of an object is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// The object itself.
     Main,
     /// Its `/status`.
@@ -13,7 +13,7 @@ pub(crate) enum Part {
 
 /// A subresource with behaviour of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subresource {
+pub enum Subresource {
     /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
     Approval,
     /// `pods/attach`: to the process of a container.

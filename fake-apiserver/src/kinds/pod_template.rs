@@ -1,7 +1,6 @@
 //! PodTemplate: stored and shown.
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod};
-use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
 
@@ -13,7 +12,6 @@ pub(super) static POD_TEMPLATE: Row = Row {
     generation: Generation::FromCreation,
     returns_deleted: true,
     template: Some("/template"),
-    admission: &[Plugin::PodSecurity],
     hooks: Hooks {
         default: |object| {
             if let Some(template) = object.get_mut("template") {

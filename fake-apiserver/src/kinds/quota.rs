@@ -1,6 +1,6 @@
 //! LimitRange and ResourceQuota. What they bound is kept to by admission; what is used is counted with every commit.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, limit_range_rules, quota_rules};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -18,7 +18,6 @@ pub(super) static LIMIT_RANGE: Row = Row {
     hooks: Hooks {
         default: limit_range_default,
         create: name_limit_range,
-        validate: limit_range_rules::validate,
         ..NO_HOOKS
     },
     ..PLAIN
@@ -37,13 +36,6 @@ pub(super) static RESOURCE_QUOTA: Row = Row {
         text("Limit", Of(|o| quota(o, true))),
         AGE,
     ],
-    hooks: Hooks {
-        validate: quota_rules::validate,
-        validate_update: quota_rules::validate_update,
-        validate_status: quota_rules::validate_status,
-        warn: quota_rules::warn,
-        ..NO_HOOKS
-    },
     ..PLAIN
 };
 

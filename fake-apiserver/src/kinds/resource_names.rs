@@ -59,14 +59,6 @@ pub(super) fn of_container(name: &str, field: &str, faults: &mut Faults) {
     }
 }
 
-/// A resource that there can be a quota of.
-pub(super) fn of_quota(name: &str, field: &str, faults: &mut Faults) {
-    any(name, field, faults);
-    if !name.contains('/') && !is_counted_by_quotas(name) {
-        faults.invalid(field, name, "must be a standard resource for quota");
-    }
-}
-
 fn is_standard(name: &str) -> bool {
     name == "storage" || is_counted_by_quotas(name)
 }
@@ -77,11 +69,6 @@ pub(super) fn is_counted_by_quotas(name: &str) -> bool {
     is_huge || OF_PODS.contains(&name) || COUNTS.contains(&name) || OF_STORAGE.contains(&name)
 }
 
-/// Whether a resource comes with pods that run.
-pub(super) fn is_of_pods(name: &str) -> bool {
-    name == "pods" || OF_PODS.contains(&name)
-}
-
 /// Whether a pod as a whole can ask for a resource.
 pub(super) fn is_of_whole_pod(name: &str) -> bool {
     OF_WHOLE_POD.contains(&name) || is_huge_pages(name)
@@ -90,11 +77,6 @@ pub(super) fn is_of_whole_pod(name: &str) -> bool {
 /// Whether a resource is memory in pages of one size.
 pub(super) fn is_huge_pages(name: &str) -> bool {
     name.starts_with(HUGE_PAGES)
-}
-
-/// Whether there are only whole ones of a resource.
-pub(super) fn is_whole(name: &str) -> bool {
-    COUNTS.contains(&name) || is_extended(name)
 }
 
 /// Whether more of a resource may be promised than there is.

@@ -5,7 +5,6 @@
 use super::columns::{Column, NAME_AND_AGE};
 use super::hooks::{Hooks, NO_HOOKS, Paths};
 use super::part::{Part, Subresource};
-use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
 use crate::machinery::json;
@@ -15,7 +14,7 @@ use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
 /// One resource.
-pub(crate) struct Row {
+pub struct Row {
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
     pub(crate) kind: &'static str,
@@ -66,8 +65,6 @@ pub(crate) struct Row {
     pub(crate) expires: bool,
     /// Where an object tells of a pod: a pointer to what has its metadata and its spec, empty for pods themselves.
     pub(crate) template: Option<&'static str>,
-    /// Admission plugins that look at other objects, in the order in which they run. Quotas are about all kinds.
-    pub(crate) admission: &'static [Plugin],
     /// Objects say who is asked about requests: webhooks and policies. They themselves are never asked about.
     pub(crate) registers: bool,
     /// What objects grant to users: a user can grant only permissions that they have themselves.
@@ -255,7 +252,6 @@ pub(crate) const PLAIN: Row = Row {
     undeletable: &[],
     expires: false,
     template: None,
-    admission: &[],
     registers: false,
     grants: None,
     storage_version: None,
@@ -325,8 +321,28 @@ impl Row {
         format!("{root}/{}/{key}", self.registry.unwrap_or(self.plural))
     }
 
-    /// The plural resource name as subject.
-    pub(crate) fn resource(&self) -> GroupResource<'static> {
+    /// Whether this is the resource of that API group and plural name.
+    pub fn is(&self, group: &str, plural: &str) -> bool {
+        self.plural == plural && self.group == group
+    }
+
+    /// The API group; empty for the core group.
+    pub fn group(&self) -> &'static str {
+        self.group
+    }
+
+    /// The plural name, such as `pods`.
+    pub fn plural(&self) -> &'static str {
+        self.plural
+    }
+
+    /// The JSON pointer to the metadata and spec of a pod, empty for pods themselves; None for other kinds.
+    pub fn pod_template(&self) -> Option<&'static str> {
+        self.template
+    }
+
+    /// Group and plural name, for statuses.
+    pub fn resource(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
             kind: self.plural,
@@ -334,7 +350,7 @@ impl Row {
     }
 
     /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
-    pub(crate) fn subject(&self) -> GroupResource<'static> {
+    pub fn subject(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
             kind: self.kind,

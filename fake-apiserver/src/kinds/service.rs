@@ -4,7 +4,6 @@ use super::row::not_supported;
 use super::service_parts::{has_node_ports, is_balanced, is_reached};
 use super::workload::SELECTOR;
 use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource, service_changes, service_rules, service_warnings};
-use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json::{self, string};
@@ -21,7 +20,6 @@ pub(super) static SERVICE: Row = Row {
     status: true,
     subresources: &[Subresource::Proxy],
     create_on_update: true,
-    admission: &[Plugin::DenyServiceExternalIps],
     returns_deleted: true,
     hooks: Hooks {
         default: service_default,

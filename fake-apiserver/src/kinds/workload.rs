@@ -3,7 +3,6 @@
 use super::row::not_supported;
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Subresource, pod, workload_rules};
-use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::selector::{Selectable, selectable};
@@ -17,7 +16,6 @@ const WORKLOAD: Row = Row {
     status: true,
     generation: Generation::FromCreation,
     template: Some("/spec/template"),
-    admission: &[Plugin::PodSecurity],
     ..PLAIN
 };
 
@@ -33,7 +31,6 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     status: false,
     generation: Generation::None,
     template: None,
-    admission: &[],
     columns: &[
         NAME,
         text("Controller", Of(controller)),

@@ -7,33 +7,35 @@ use std::collections::btree_map::Entry;
 
 /// Amounts by the names of their resources.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Amounts(pub(crate) BTreeMap<String, Quantity>);
+pub struct Amounts(pub BTreeMap<String, Quantity>);
 
 impl Amounts {
     /// Reads a map of quantities; what is no quantity is left out.
-    pub(crate) fn read(map: &Value) -> Self {
+    pub fn read(map: &Value) -> Self {
         let pairs = map.as_object().into_iter().flatten();
         let amounts = pairs.filter_map(|(name, amount)| Some((name.clone(), amount.as_str()?.parse().ok()?)));
         Self(amounts.collect())
     }
 
     /// The amounts as a map of quantities.
-    pub(crate) fn to_value(&self) -> Value {
+    pub fn to_value(&self) -> Value {
         let pairs = self.0.iter();
         let pairs = pairs.map(|(name, amount)| (name.clone(), amount.to_string().into()));
         Value::Object(pairs.collect::<Map<_, _>>())
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Quantity> {
+    /// The amount of a resource; None if there is none.
+    pub fn get(&self, name: &str) -> Option<&Quantity> {
         self.0.get(name)
     }
 
-    pub(crate) fn set(&mut self, name: impl Into<String>, amount: Quantity) {
+    /// Sets the amount of a resource.
+    pub fn set(&mut self, name: impl Into<String>, amount: Quantity) {
         self.0.insert(name.into(), amount);
     }
 
     /// Adds the amount of one resource.
-    pub(crate) fn add_one(&mut self, name: &str, amount: &Quantity) {
+    pub fn add_one(&mut self, name: &str, amount: &Quantity) {
         match self.0.entry(name.to_owned()) {
             Entry::Vacant(vacant) => drop(vacant.insert(amount.clone())),
             Entry::Occupied(mut present) => *present.get_mut() = present.get().plus(amount),
@@ -41,21 +43,21 @@ impl Amounts {
     }
 
     /// Adds all of the others.
-    pub(crate) fn add(&mut self, others: &Self) {
+    pub fn add(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, amount);
         }
     }
 
     /// Takes the others away; what is not here becomes negative.
-    pub(crate) fn subtract(&mut self, others: &Self) {
+    pub fn subtract(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, &amount.negated());
         }
     }
 
     /// Raises each amount to that of the others.
-    pub(crate) fn raise(&mut self, others: &Self) {
+    pub fn raise(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             match self.0.entry(name.clone()) {
                 Entry::Vacant(vacant) => drop(vacant.insert(amount.clone())),
@@ -68,7 +70,7 @@ impl Amounts {
     }
 
     /// Leaves the resources of which something holds.
-    pub(crate) fn filtered(&self, holds: impl Fn(&str, &Quantity) -> bool) -> Self {
+    pub fn filtered(&self, holds: impl Fn(&str, &Quantity) -> bool) -> Self {
         let kept = self.0.iter().filter(|(name, amount)| holds(name, amount));
         Self(
             kept.map(|(name, amount)| (name.clone(), amount.clone()))
@@ -76,12 +78,13 @@ impl Amounts {
         )
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no resource is named.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// As the texts of admission have it: `cpu=1,pods=2`.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let pairs: Vec<String> = self
             .0
             .iter()

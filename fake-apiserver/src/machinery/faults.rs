@@ -27,10 +27,11 @@ const FAULTS_MAX: usize = 10_000;
 
 /// The faults found in one object, in the order in which the real server reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Faults(Vec<Cause>);
+pub struct Faults(Vec<Cause>);
 
 impl Faults {
-    pub(crate) fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
+    /// FieldValueInvalid: the value is malformed or out of range (`field.Invalid`).
+    pub fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
         self.push(
             "FieldValueInvalid",
             field,
@@ -39,7 +40,7 @@ impl Faults {
     }
 
     /// The same with a value that is written already.
-    pub(crate) fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+    pub fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
         let message = match detail {
             "" => format!("Invalid value: {value}"),
             detail => format!("Invalid value: {value}: {detail}"),
@@ -48,22 +49,22 @@ impl Faults {
     }
 
     /// A value that breaks a rule, and is not shown.
-    pub(crate) fn broken(&mut self, field: impl Into<String>, detail: &str) {
+    pub fn broken(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
 
     /// What the real server could not find out.
-    pub(crate) fn internal(&mut self, field: impl Into<String>, why: &str) {
+    pub fn internal(&mut self, field: impl Into<String>, why: &str) {
         self.push("InternalError", field, format!("Internal error: {why}"));
     }
 
     /// Whether there are some of these reasons.
-    pub(crate) fn have(&self, reasons: &[&str]) -> bool {
+    pub fn have(&self, reasons: &[&str]) -> bool {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
     /// Says the same faults in the words of others, where those tell of the same fields for the same reasons.
-    pub(crate) fn reword(&mut self, others: Self) {
+    pub fn reword(&mut self, others: Self) {
         let mut others = others.0;
         for cause in &mut self.0 {
             let is_same = |other: &Cause| other.field == cause.field && other.reason == cause.reason;
@@ -74,11 +75,12 @@ impl Faults {
     }
 
     /// Adds what was found elsewhere.
-    pub(crate) fn append(&mut self, found: Self) {
+    pub fn append(&mut self, found: Self) {
         self.0.extend(found.0);
     }
 
-    pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
+    /// FieldValueRequired (`field.Required`).
+    pub fn required(&mut self, field: impl Into<String>, detail: &str) {
         let message = if detail.is_empty() {
             "Required value".to_owned()
         } else {
@@ -87,11 +89,13 @@ impl Faults {
         self.push("FieldValueRequired", field, message);
     }
 
-    pub(crate) fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
+    /// FieldValueForbidden (`field.Forbidden`).
+    pub fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueForbidden", field, format!("Forbidden: {detail}"));
     }
 
-    pub(crate) fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Value>) {
+    /// FieldValueDuplicate (`field.Duplicate`).
+    pub fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Value>) {
         self.push(
             "FieldValueDuplicate",
             field,
@@ -100,12 +104,12 @@ impl Faults {
     }
 
     /// The same with a value that is written already.
-    pub(crate) fn duplicate_as(&mut self, field: impl Into<String>, value: &str) {
+    pub fn duplicate_as(&mut self, field: impl Into<String>, value: &str) {
         self.push("FieldValueDuplicate", field, format!("Duplicate value: {value}"));
     }
 
     /// The same with a reason.
-    pub(crate) fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+    pub fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
         self.push(
             "FieldValueDuplicate",
             field,
@@ -113,7 +117,8 @@ impl Faults {
         );
     }
 
-    pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
+    /// FieldValueNotFound (`field.NotFound`).
+    pub fn not_found(&mut self, field: impl Into<String>, value: &str) {
         self.push(
             "FieldValueNotFound",
             field,
@@ -122,7 +127,7 @@ impl Faults {
     }
 
     /// The same with what it was looked for in.
-    pub(crate) fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+    pub fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
         self.push(
             "FieldValueNotFound",
             field,
@@ -131,28 +136,25 @@ impl Faults {
     }
 
     /// How many faults there are so far.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn not_supported(
-        &mut self,
-        field: impl Into<String>,
-        value: impl Into<Value>,
-        supported: &[&str],
-    ) {
+    /// FieldValueNotSupported: the value is none of the supported ones (`field.NotSupported`).
+    pub fn not_supported(&mut self, field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) {
         self.not_supported_as(field, &shown(&value.into()), supported);
     }
 
     /// The same with a value that is written already.
-    pub(crate) fn not_supported_as(&mut self, field: impl Into<String>, value: &str, supported: &[&str]) {
+    pub fn not_supported_as(&mut self, field: impl Into<String>, value: &str, supported: &[&str]) {
         let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
         let list = list.join(", ");
         let message = format!("Unsupported value: {value}: supported values: {list}");
         self.push("FieldValueNotSupported", field, message);
     }
 
-    pub(crate) fn too_long(&mut self, field: impl Into<String>, most: usize) {
+    /// FieldValueTooLong: more than so many bytes (`field.TooLong`).
+    pub fn too_long(&mut self, field: impl Into<String>, most: usize) {
         self.push(
             "FieldValueTooLong",
             field,
@@ -160,34 +162,35 @@ impl Faults {
         );
     }
 
-    pub(crate) fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
+    /// FieldValueTooMany: more than so many entries (`field.TooMany`).
+    pub fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
         let message = format!("Too many: {count}: must have at most {most} items");
         self.push("FieldValueTooMany", field, message);
     }
 
     /// Reports a value that is none of those supported.
-    pub(crate) fn one_of(&mut self, field: &str, value: &str, supported: &[&str]) {
+    pub fn one_of(&mut self, field: &str, value: &str, supported: &[&str]) {
         if !supported.contains(&value) {
             self.not_supported(field, value, supported);
         }
     }
 
     /// Reports changes of members of an object that may not change.
-    pub(crate) fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
+    pub fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
         for name in names {
             self.unchanged(name, &new[*name], &old[*name]);
         }
     }
 
     /// Reports a change of a field that may not change; `null` stands for an absent value.
-    pub(crate) fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
+    pub fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
         if new != old {
             self.invalid(field, new.clone(), "field is immutable");
         }
     }
 
     /// Reports a value of the wrong type.
-    pub(crate) fn wrong_type(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+    pub fn wrong_type(&mut self, field: impl Into<String>, value: &str, detail: &str) {
         self.push(
             "FieldValueTypeInvalid",
             field,
@@ -196,7 +199,7 @@ impl Faults {
     }
 
     /// Reports what was found in a part of an object.
-    pub(crate) fn below(&mut self, root: &str, found: Self) {
+    pub fn below(&mut self, root: &str, found: Self) {
         for mut cause in found.0 {
             if !root.is_empty() {
                 cause.field.insert(0, '.');
@@ -209,7 +212,7 @@ impl Faults {
     }
 
     /// Adds faults in the order of their texts.
-    pub(crate) fn extend_sorted(&mut self, mut found: Self) {
+    pub fn extend_sorted(&mut self, mut found: Self) {
         found
             .0
             .sort_by_cached_key(|cause| format!("{}: {}", cause.field, cause.message));
@@ -217,44 +220,46 @@ impl Faults {
     }
 
     /// Reports everything that is wrong with one value.
-    pub(crate) fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
+    pub fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
         for complaint in complaints {
             self.invalid(field, value, &complaint);
         }
     }
 
     /// Reports a number that is none of a port.
-    pub(crate) fn port(&mut self, field: &str, number: i64) {
+    pub fn port(&mut self, field: &str, number: i64) {
         for complaint in names::port_number(number) {
             self.invalid(field, number, &complaint);
         }
     }
 
     /// The same for the port of a service that the server itself calls.
-    pub(crate) fn service_port(&mut self, field: &str, number: i64) {
+    pub fn service_port(&mut self, field: &str, number: i64) {
         for complaint in names::port_number(number) {
             self.invalid(field, number, &format!("port is not valid: {complaint}"));
         }
     }
 
     /// Reports a missing text, or everything that is wrong with one.
-    pub(crate) fn needed(&mut self, field: &str, value: &str, rule: NameRule) {
+    pub fn needed(&mut self, field: &str, value: &str, rule: NameRule) {
         match value {
             "" => self.required(field, ""),
             value => self.complain(field, value, rule(value)),
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is no error.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn into_causes(self) -> Vec<Cause> {
+    /// The errors as causes of a status.
+    pub fn into_causes(self) -> Vec<Cause> {
         self.0
     }
 
     /// So many that no more are kept: those who judge lists by pairs can stop.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.0.len() >= FAULTS_MAX
     }
 

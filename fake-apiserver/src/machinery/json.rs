@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Maximum nesting depth of a document, and of everything that is made of one: serde_json reads no deeper.
-pub(crate) const DEPTH_MAX: usize = 127;
+pub const DEPTH_MAX: usize = 127;
 
 /// Whether lists and objects nest at most so deep in a value.
-pub(crate) fn nests_within(levels: usize, value: &Value) -> bool {
+pub fn nests_within(levels: usize, value: &Value) -> bool {
     let inner = |value: &Value| {
         levels
             .checked_sub(1)
@@ -24,7 +24,7 @@ pub(crate) fn nests_within(levels: usize, value: &Value) -> bool {
 }
 
 /// The same of a JSON text.
-pub(crate) fn text_nests_within(levels: usize, text: &[u8]) -> bool {
+pub fn text_nests_within(levels: usize, text: &[u8]) -> bool {
     let (mut open, mut in_string, mut at) = (0, false, 0);
     while let Some(byte) = text.get(at) {
         match byte {
@@ -43,7 +43,7 @@ pub(crate) fn text_nests_within(levels: usize, text: &[u8]) -> bool {
 }
 
 /// Sets a member of an object; `null` removes it.
-pub(crate) fn assign(object: &mut Value, name: &str, value: Value) {
+pub fn assign(object: &mut Value, name: &str, value: Value) {
     let Some(members) = object.as_object_mut() else {
         return;
     };
@@ -55,7 +55,7 @@ pub(crate) fn assign(object: &mut Value, name: &str, value: Value) {
 }
 
 /// A member of an object as a map; it is made where it is missing or something else.
-pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
     }
@@ -67,7 +67,7 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
 }
 
 /// A member of an object, made as `null` where it is missing; what is no object becomes one.
-pub(crate) fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
+pub fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
     if !object.is_object() {
         *object = Value::Object(Map::new());
     }
@@ -75,7 +75,7 @@ pub(crate) fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
 }
 
 /// Sets a member of an object that has none of that name, or `null`.
-pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
+pub fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {
         let member = members.entry(name).or_insert(Value::Null);
         if member.is_null() {
@@ -85,7 +85,7 @@ pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Va
 }
 
 /// The entries of a list inside an object, where there is one. (Indexing would leave a `null` behind.)
-pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
+pub fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
     object
         .pointer_mut(pointer)
         .and_then(Value::as_array_mut)
@@ -94,27 +94,27 @@ pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator
 }
 
 /// A name as a part of a JSON pointer.
-pub(crate) fn pointer_part(name: &str) -> String {
+pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The name that a part of a JSON pointer stands for.
-pub(crate) fn name_of_part(part: &str) -> String {
+pub fn name_of_part(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 
 /// The entries of a list; none where there is none.
-pub(crate) fn list(value: &Value) -> &[Value] {
+pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The text of a field; empty where there is none.
-pub(crate) fn string<'a>(object: &'a Value, field: &str) -> &'a str {
+pub fn string<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 
 /// The strings of a list.
-pub(crate) fn texts(list: &Value) -> Vec<&str> {
+pub fn texts(list: &Value) -> Vec<&str> {
     list.as_array()
         .into_iter()
         .flatten()
@@ -123,7 +123,7 @@ pub(crate) fn texts(list: &Value) -> Vec<&str> {
 }
 
 /// The pairs of a map of strings.
-pub(crate) fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
+pub fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.as_object()
         .into_iter()
         .flatten()
@@ -131,6 +131,6 @@ pub(crate) fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Appends compact JSON.
-pub(crate) fn write(out: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
+pub fn write(out: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out.writer(), value).expect("JSON values always serialize into memory");
 }

@@ -9,49 +9,49 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// Bytes that all annotations of an object may have together.
-pub(crate) const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
+pub const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// A text inside `metadata`; empty where there is none.
-pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
 /// Sets a member of `metadata`, or removes it for `None`.
-pub(crate) fn set(object: &mut Value, field: &str, value: Option<Value>) {
+pub fn set(object: &mut Value, field: &str, value: Option<Value>) {
     edit(object);
     json::assign(&mut object["metadata"], field, value.unwrap_or_default());
 }
 
 /// Takes a member of `metadata` out.
-pub(crate) fn take(object: &mut Value, field: &str) -> Option<Value> {
+pub fn take(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
 /// `metadata` as a map; it is made where it is missing.
-pub(crate) fn edit(object: &mut Value) -> &mut Map<String, Value> {
+pub fn edit(object: &mut Value) -> &mut Map<String, Value> {
     json::member(object, "metadata")
 }
 
 /// The finalizers of an object.
-pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+pub fn finalizers(object: &Value) -> Vec<&str> {
     json::texts(&object["metadata"]["finalizers"])
 }
 
 /// Whether a finalizer is one of those that need no domain.
-pub(crate) fn is_standard_finalizer(finalizer: &str) -> bool {
+pub fn is_standard_finalizer(finalizer: &str) -> bool {
     STANDARD_FINALIZERS.contains(&finalizer)
 }
 
 /// Whether deletion of the object has begun.
-pub(crate) fn is_deleting(object: &Value) -> bool {
+pub fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
 /// Adds one to `metadata.generation` of an object that has one.
-pub(crate) fn bump_generation(object: &mut Value) {
+pub fn bump_generation(object: &mut Value) {
     let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
     if generation > 0 {
         set(object, "generation", Some((generation + 1).into()));
@@ -59,13 +59,13 @@ pub(crate) fn bump_generation(object: &mut Value) {
 }
 
 /// The rules for `metadata` of a new or changed object (`ValidateObjectMeta` of core/v1).
-pub(crate) fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+pub fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     validate_common(object, name_rule, faults);
     known_finalizers(object, faults);
 }
 
 /// The names of finalizers, which the rules of core/v1 know.
-pub(crate) fn known_finalizers(object: &Value, faults: &mut Faults) {
+pub fn known_finalizers(object: &Value, faults: &mut Faults) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
         known_finalizer(
             finalizer,
@@ -77,7 +77,7 @@ pub(crate) fn known_finalizers(object: &Value, faults: &mut Faults) {
 }
 
 /// A finalizer is one of a standard, or somebody's by its domain.
-pub(crate) fn known_finalizer(finalizer: &str, standard: &[&str], field: String, faults: &mut Faults) {
+pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, faults: &mut Faults) {
     if !finalizer.contains('/') && !standard.contains(&finalizer) {
         let text = "name is neither a standard finalizer name nor is it fully qualified";
         faults.invalid(field, finalizer, text);
@@ -85,20 +85,20 @@ pub(crate) fn known_finalizer(finalizer: &str, standard: &[&str], field: String,
 }
 
 /// The rules for labels, annotations and owners.
-pub(crate) fn described(object: &Value, faults: &mut Faults) {
+pub fn described(object: &Value, faults: &mut Faults) {
     labels(&object["metadata"]["labels"], "metadata.labels", faults);
     annotations(&object["metadata"]["annotations"], "metadata.annotations", faults);
     owners(&object["metadata"]["ownerReferences"], faults);
 }
 
 /// The rules for `metadata` of objects of any kind (`ValidateObjectMeta` of the API machinery).
-pub(crate) fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+pub fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     validate_name(object, name_rule, faults);
     validate_unnamed(object, faults);
 }
 
 /// The rules for `metadata.name`.
-pub(crate) fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+pub fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     let name = text(object, "name");
     if name.is_empty() {
         faults.required("metadata.name", "name or generateName is required");
@@ -108,7 +108,7 @@ pub(crate) fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, f
 }
 
 /// The rules for `metadata` besides its name.
-pub(crate) fn validate_unnamed(object: &Value, faults: &mut Faults) {
+pub fn validate_unnamed(object: &Value, faults: &mut Faults) {
     described(object, faults);
     let all = finalizers(object);
     for finalizer in &all {
@@ -125,7 +125,7 @@ pub(crate) fn validate_unnamed(object: &Value, faults: &mut Faults) {
 }
 
 /// The rules for a change of `metadata` (`ValidateObjectMetaUpdate`).
-pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if is_deleting(old) {
         let before: HashSet<&str> = finalizers(old).into_iter().collect();
         let added: Vec<&str> = finalizers(new)
@@ -159,7 +159,7 @@ pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 /// The rules for `generateName`: the rule for names, but that it may end with a dash.
-pub(crate) fn validate_generated(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     let base = text(object, "generateName");
     if !base.is_empty() {
         let whole = match base.strip_suffix('-') {
@@ -171,14 +171,15 @@ pub(crate) fn validate_generated(object: &Value, name_rule: fn(&str) -> Complain
 }
 
 /// The rules for a map of labels.
-pub(crate) fn labels(map: &Value, field: &str, faults: &mut Faults) {
+pub fn labels(map: &Value, field: &str, faults: &mut Faults) {
     for (key, value) in json::pairs(map) {
         faults.complain(field, key, names::qualified(key));
         faults.complain(field, value, names::label_value(value));
     }
 }
 
-pub(crate) fn annotations(map: &Value, field: &str, faults: &mut Faults) {
+/// Validates the keys and the total size of annotations.
+pub fn annotations(map: &Value, field: &str, faults: &mut Faults) {
     let mut bytes = 0;
     for (key, value) in json::pairs(map) {
         faults.complain(field, key, names::qualified(&key.to_lowercase()));
@@ -219,7 +220,7 @@ fn owners(list: &Value, faults: &mut Faults) {
 }
 
 /// The owner that controls an object, if there is one.
-pub(crate) fn controller(object: &Value) -> Option<&Value> {
+pub fn controller(object: &Value) -> Option<&Value> {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners
         .into_iter()

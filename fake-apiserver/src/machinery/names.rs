@@ -4,10 +4,10 @@
 //! which field holds the value.
 
 /// What is wrong with a value.
-pub(crate) type Complaints = Vec<String>;
+pub type Complaints = Vec<String>;
 
 /// A rule for names.
-pub(crate) type NameRule = fn(&str) -> Complaints;
+pub type NameRule = fn(&str) -> Complaints;
 
 const UNDERSCORED_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
@@ -37,7 +37,7 @@ const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric charac
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// A lower case DNS subdomain, the rule for most object names.
-pub(crate) fn subdomain(value: &str) -> Complaints {
+pub fn subdomain(value: &str) -> Complaints {
     let mut out = too_long(value, 253, "characters");
     out.extend(not_subdomain(value));
     out
@@ -48,7 +48,7 @@ fn not_subdomain(value: &str) -> Option<String> {
 }
 
 /// A subdomain whose parts may have underscores, as where names are looked for.
-pub(crate) fn underscored_subdomain(value: &str) -> Complaints {
+pub fn underscored_subdomain(value: &str) -> Complaints {
     let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_part = |part: &str| {
         let part = part.strip_prefix('_').unwrap_or(part);
@@ -64,7 +64,7 @@ pub(crate) fn underscored_subdomain(value: &str) -> Complaints {
 }
 
 /// A lower case DNS subdomain after a star.
-pub(crate) fn wildcard_subdomain(value: &str) -> Complaints {
+pub fn wildcard_subdomain(value: &str) -> Complaints {
     let mut out = too_long(value, 253, "characters");
     let rest = value.strip_prefix("*.");
     if !rest.is_some_and(|rest| rest.split('.').all(is_dns_label)) {
@@ -74,7 +74,7 @@ pub(crate) fn wildcard_subdomain(value: &str) -> Complaints {
 }
 
 /// A lower case DNS label, the rule for namespaces.
-pub(crate) fn label(value: &str) -> Complaints {
+pub fn label(value: &str) -> Complaints {
     let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
         let is_subdomain = value.split('.').all(is_dns_label);
@@ -89,7 +89,7 @@ pub(crate) fn label(value: &str) -> Complaints {
 }
 
 /// A lower case DNS label that begins with a letter, the rule for the names of resources and versions.
-pub(crate) fn label_1035(value: &str) -> Complaints {
+pub fn label_1035(value: &str) -> Complaints {
     let mut out = too_long(value, 63, "characters");
     let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
     if !begins || !is_dns_label(value) {
@@ -99,7 +99,7 @@ pub(crate) fn label_1035(value: &str) -> Complaints {
 }
 
 /// What may be a segment of a path, the rule for objects inside others.
-pub(crate) fn path_segment(value: &str) -> Complaints {
+pub fn path_segment(value: &str) -> Complaints {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];
     }
@@ -108,7 +108,7 @@ pub(crate) fn path_segment(value: &str) -> Complaints {
 }
 
 /// A label key, finalizer or topology key: a name with an optional DNS subdomain before a slash.
-pub(crate) fn qualified(value: &str) -> Complaints {
+pub fn qualified(value: &str) -> Complaints {
     let mut out = Complaints::new();
     let parts: Vec<&str> = value.split('/').collect();
     let name = match parts.as_slice() {
@@ -144,7 +144,7 @@ pub(crate) fn qualified(value: &str) -> Complaints {
 }
 
 /// A label value.
-pub(crate) fn label_value(value: &str) -> Complaints {
+pub fn label_value(value: &str) -> Complaints {
     let mut out = too_long(value, 63, "bytes");
     if !value.is_empty() && !is_name(value) {
         out.push(LABEL_VALUE.to_owned());
@@ -153,7 +153,7 @@ pub(crate) fn label_value(value: &str) -> Complaints {
 }
 
 /// The name of a port.
-pub(crate) fn port(value: &str) -> Complaints {
+pub fn port(value: &str) -> Complaints {
     let mut out = too_long(value, 15, "characters");
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if value.is_empty() || !value.bytes().all(is_known) {
@@ -172,10 +172,10 @@ pub(crate) fn port(value: &str) -> Complaints {
 }
 
 /// Protocols of ports, in the order in which most refusals list them.
-pub(crate) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+pub const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
 /// The rules for the name of a header of HTTP.
-pub(crate) fn http_header(value: &str) -> Complaints {
+pub fn http_header(value: &str) -> Complaints {
     let is_legal = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if !value.is_empty() && value.chars().all(is_legal) {
         return Complaints::new();
@@ -188,14 +188,14 @@ pub(crate) fn http_header(value: &str) -> Complaints {
 }
 
 /// The number of a port.
-pub(crate) fn port_number(number: i64) -> Complaints {
+pub fn port_number(number: i64) -> Complaints {
     let outside = !(1..=65_535).contains(&number);
     let text = outside.then(|| "must be between 1 and 65535, inclusive".to_owned());
     text.into_iter().collect()
 }
 
 /// The name of a variable of an environment.
-pub(crate) fn variable(value: &str) -> Complaints {
+pub fn variable(value: &str) -> Complaints {
     if value
         .bytes()
         .all(|byte| (0x20..0x7f).contains(&byte) && byte != b'=')
@@ -208,7 +208,7 @@ pub(crate) fn variable(value: &str) -> Complaints {
 }
 
 /// A key of a config map or secret, which is the name of a file.
-pub(crate) fn config_key(value: &str) -> Complaints {
+pub fn config_key(value: &str) -> Complaints {
     let mut out = too_long(value, 253, "characters");
     let is_legal = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     if value.is_empty() || !value.chars().all(is_legal) {

@@ -162,8 +162,8 @@ impl Quantity {
         }
     }
 
-    /// The number rounded away from zero to an integer, written as it was.
-    pub(crate) fn rounded(&self) -> Self {
+    /// The number rounded away from zero to an integer, in the same notation.
+    pub fn rounded(&self) -> Self {
         match self.exponent {
             0.. => self.clone(),
             _ => Self {
@@ -176,7 +176,7 @@ impl Quantity {
     }
 
     /// How often the other number goes into this one.
-    pub(crate) fn ratio(&self, other: &Self) -> f64 {
+    pub fn ratio(&self, other: &Self) -> f64 {
         let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
         float(self) / float(other)
     }

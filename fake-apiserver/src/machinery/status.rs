@@ -47,9 +47,11 @@ pub struct Details {
 
 /// What a status is about: either the plural resource or the kind, with the group that goes with it.
 #[derive(Clone, Copy)]
-pub(crate) struct GroupResource<'a> {
-    pub(crate) group: &'a str,
-    pub(crate) kind: &'a str,
+pub struct GroupResource<'a> {
+    /// The API group; empty for the core group.
+    pub group: &'a str,
+    /// The plural resource name, or the kind.
+    pub kind: &'a str,
 }
 
 impl<'a> GroupResource<'a> {
@@ -158,7 +160,8 @@ impl Status {
         Self::failure(401, "Unauthorized", "Unauthorized")
     }
 
-    pub(crate) fn forbidden(subject: GroupResource<'_>, name: &str, why: &str) -> Self {
+    /// 403: the request may not be carried out.
+    pub fn forbidden(subject: GroupResource<'_>, name: &str, why: &str) -> Self {
         let object = if name.is_empty() {
             subject.qualified()
         } else {
@@ -279,7 +282,8 @@ impl Status {
         Self::generic(415, "UnsupportedMediaType", message)
     }
 
-    pub(crate) fn invalid(subject: GroupResource<'_>, name: &str, faults: Faults) -> Self {
+    /// 422: the object violates these rules.
+    pub fn invalid(subject: GroupResource<'_>, name: &str, faults: Faults) -> Self {
         let object = format!("{} {}", subject.qualified(), go::quoted(name));
         let message = format!("{object} is invalid: {faults}");
         let mut details = subject.details(name);

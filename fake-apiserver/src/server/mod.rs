@@ -20,6 +20,7 @@ use crate::local::LocalClient;
 use crate::observe::Observer;
 use crate::perturb::RuleId;
 use crate::perturb::{Perturbation, Rule, RuleError};
+use crate::plugin::AdmissionPlugin;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -45,7 +46,16 @@ pub struct Running {
 impl ApiServer {
     /// A server with what kube-apiserver makes when it starts: namespaces, priority classes and its record of tokens.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        let service = Service::new(options, observer);
+        Self::with_plugins(options, observer, Vec::new())
+    }
+
+    /// Like [`ApiServer::new`], with admission plugins of other crates, which run after those of the core.
+    pub fn with_plugins(
+        options: ServerOptions,
+        observer: Option<Arc<dyn Observer>>,
+        plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    ) -> Self {
+        let service = Service::new(options, observer, plugins);
         controllers::bootstrap(&service.store);
         Self(Arc::new(service))
     }

@@ -139,7 +139,7 @@ impl Store {
 
 impl Birth {
     fn new(options: &ServerOptions, client: &Arc<str>, make: Make, now: Arc<str>) -> Self {
-        let store = Store::new(options.clone(), None);
+        let store = Store::new(options.clone(), None, Vec::new());
         store.state.lock().rng = StdRng::seed_from_u64(SEED);
         make(&mut Txn::begin_at(&store, client, now));
         let state = store.state.into_inner();

@@ -3,9 +3,7 @@
 //! Owns which change calls for what. Does not do it.
 
 use super::history::Logged;
-use crate::kinds::{
-    CERTIFICATE_SIGNING_REQUEST, FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION, RESOURCE_QUOTA, SERVICE,
-};
+use crate::kinds::{CERTIFICATE_SIGNING_REQUEST, FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION, SERVICE};
 use crate::machinery::metadata;
 use crate::object::Object;
 use crate::observe::Change;
@@ -25,8 +23,6 @@ pub(crate) enum FollowUp {
     Signing(String),
     /// A flow schema or a priority level has changed.
     Flow,
-    /// The limits of a quota are new.
-    Quota(String),
     /// A service was written, or has gone: its addresses may be others.
     Service {
         old: Option<Arc<Object>>,
@@ -62,13 +58,6 @@ impl FollowUp {
         }
         if *kind == CERTIFICATE_SIGNING_REQUEST && logged.change == Change::Modified {
             owed.push(Self::Signing(key()));
-        }
-        if *kind == RESOURCE_QUOTA {
-            let hard =
-                |object: Option<Arc<Object>>| object.map(|object| object.value()["spec"]["hard"].clone());
-            if !is_gone && hard(now()) != hard(logged.old()) {
-                owed.push(Self::Quota(key()));
-            }
         }
         if *kind == SERVICE {
             let (old, new) = (logged.old(), now());

@@ -16,7 +16,7 @@ mod history;
 mod owners;
 mod parsed;
 mod perturbed;
-mod quotas;
+mod plugin;
 mod selection;
 mod size;
 mod txn;
@@ -40,7 +40,7 @@ use self::compaction::Compaction;
 use self::parsed::Parsed;
 use crate::access::auth::{Authenticator, User};
 use crate::access::flows::{Flow, Flows};
-use crate::access::rbac::{Attributes, Authorizer, Decision, Sources};
+use crate::access::rbac::{self, Authorizer, Decision, Sources};
 use crate::admission::Registrar;
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
@@ -51,6 +51,7 @@ use crate::object::{Object, Objects};
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
 use crate::perturb::Rules;
+use crate::plugin::{AdmissionPlugin, Plugins};
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -74,6 +75,7 @@ pub(crate) struct Store {
     authorizer: Authorizer,
     flows: Flows,
     registrar: Registrar,
+    plugins: Plugins,
     /// Those to webhooks.
     connections: Connections,
     clock: Clock,
@@ -118,7 +120,13 @@ pub(crate) struct Snapshot {
 }
 
 impl Store {
-    pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+    pub(crate) fn new(
+        options: ServerOptions,
+        observer: Option<Arc<dyn Observer>>,
+        plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    ) -> Self {
+        let is_on = |plugin: &Arc<dyn AdmissionPlugin>| options.admission.runs(plugin.name());
+        let plugins = plugins.into_iter().filter(is_on).collect();
         let built_in = Catalogue::built_in_count();
         let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);
         let state = State {
@@ -143,6 +151,7 @@ impl Store {
             authenticator: Authenticator::new(&options.account_tokens),
             authorizer: Authorizer::new(options.authorization),
             registrar: Registrar::default(),
+            plugins,
             connections: Connections::default(),
             api: RwLock::new(Api::built_in(profile)),
             flows: Flows::default(),
@@ -202,13 +211,17 @@ impl Store {
     }
 
     /// Decides about a request that holds no lock.
-    pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+    pub(crate) fn authorize(&self, user: &User, attributes: rbac::Attributes<'_>) -> Decision {
         self.authorizer
             .decide(user, attributes, || self.state.lock().policy_sources())
     }
 
     /// The flow that a request belongs to: its number among those that are returned.
-    pub(crate) fn flow(&self, user: &User, attributes: Attributes<'_>) -> Option<(Arc<Vec<Flow>>, usize)> {
+    pub(crate) fn flow(
+        &self,
+        user: &User,
+        attributes: rbac::Attributes<'_>,
+    ) -> Option<(Arc<Vec<Flow>>, usize)> {
         self.flows.of(user, attributes, || {
             let state = self.state.lock();
             let objects = |kind: &Kind| state.shelves[kind.shelf()].objects.clone();

@@ -94,6 +94,7 @@ impl<'a> Txn<'a> {
 }
 
 impl Txn<'_> {
+    /// The options of the server.
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.store.options
     }
@@ -137,6 +138,7 @@ impl Txn<'_> {
             .rules_for(user, namespace, || self.state.policy_sources())
     }
 
+    /// The object with that key; None if it does not exist.
     pub(crate) fn get(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.state.shelves[kind.shelf()].objects.get(key).cloned()
     }
@@ -310,7 +312,10 @@ impl Txn<'_> {
         let new = Some(shown.value()).filter(|_| change != Change::Deleted);
         self.state.history.unparse_large(shelf_number, &logged);
         self.state.bound_values();
-        self.account(&kind.stored(), old.as_deref().map(|old| old.value()), new);
+        let plugins = self.plugins();
+        for plugin in plugins.iter() {
+            plugin.committed(self, &kind.stored(), old.as_deref().map(|old| old.value()), new);
+        }
     }
 
     /// Leaves something to the controllers. Whoever holds the transaction lets them do it before it ends.
@@ -372,11 +377,6 @@ impl Txn<'_> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
             .map(|(_, object)| object.clone())
             .collect()
-    }
-
-    /// Whether a resource has any object at all.
-    pub(super) fn has_any(&self, kind: &Kind) -> bool {
-        !self.state.shelves[kind.shelf()].objects.is_empty()
     }
 
     /// Whether a resource has any object in a namespace.

@@ -57,7 +57,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     let kind = &target.kind;
     let write = Write::create(target);
     write.mutate(txn, &mut object, |txn, object| {
-        admission::admit(txn, kind, object)
+        admission::admit(txn, target, object)
     })?;
     // A webhook may have moved it.
     place(kind, target.namespace.as_deref(), &mut object)?;
@@ -71,7 +71,6 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::confirm(txn, target, &object, None)?;
     write.approve(txn, &object)?;
-    admission::count(txn, target, &object, None)?;
     forget_empties(kind, &mut object);
     let object = stored(txn, kind, object)?;
     // A revision that is no number is none.

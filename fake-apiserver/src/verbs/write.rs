@@ -132,7 +132,6 @@ pub(super) fn replace_reviewed(
     if last {
         Write::update(target, &judged).approve(txn, &new)?;
     }
-    admission::count(txn, target, &new, Some(before))?;
     let new = stored(txn, kind, new)?;
     store(txn, target, old, new)
 }

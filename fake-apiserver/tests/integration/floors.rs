@@ -13,6 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["structural"],
     &["rules"],
     &["kinds"],
+    &["plugin"],
     &["access"],
     &["patch"],
     &["admission"],

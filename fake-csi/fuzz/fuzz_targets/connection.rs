@@ -1,4 +1,4 @@
-//! Fuzzes the target `connection`.
+//! cargo-fuzz target `connection`: arbitrary bytes on the driver's socket.
 
 #![no_main]
 

@@ -1,18 +1,18 @@
-//! Fuzzing of the driver's socket: any bytes that a client sends.
+//! Fuzzes the driver's socket with arbitrary client bytes.
 //!
-//! The same function is run by `cargo fuzz` and, over seeds and changed seeds, by the ordinary test `fuzzed`.
+//! `cargo fuzz` and the ordinary test `fuzzed` call the same function; the test runs it on the seeds and on mutations of them.
 
 use std::time::Duration;
 
 use fake_csi::{DriverSpec, FakeDriver};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// A client sends these bytes and ends its side: the server ends the connection, and does not panic.
+/// Sends `bytes` and closes the sending side. Panics unless the server then closes the connection.
 pub fn connection(bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime starts");
+        .expect("the runtime starts");
     runtime.block_on(async {
         let driver = FakeDriver::new(DriverSpec::new("disk.example.com"), None);
         let (client, server) = duplex(1 << 16);
@@ -20,7 +20,7 @@ pub fn connection(bytes: &[u8]) {
         let (mut answers, mut requests) = tokio::io::split(client);
         let mut answered = Vec::new();
         let conversation = async {
-            // The server may end the connection before it has read everything.
+            // The server may close the connection before it has read all bytes.
             let send = async {
                 let _ = requests.write_all(bytes).await;
                 let _ = requests.shutdown().await;
@@ -29,7 +29,7 @@ pub fn connection(bytes: &[u8]) {
             read
         };
         let ended = tokio::time::timeout(Duration::from_secs(10), conversation).await;
-        assert!(ended.is_ok(), "the server does not end the connection");
+        assert!(ended.is_ok(), "the server did not close the connection");
         running.stop().await;
         driver.quiet().await;
     });

@@ -1,13 +1,13 @@
 //! The messages, clients and servers of the Container Storage Interface 1.12 that this project uses, generated from `csi.proto`.
-//! Holds no behaviour: how a driver answers is the business of `fake-csi`, how it is asked that of its callers.
+//! Contains no behaviour: `fake-csi` implements the driver side, and its clients the calls.
 //!
-//! `csi.v1.rs` is written by `cargo run -p csi-proto --features generate`; a test says when it is stale.
+//! `cargo run -p csi-proto --features generate` writes `csi.v1.rs`; a test fails if it is stale.
 
-/// The package `csi.v1`, under the names of the specification.
+/// The protobuf package `csi.v1`, with the names of the CSI specification.
 #[allow(
     unused_qualifications,
     clippy::allow_attributes_without_reason,
-    reason = "written by the generator, which uses full paths so that no message name can shadow them"
+    reason = "generated code, which uses full paths so that no message name can shadow them"
 )]
 pub mod v1 {
     include!("csi.v1.rs");
@@ -17,10 +17,10 @@ pub mod v1 {
 #[doc(hidden)]
 pub const GENERATED: [&str; 2] = [include_str!("../csi.proto"), include_str!("csi.v1.rs")];
 
-/// What the first line of the generated code says of its source and of the rest of itself: changing either by hand shows.
+/// First line of the generated code: a hash of `csi.proto` and of the code below the line, so that a test detects manual edits of either.
 #[doc(hidden)]
 pub fn stamp(source: &str, code: &str) -> String {
-    // FNV-1a: no secret is kept, only forgetfulness found.
+    // FNV-1a is enough: it detects a forgotten regeneration and protects no secret.
     let hash = |text: &str| {
         let bytes = text.bytes();
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

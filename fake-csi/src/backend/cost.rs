@@ -1,24 +1,24 @@
-//! What a byte of a volume costs in raw storage, by class parameter: exact ratios. Knows neither pools nor volumes.
+//! Owns the raw storage cost of a volume byte by class parameter, as exact ratios. Does not know pools or volumes.
 
 use std::collections::BTreeMap;
 
-/// The cost of one byte of a volume, by a class parameter: `numerator / denominator` bytes of raw storage.
+/// Raw storage cost of volume bytes for a class parameter: `numerator / denominator` raw bytes per byte.
 ///
-/// With parameter `kind`, value `mirrored`, 2 / 1, each byte of a volume of such a class takes two raw bytes. If several factors apply to
-/// a volume they multiply.
+/// With parameter `kind`, value `mirrored`, 2 / 1, each byte of a volume of such a class costs two raw bytes. Multiple applicable factors
+/// multiply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostFactor {
     /// Name of the class parameter.
     pub parameter: String,
     /// Value of the class parameter that makes the factor apply.
     pub value: String,
-    /// Raw bytes for `denominator` bytes of a volume; not 0.
+    /// Raw bytes per `denominator` volume bytes; not 0.
     pub numerator: u64,
-    /// Bytes of a volume for `numerator` raw bytes; not 0.
+    /// Volume bytes per `numerator` raw bytes; not 0.
     pub denominator: u64,
 }
 
-/// A ratio of raw bytes to bytes of volume.
+/// Ratio of raw bytes to volume bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cost {
     numerator: u128,
@@ -36,7 +36,7 @@ impl Cost {
         factors.iter().filter(applies).fold(one, Cost::times)
     }
 
-    /// Multiplies and cancels, so that the ratio stays as small as it can be.
+    /// Multiplies and reduces the fraction, to avoid overflow.
     fn times(self, factor: &CostFactor) -> Cost {
         let numerator = self.numerator.saturating_mul(u128::from(factor.numerator));
         let denominator = self.denominator.saturating_mul(u128::from(factor.denominator));
@@ -47,13 +47,13 @@ impl Cost {
         }
     }
 
-    /// The most bytes of volume that `raw` bytes can hold, rounded down.
+    /// Maximum volume bytes that fit into `raw` bytes, rounded down.
     pub(super) fn volume_bytes(self, raw: u64) -> u64 {
         let bytes = u128::from(raw).saturating_mul(self.denominator) / self.numerator;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// What a volume of `bytes` takes, rounded up; `None` if that is more than any pool can have.
+    /// Raw bytes of a volume of `bytes`, rounded up; `None` if they exceed `u64`.
     pub(super) fn raw_bytes(self, bytes: u64) -> Option<u64> {
         let raw = u128::from(bytes)
             .checked_mul(self.numerator)?

@@ -1,5 +1,5 @@
-//! The books: pools of raw storage and what volumes take from them. Pure arithmetic, exact at the byte. Knows neither sockets nor
-//! messages.
+//! Owns the accounting of pools: raw storage, and what volumes have allocated of it. Pure arithmetic, exact to the byte. Does not know
+//! sockets or messages.
 
 mod cost;
 mod pool;
@@ -18,100 +18,100 @@ use cost::Cost;
 use pool::{Extent, PoolKey};
 use reservation::{Holder, Reservations};
 
-/// A volume as the driver keeps it.
+/// A volume of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeInfo {
-    /// Identity within the driver, as in `Volume.volume_id`.
+    /// Id of the volume, as in `Volume.volume_id`.
     pub id: String,
-    /// The name that CreateVolume asked for.
+    /// The `name` of the CreateVolume request.
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// What it takes from its pool, in raw bytes.
+    /// Raw bytes allocated from its pool.
     pub raw_bytes: u64,
     /// Segment of its pool.
     pub segment: Segment,
-    /// The device that it is on, if its pool has devices.
+    /// The device that holds it, if its pool has devices.
     pub device: Option<String>,
-    /// The parameters that it was created with.
+    /// Class parameters of the CreateVolume request.
     pub parameters: BTreeMap<String, String>,
-    /// Its mutable parameters, as they are now.
+    /// Current mutable parameters.
     pub mutable_parameters: BTreeMap<String, String>,
-    /// The volume, or the snapshot, that it is a copy of.
+    /// Id of the source volume or snapshot, if it is a copy.
     pub source: Option<String>,
 }
 
-/// What a volume must be able to do, wherever it is.
+/// Requirements on a volume, independent of topology.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     /// Class parameters.
     pub(crate) parameters: &'a BTreeMap<String, String>,
-    /// For each way of use, whether it is raw; empty restricts nothing.
+    /// For each volume capability, whether its access type is block; empty restricts nothing.
     pub(crate) blocks: &'a [bool],
 }
 
-/// Bounds for the size of a volume in bytes; `None` is no bound.
+/// Bounds of a volume size in bytes; `None` means unbounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SizeRange {
     pub(crate) required: Option<u64>,
     pub(crate) limit: Option<u64>,
 }
 
-/// Room for volumes, in bytes of volume.
+/// Capacity for volumes, in volume bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     /// Sum over the pools that serve the request.
     pub(crate) available: u64,
-    /// The largest volume that can be created; `None` if a pool does not report it, or if no pool serves the request.
+    /// Largest volume that can be created; `None` if a pool does not report it, or if no pool serves the request.
     pub(crate) maximum: Option<u64>,
-    /// The smallest volume that can be created; `None` if a pool has no such bound, or if none has room.
+    /// Smallest volume that can be created; `None` if a pool has no lower bound, or if no pool has free storage.
     pub(crate) minimum: Option<u64>,
 }
 
-/// Where something was taken: a pool, and the device if it has any.
+/// Location of an allocation: a pool, and the device if the pool has devices.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pool: PoolKey,
     device: Option<String>,
 }
 
-/// By device; that of a pool without devices has the empty name.
+/// Values by device name; a pool without devices uses the empty name.
 type ByDevice<T> = BTreeMap<String, T>;
 
-/// Where a volume can be, and how much of that is used.
+/// An extent that can hold a volume, and its free space.
 struct Candidate<'b> {
     pool: &'b Pool,
     extent: Extent<'b>,
     /// Raw bytes that a volume could take; 0 if the pool shrank below what is taken.
     free: u64,
-    /// What holds it.
+    /// The reservation on it, if any.
     held: Option<&'b Holder>,
 }
 
-/// What a new or grown volume has.
+/// The allocation of a new or expanded volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) place: Place,
     /// Size of the volume in bytes.
     pub(crate) bytes: u64,
-    /// What it takes of the pool.
+    /// Raw bytes allocated from the pool.
     pub(crate) raw_bytes: u64,
 }
 
-/// Why a volume cannot be had.
+/// Why a volume cannot be created or expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shortage {
-    /// There is no room, for now at least.
+    /// Not enough free storage, at least for now.
     NoRoom,
-    /// There is room, but not for a volume as small as the limit wants it, or a volume can never be so large.
+    /// The storage cannot hold a volume of the requested size range at all: `limit_bytes` is too small, or `required_bytes` too large.
     Range,
 }
 
-/// Pools, what is taken from each, the cost factors, and what is reserved.
+/// Pools, their allocations, the cost factors, and the reservations.
 #[derive(Debug, Default)]
 pub(crate) struct Backend {
     pools: BTreeMap<PoolKey, Pool>,
-    /// Raw bytes that volumes take, also of pools that were removed: the volumes outlive them.
+    /// Raw bytes allocated by volumes. Includes pools that were removed, because their volumes continue to exist.
     taken: BTreeMap<PoolKey, ByDevice<u64>>,
     factors: Vec<CostFactor>,
     reservations: Reservations,
@@ -159,8 +159,9 @@ impl Backend {
         self.factors.push(factor);
     }
 
-    /// The room for such volumes that are reachable from `topology` (`None`: from anywhere). Nobody knows for which volume it is asked, so
-    /// either everything that is reserved counts as room, or nothing.
+    /// Capacity for volumes with these requirements that are accessible from `topology` (`None`: from anywhere). GetCapacity does not name
+    /// the
+    /// volume, so either all reserved storage counts as available, or none.
     pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>, counts_reserved: bool) -> Room {
         let cost = Cost::of(&self.factors, ask.parameters);
         let mut room = Room::default();
@@ -175,7 +176,7 @@ impl Backend {
             let largest = cost.volume_bytes(free.min(extent.largest));
             let minimum = minimum(cost, &extent);
             if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
-                // A device that is full is no choice any more, so it does not bound the size either.
+                // A full device cannot hold a volume, so it does not contribute to the minimum either.
                 room.maximum = room.maximum.or(Some(0));
                 continue;
             }
@@ -192,8 +193,9 @@ impl Backend {
         room
     }
 
-    /// Takes storage for a volume from the first pool that serves the topology and has room; there from the smallest extent that fits.
-    /// `default` is the size where nothing is required.
+    /// Allocates storage for a volume from the first pool that serves the topology and has enough, there from the smallest extent that
+    /// fits.
+    /// `default` is the size if the request has no lower bound.
     pub(crate) fn take(
         &mut self,
         topology: Option<&Segment>,
@@ -207,7 +209,7 @@ impl Backend {
         Ok(taken)
     }
 
-    /// Gives back what [`Backend::take`] took.
+    /// Releases an allocation of [`Backend::take`].
     pub(crate) fn give_back(&mut self, place: &Place, raw: u64) {
         let of_pool = self.taken.entry(place.pool.clone()).or_default();
         if let Some(taken) = of_pool.get_mut(place.name()) {
@@ -224,7 +226,7 @@ impl Backend {
         *of_pool.entry(place.name().to_owned()).or_default() += raw;
     }
 
-    /// Makes room for a volume at its place to grow to `bytes`; the raw bytes that it has then.
+    /// Expands the allocation at `place` so that the volume has `bytes`; returns its new raw bytes.
     pub(crate) fn grow(
         &mut self,
         place: &Place,
@@ -252,7 +254,7 @@ impl Backend {
         Ok(raw + more)
     }
 
-    /// Raw bytes of all pools, and those that volumes take of them.
+    /// Total raw bytes of the pool, and the raw bytes that volumes have allocated from it.
     pub(crate) fn raw_sums(&self, pool: &Pool) -> (u64, u64) {
         let of_pool = self.taken.get(&pool.key());
         let taken = |extent: &Extent<'_>| taken_of(of_pool, extent.name.unwrap_or_default());
@@ -286,7 +288,7 @@ impl Backend {
             }
             match fit(cost, &extent, free, size, default) {
                 Ok((bytes, raw_bytes)) => {
-                    // What was reserved for this very volume comes first, then the first pool, there the smallest extent.
+                    // Order: extents reserved for this volume, then the first pool, then its smallest extent.
                     let rank = (is_foreign, pool.key(), free);
                     let is_better = best
                         .as_ref()
@@ -339,7 +341,7 @@ impl Backend {
     }
 }
 
-/// Raw bytes that volumes take of a device.
+/// Raw bytes that volumes have allocated from a device.
 fn taken_of(of_pool: Option<&ByDevice<u64>>, device: &str) -> u64 {
     of_pool.and_then(|taken| taken.get(device)).copied().unwrap_or(0)
 }
@@ -353,7 +355,7 @@ impl Candidate<'_> {
     }
 }
 
-/// The smallest volume on an extent, in bytes of volume; `None` is no bound.
+/// Smallest volume on an extent, in volume bytes; `None` means unbounded.
 fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
     if extent.is_indivisible() {
         return Some(cost.volume_bytes(extent.capacity));
@@ -361,7 +363,7 @@ fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
     extent.group_minimum()
 }
 
-/// The size and the raw bytes of a volume within the bounds on an extent of which `free` raw bytes are free.
+/// Size and raw bytes of a volume within the bounds, on an extent with `free` raw bytes.
 fn fit(
     cost: Cost,
     extent: &Extent<'_>,

@@ -1,71 +1,72 @@
-//! What a pool is: a small description of storage, and the extents that volumes are made on. Does not know what is taken from it.
+//! Owns the description of a pool, and the extents on which volumes are created. Does not know allocations.
 
 use std::collections::BTreeMap;
 
 use crate::Segment;
 
-/// The smallest volume on a [`Device`] that is divided: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
+/// Smallest volume on a [`Device`] that is a group: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
 pub const GROUP_VOLUME_BYTES_MIN: u64 = 10 << 20;
 
-/// Storage that is reachable from one topology segment.
+/// Storage that is accessible from one topology segment.
 ///
-/// A pool serves a request if every pair of its segment is in the requested topology, so that a request that is finer than the pool still
-/// finds it. A request without topology finds all pools, and a pool with an empty segment is found by all requests.
+/// A pool serves a request if the requested topology contains every key and value of its segment, so it also serves finer segments.
+/// A request without topology is served by all pools, and a pool with an empty segment serves all requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Where the storage is reachable.
+    /// Topology segment from which the storage is accessible.
     pub segment: Segment,
-    /// Class parameters that it is for: a class that sets one of them to another value is not served, one that does not set it is.
-    /// Pools of the same segment with other parameters are pools of their own.
+    /// Class parameters that it serves: a class with a different value for one of them is not served, a class that omits it is.
+    /// Pools of the same segment with different parameters are distinct.
     pub parameters: BTreeMap<String, String>,
-    /// What there is.
+    /// Layout and size of the storage.
     pub storage: Storage,
 }
 
 /// How the storage of a pool is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// One store from which volumes of any size are cut, such as a volume group or an array in the network.
+    /// One store for volumes of any size, such as a volume group or a network array.
     Linear {
-        /// Raw storage in bytes, including what volumes take.
+        /// Raw storage in bytes, including allocations of volumes.
         capacity: u64,
-        /// The largest single extent in bytes of raw storage: no volume can take more, as the free storage is in pieces. `None`: the
-        /// driver reports no maximum volume size.
+        /// Largest contiguous extent in raw bytes, which bounds a volume because the free storage is fragmented. `None`: the driver reports
+        /// no
+        /// maximum volume size.
         largest: Option<u64>,
     },
-    /// A filesystem that holds the volumes beside other files. What remains is free, and one volume can take all of it.
+    /// A filesystem that holds volumes and other files. One volume can use all of the remaining space.
     Filesystem {
-        /// Bytes of the filesystem.
+        /// Size of the filesystem in bytes.
         size: u64,
-        /// Bytes that other files take.
+        /// Bytes used by other files.
         used: u64,
     },
-    /// Disks and volume groups of one machine, by name. The driver chooses the smallest one that fits.
+    /// Disks and volume groups of one node, by name. The driver chooses the smallest one that fits.
     Devices(BTreeMap<String, Device>),
 }
 
-/// A disk, or a volume group, of a machine.
+/// A disk or volume group of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Raw bytes.
     pub size: u64,
-    /// Class parameters that it is for, such as `storageType: SSD`; read like those of a [`Pool`].
+    /// Class parameters that it serves, such as `storageType: SSD`; matched like those of a [`Pool`].
     pub parameters: BTreeMap<String, String>,
-    /// Whether it is a group from which volumes of at least [`GROUP_VOLUME_BYTES_MIN`] are cut. If not, a volume takes all of it.
+    /// Whether it is a group that holds many volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise a volume uses the whole device.
     pub group: bool,
-    /// The ways of use that it is good for.
+    /// Access types that it supports.
     pub access: Access,
 }
 
-/// The ways in which volumes of a device can be used.
+/// Access types (block or mount) that a device supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Raw or mounted.
+    /// Block or mount.
     #[default]
     Any,
-    /// As a raw device only.
+    /// Block only.
     Block,
-    /// Mounted only.
+    /// Mount only.
     Mount,
 }
 
@@ -83,12 +84,12 @@ impl Pool {
         (self.segment.clone(), self.parameters.clone())
     }
 
-    /// Whether classes with these parameters are served.
+    /// Whether the pool serves classes with these parameters.
     pub(super) fn is_for(&self, parameters: &BTreeMap<String, String>) -> bool {
         agrees(&self.parameters, parameters)
     }
 
-    /// Everything that a volume can be made on.
+    /// All extents on which a volume can be created.
     pub(super) fn extents(&self) -> Vec<Extent<'_>> {
         match &self.storage {
             Storage::Linear { capacity, largest } => vec![Extent {
@@ -101,7 +102,7 @@ impl Pool {
         }
     }
 
-    /// Raw bytes that volumes can take in all.
+    /// Total raw bytes of all extents.
     pub(super) fn total(&self) -> u64 {
         self.extents()
             .iter()
@@ -109,21 +110,21 @@ impl Pool {
     }
 }
 
-/// What tells pools apart: segment and parameters.
+/// Identity of a pool: segment and parameters.
 pub(super) type PoolKey = (Segment, BTreeMap<String, String>);
 
-/// Where a volume can be: a contiguous piece of a pool.
+/// A contiguous part of a pool that can hold a volume.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent<'p> {
-    /// Name of the device, if the pool has any.
+    /// Name of the device, if the pool has devices.
     pub(super) name: Option<&'p str>,
-    /// The device of that name.
+    /// The device, if the pool has devices.
     pub(super) device: Option<&'p Device>,
     /// Raw bytes.
     pub(super) capacity: u64,
-    /// Most raw bytes of one volume.
+    /// Maximum raw bytes of one volume.
     pub(super) largest: u64,
-    /// Whether the maximum volume size is reported.
+    /// Whether the driver reports a maximum volume size.
     pub(super) tells_maximum: bool,
 }
 
@@ -146,19 +147,19 @@ impl<'p> Extent<'p> {
         }
     }
 
-    /// Whether a volume takes all of it.
+    /// Whether one volume uses the whole extent.
     pub(super) fn is_indivisible(&self) -> bool {
         self.device.is_some_and(|device| !device.group)
     }
 
-    /// The smallest volume, in bytes of volume; `None` is no bound.
+    /// Smallest volume, in volume bytes; `None` means unbounded.
     pub(super) fn group_minimum(&self) -> Option<u64> {
         self.device
             .filter(|device| device.group)
             .map(|_| GROUP_VOLUME_BYTES_MIN)
     }
 
-    /// Whether volumes with these parameters and uses can be on it; `blocks` holds, for each use, whether it is raw.
+    /// Whether volumes with these parameters and access types fit on it; `blocks` holds, for each capability, whether it is block.
     pub(super) fn is_for(&self, parameters: &BTreeMap<String, String>, blocks: &[bool]) -> bool {
         let usable = |access: Access| match access {
             Access::Any => true,
@@ -170,7 +171,7 @@ impl<'p> Extent<'p> {
     }
 }
 
-/// Whether no parameter has two values.
+/// Whether no parameter has different values in both maps.
 fn agrees(own: &BTreeMap<String, String>, asked: &BTreeMap<String, String>) -> bool {
     own.iter()
         .all(|(key, value)| asked.get(key).is_none_or(|asked| asked == value))

@@ -1,53 +1,54 @@
-//! Devices that an extender holds for volumes to come (Dell CSI bare-metal proposal, available-capacity reservations). Does not know sizes: whether something
-//! fits is asked of the books.
+//! Owns device reservations of a scheduler extender for future volumes (Dell CSI bare-metal proposal, available-capacity reservations).
+//! Does
+//! not know sizes: the backend decides what fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Ask, Backend, ByDevice, Place, PoolKey, SizeRange, cost::Cost, fit};
 use crate::{Segment, contains};
 
-/// Asks to hold a device for each of some volumes, on **each** of some segments, until the volumes were created or the reservation ends.
+/// Request to reserve a device for each volume on **each** segment, until the volumes are created or the reservation is cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// Name, unique among those in force.
     pub name: String,
-    /// Segments, in general nodes, on which devices are to be held.
+    /// Segments, usually nodes, on which devices are to be reserved.
     pub segments: Vec<Segment>,
     /// The volumes of one pod.
     pub volumes: Vec<ReservedVolume>,
 }
 
-/// A volume that a reservation is for.
+/// A volume of a reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedVolume {
-    /// What tells it: CreateVolume must carry all these parameters, such as `csi.storage.k8s.io/pvc/name`. Not empty.
+    /// Parameters that identify it: CreateVolume must carry all of them, such as `csi.storage.k8s.io/pvc/name`. Not empty.
     pub holder: BTreeMap<String, String>,
-    /// Its least size in bytes.
+    /// Minimum size in bytes.
     pub bytes: u64,
-    /// Parameters of its class.
+    /// Parameters of its storage class.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// A device that is held.
+/// A reserved device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Name of the reservation.
     pub reservation: String,
     /// Segment of the pool.
     pub segment: Segment,
-    /// The device.
+    /// Name of the device.
     pub device: String,
-    /// What tells the volume that it is held for.
+    /// Parameters that identify the volume for which it is reserved.
     pub holder: BTreeMap<String, String>,
 }
 
-/// A reservation cannot be made.
+/// Why a reservation cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReserveError {
-    /// The name is in use.
+    /// An active reservation has this name.
     #[error("reservation {0:?} is in force already; cancel it first, or use another name")]
     Exists(String),
-    /// A volume without a holder would hold its device for everybody.
+    /// A volume has no holder; its reservation would match any volume.
     #[error("reservation {0:?} has a volume without a holder; name the parameters that tell it")]
     NoHolder(String),
     /// No segment has a free device for every volume.
@@ -55,20 +56,20 @@ pub enum ReserveError {
     NoDevices(String),
 }
 
-/// Name of the reservation, and what tells its volume.
+/// Name of the reservation, and the parameters that identify its volume.
 pub(super) type Holder = (String, BTreeMap<String, String>);
 
-/// What is held, by pool.
+/// Reserved devices by pool.
 #[derive(Debug, Default)]
 pub(super) struct Reservations(BTreeMap<PoolKey, ByDevice<Holder>>);
 
 impl Reservations {
-    /// What is held of a pool.
+    /// Reserved devices of a pool.
     pub(super) fn of_pool(&self, key: &PoolKey) -> Option<&ByDevice<Holder>> {
         self.0.get(key)
     }
 
-    /// A volume came to be at a place: what was held for it everywhere is free again.
+    /// Ends the reservation of a created volume: the devices reserved for it on all segments become free.
     pub(super) fn redeem(&mut self, place: &Place, parameters: &BTreeMap<String, String>) {
         let of_pool = self.0.get(&place.pool);
         let redeemed = of_pool.and_then(|held| held.get(place.name())).cloned();
@@ -77,7 +78,7 @@ impl Reservations {
         }
     }
 
-    /// Frees the devices whose holder matches; whether there was one.
+    /// Frees the devices with a matching holder; returns whether there were any.
     fn end(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut ended = false;
         for held in self.0.values_mut() {
@@ -92,7 +93,7 @@ impl Reservations {
 }
 
 impl Backend {
-    /// Holds devices on each segment where all volumes find one; what is held then.
+    /// Reserves devices on each segment that has one for every volume; returns the reserved devices.
     pub(crate) fn reserve(&mut self, wanted: &Reservation) -> Result<Vec<Held>, ReserveError> {
         if self.held(Some(&wanted.name)).next().is_some() {
             return Err(ReserveError::Exists(wanted.name.clone()));
@@ -121,12 +122,12 @@ impl Backend {
         Ok(self.held(Some(&wanted.name)).collect())
     }
 
-    /// Ends a reservation; whether there was one.
+    /// Cancels a reservation; returns whether it existed.
     pub(crate) fn cancel_reservation(&mut self, name: &str) -> bool {
         self.reservations.end(|(of, _)| of == name)
     }
 
-    /// Everything that is held, by any reservation or one.
+    /// All reserved devices, or those of one reservation.
     pub(crate) fn held(&self, name: Option<&str>) -> impl Iterator<Item = Held> {
         let devices = move |(key, held): (&PoolKey, &ByDevice<Holder>)| -> Vec<Held> {
             let held = held
@@ -143,7 +144,7 @@ impl Backend {
         self.reservations.0.iter().flat_map(devices)
     }
 
-    /// The smallest free device for each volume, largest volume first; `None` if one finds none.
+    /// The smallest free device for each volume, largest volume first; `None` if a volume finds none.
     fn devices_for<'v>(
         &self,
         segment: &Segment,

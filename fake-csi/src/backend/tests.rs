@@ -1,4 +1,4 @@
-//! The books by themselves: examples by hand. What must hold for all books is in `properties`.
+//! Examples of the backend's accounting. `properties` tests general invariants.
 
 use super::*;
 
@@ -81,7 +81,7 @@ fn figures(room: Room) -> (u64, Option<u64>, Option<u64>) {
 }
 
 #[test]
-fn pools_serve_finer_requests_and_all_pools_serve_no_topology() {
+fn pools_serve_finer_segments_and_all_pools_serve_requests_without_topology() {
     let backend = backend([
         Pool::linear(pairs(&[("region", "r1")]), 100, None),
         Pool::linear(pairs(&[("region", "r2")]), 10, None),
@@ -100,7 +100,7 @@ fn pools_serve_finer_requests_and_all_pools_serve_no_topology() {
 }
 
 #[test]
-fn a_maximum_is_told_only_if_every_serving_pool_tells_it() {
+fn maximum_is_reported_only_if_every_serving_pool_reports_it() {
     let backend = backend([
         Pool::linear(on("a"), 100, Some(40)),
         Pool::linear(on("b"), 30, Some(50)),
@@ -116,7 +116,7 @@ fn a_maximum_is_told_only_if_every_serving_pool_tells_it() {
 }
 
 #[test]
-fn mirrored_volumes_take_twice_their_size() {
+fn mirrored_volumes_cost_twice_their_size() {
     let mut backend = backend([Pool::linear(pairs(&[]), 256, None)]);
     let (mirrored, plain) = (pairs(&[("kind", "mirrored")]), pairs(&[]));
     assert_eq!(backend.room(None, asking(&mirrored), true).available, 128);
@@ -129,7 +129,7 @@ fn mirrored_volumes_take_twice_their_size() {
 }
 
 #[test]
-fn a_pool_that_shrinks_below_its_volumes_or_comes_back_keeps_the_books() {
+fn allocations_survive_shrinking_and_replacing_a_pool() {
     let none = pairs(&[]);
     let mut backend = backend([Pool::linear(pairs(&[]), 100, None)]);
     let taken = take(&mut backend, &none, 60).unwrap();
@@ -143,7 +143,7 @@ fn a_pool_that_shrinks_below_its_volumes_or_comes_back_keeps_the_books() {
 }
 
 #[test]
-fn a_filesystem_offers_what_remains_and_tells_so() {
+fn filesystem_pool_reports_its_remaining_space_as_capacity_and_maximum() {
     let none = pairs(&[]);
     let filesystem = |used| Pool {
         segment: on("a"),
@@ -170,7 +170,7 @@ fn a_filesystem_offers_what_remains_and_tells_so() {
 }
 
 #[test]
-fn whole_disks_add_up_and_bound_the_size_on_both_sides() {
+fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
     let mut backend = backend([
         machine(
             "n1",
@@ -211,7 +211,7 @@ fn whole_disks_add_up_and_bound_the_size_on_both_sides() {
 }
 
 #[test]
-fn a_group_is_divided_into_volumes_of_at_least_ten_mebibytes() {
+fn smallest_volume_of_a_group_is_ten_mebibytes() {
     const MIB: u64 = 1 << 20;
     let mut backend = backend([machine("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
     let class = pairs(&[("storageType", "HDDLVG")]);
@@ -224,12 +224,12 @@ fn a_group_is_divided_into_volumes_of_at_least_ten_mebibytes() {
     );
     assert_eq!(room(&backend), (15 * MIB, Some(15 * MIB), Some(10 * MIB)));
     take(&mut backend, &class, 10 * MIB).unwrap();
-    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are of no use");
+    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are too small for a volume");
     assert_eq!(take(&mut backend, &class, 1), Err(Shortage::NoRoom));
 }
 
 #[test]
-fn a_limit_below_the_smallest_volume_is_out_of_range() {
+fn limit_below_the_smallest_volume_is_out_of_range() {
     let none = pairs(&[]);
     let mut backend = backend([machine("n1", &[("a", disk(100, "SSD")), ("b", disk(200, "SSD"))])]);
     let mut limited = |limit| {
@@ -248,7 +248,7 @@ fn a_limit_below_the_smallest_volume_is_out_of_range() {
 }
 
 #[test]
-fn a_device_serves_only_the_uses_that_it_is_good_for() {
+fn device_serves_only_its_supported_access_types() {
     let none = pairs(&[]);
     let raw_only = Device {
         access: Access::Block,
@@ -279,7 +279,7 @@ fn a_device_serves_only_the_uses_that_it_is_good_for() {
 }
 
 #[test]
-fn parameters_pin_pools_to_classes() {
+fn pool_parameters_restrict_the_pool_to_matching_classes() {
     let pinned = |zone: &str, capacity| Pool {
         parameters: pairs(&[("zone", zone)]),
         ..Pool::linear(pairs(&[("zone", zone)]), capacity, None)
@@ -292,7 +292,7 @@ fn parameters_pin_pools_to_classes() {
             .available
     };
     assert_eq!([available("a", &class), available("b", &class)], [10, 0]);
-    assert_eq!(available("b", &pairs(&[])), 20, "a class that pins nothing");
+    assert_eq!(available("b", &pairs(&[])), 20, "a class without the parameter");
 }
 
 mod reservations {
@@ -324,7 +324,7 @@ mod reservations {
     }
 
     #[test]
-    fn a_device_is_held_on_every_node_until_the_volume_is_there() {
+    fn device_is_reserved_on_every_node_until_the_volume_is_created() {
         let mut backend = backend(
             ["n1", "n2"].map(|node| machine(node, &[("a", disk(100, "SSD")), ("b", disk(50, "SSD"))])),
         );
@@ -348,12 +348,12 @@ mod reservations {
             .take(Some(&on("n2")), asking(&claim("app-0")), required(60), 1)
             .unwrap();
         assert_eq!((taken.place.segment(), taken.bytes), (&on("n2"), 100));
-        assert_eq!(backend.held(None).count(), 0, "the hold on n1 ended as well");
+        assert_eq!(backend.held(None).count(), 0, "the reservation on n1 ended as well");
         assert!(take(&mut backend, &claim("other-1"), 60).is_ok());
     }
 
     #[test]
-    fn the_holder_gets_what_was_held_even_if_something_smaller_fits() {
+    fn reserved_device_is_used_even_if_a_smaller_one_fits() {
         let mut backend = backend([machine("n1", &[("a", disk(50, "SSD")), ("b", disk(60, "SSD"))])]);
         let blocker = take(&mut backend, &pairs(&[]), 50).unwrap();
         let held = backend.reserve(&wanted("r", &["n1"], &[("app-0", 40)])).unwrap();
@@ -363,7 +363,7 @@ mod reservations {
     }
 
     #[test]
-    fn nodes_without_devices_for_all_volumes_are_left_out() {
+    fn nodes_without_devices_for_all_volumes_are_not_reserved() {
         let mut backend = backend([
             machine("n1", &[("a", disk(100, "SSD"))]),
             machine("n2", &[("a", disk(100, "SSD")), ("b", disk(30, "SSD"))]),
@@ -382,7 +382,7 @@ mod reservations {
     }
 
     #[test]
-    fn a_volume_without_a_holder_cannot_be_reserved() {
+    fn reservation_of_a_volume_without_a_holder_is_rejected() {
         let mut nobody = wanted("r", &["n1"], &[("app-0", 1)]);
         nobody.volumes[0].holder.clear();
         let mut backend = backend([machine("n1", &[("a", disk(100, "SSD"))])]);

@@ -1,7 +1,7 @@
-//! A small HTTP control of a driver, for those who run it apart from a harness: pools, rules, reservations, volumes and calls as JSON.
+//! HTTP control of a driver that runs without a harness: pools, rules, reservations, volumes and calls as JSON.
 //!
-//! Off unless somebody opens a listener for it. Speaks to loopback only unless it is told otherwise, only to those who know the token, and
-//! bounds everything that a peer can send. Knows no paths: those are in `route`.
+//! Disabled unless a listener is opened for it. Listens on loopback unless `allow_remote` is set, requires a bearer token, and limits the
+//! size of all input. Does not know paths: `route` does.
 
 mod context;
 mod problem;
@@ -24,13 +24,13 @@ pub use record::CallRecord;
 use crate::FakeDriver;
 use context::Context;
 
-/// More connections at once have to wait.
+/// Maximum concurrent connections; further ones wait.
 const CONNECTIONS_MAX: usize = 64;
 
-/// Largest head of a request, in bytes.
+/// Maximum size of a request head, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// A peer that takes longer for the head of a request is cut off.
+/// Timeout for the request head; the connection is then closed.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running control. Dropping it stops it.
@@ -43,9 +43,9 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens at an address; port 0 is any free one. The token is random.
+    /// Listens on an address; port 0 picks a free port. The token is random.
     ///
-    /// Fails if the port cannot be had, or if other machines reach the address and `allow_remote` is not set.
+    /// Fails if the port cannot be bound, or if the address is not loopback and `allow_remote` is not set.
     pub async fn listen(
         driver: FakeDriver,
         calls: Arc<CallRecord>,
@@ -75,17 +75,17 @@ impl Control {
         })
     }
 
-    /// Where it listens, for example `http://127.0.0.1:41000`.
+    /// Base URL, for example `http://127.0.0.1:41000`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What requests must carry as `Authorization: Bearer <token>`.
+    /// Token that requests must carry as `Authorization: Bearer <token>`.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Stops, and returns when the last connection has ended.
+    /// Stops, and returns when the last connection is closed.
     pub async fn stop(self) {
         let Control { stop, task, .. } = self;
         drop(stop);
@@ -118,7 +118,7 @@ async fn accept(listener: TcpListener, context: Arc<Context>, stopped: Cancellat
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                // Most often there are no file descriptors left, and asking at once would spin.
+                // Usually the process has run out of file descriptors; an immediate retry would spin.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -1,18 +1,18 @@
-//! What the control answers when something is wrong: a status, a sentence, and the place in the body. Does not know the paths.
+//! Error responses of the control: status, message, and the path of the invalid field in the body. Does not know URL paths.
 
 use hyper::StatusCode;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Why a request is refused.
+/// Why a request is rejected.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
-    /// Where in the body, such as `devices.nvme0.size`.
+    /// Path of the field in the body, such as `devices.nvme0.size`.
     pub(super) path: Option<String>,
     pub(super) message: String,
 }
 
-/// The body of a refusal.
+/// Body of an error response.
 #[derive(Serialize)]
 pub(super) struct Refusal {
     error: Detail,
@@ -46,7 +46,7 @@ impl Problem {
     }
 }
 
-/// Reads a body, or says where it is wrong.
+/// Parses a JSON body; errors contain the path of the invalid field.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let wrong = |path: Option<String>, error: &serde_json::Error| Problem {

@@ -1,4 +1,4 @@
-//! The last calls, as text. Does not know who reads them.
+//! Owns the most recent calls, as text. Does not know its readers.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::{Answer, Event, Observer, Segment};
 
-/// So many calls are kept; older ones are forgotten.
+/// Maximum number of stored calls; older ones are dropped.
 const CALLS_MAX: usize = 10_000;
 
-/// Keeps the last 10 000 calls of a driver that it observes.
+/// Observer that stores the last 10 000 calls of a driver.
 #[derive(Debug, Default)]
 pub struct CallRecord(Mutex<Kept>);
 
@@ -28,9 +28,9 @@ struct Kept {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallText {
-    /// Counts the calls from 0.
+    /// Sequence number of the call, from 0.
     number: u64,
-    /// When it ended, in milliseconds since 1970.
+    /// Time of the response, in milliseconds since the Unix epoch.
     ended_unix_ms: u64,
     elapsed_us: u64,
     method: &'static str,
@@ -73,7 +73,7 @@ pub(super) struct CallText {
     lost: bool,
 }
 
-/// What GetCapacity, CreateVolume and ControllerExpandVolume answered.
+/// Response of GetCapacity, CreateVolume or ControllerExpandVolume.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum AnswerText {
@@ -87,16 +87,16 @@ enum AnswerText {
     Volume { bytes: i64, segment: Option<Segment> },
 }
 
-/// Some calls, and where to go on.
+/// A page of calls.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     calls: Vec<Arc<CallText>>,
-    /// Number of the next call.
+    /// Sequence number of the next call, to continue from.
     next: u64,
 }
 
 impl CallRecord {
-    /// All calls that are kept, from that number on.
+    /// All stored calls from this sequence number on.
     pub(super) fn since(&self, number: u64) -> Page {
         let kept = self.0.lock();
         let calls = kept

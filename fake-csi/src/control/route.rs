@@ -1,4 +1,4 @@
-//! The paths of the control: what each method does to the driver, and what is answered. Knows nothing of connections.
+//! Owns the routes of the control: what each method and path does to the driver, and the response. Does not know connections.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,16 +16,16 @@ use crate::{
     description::{CostSpec, HeldText, PoolSpec, PoolText, ReservationSpec},
 };
 
-/// Largest body of a request, in bytes.
+/// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// A peer that takes longer for a body is answered 408.
+/// Timeout for a request body; then the response is 408.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a path does: its status and its JSON.
+/// Result of a route: status and JSON body.
 type Done = Result<(StatusCode, Vec<u8>), Problem>;
 
-/// Answers a request, whatever it is.
+/// Answers any request.
 pub(super) async fn answer(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let done = match authorized(context, &request) {
         Ok(()) => route(context, request).await,
@@ -58,12 +58,12 @@ fn authorized(context: &Context, request: &Request<Incoming>) -> Result<(), Prob
     ))
 }
 
-/// Compares without telling by its time how much is right.
+/// Constant-time comparison, so that timing does not reveal a matching prefix of the token.
 fn is_same(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len() && given.iter().zip(token).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
-/// Everything that is at a path, to tell what is nowhere from what cannot be done there.
+/// All collections, to distinguish 404 from 405.
 const COLLECTIONS: [&str; 7] = [
     "driver",
     "pools",
@@ -95,7 +95,7 @@ async fn route(context: &Context, request: Request<Incoming>) -> Done {
     })
 }
 
-/// Tells something; `None` if there is nothing to see at the path.
+/// Handles GET; `None` if the path does not support it.
 fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
     let driver = &context.driver;
     Some(match parts {
@@ -115,7 +115,7 @@ fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
     })
 }
 
-/// Takes something away that the path names; `None` if nothing can be taken away there.
+/// Handles DELETE of what the path names; `None` if the path does not support it.
 fn forget(driver: &FakeDriver, parts: &[&str]) -> Option<Done> {
     let (was_there, what, name) = match parts {
         ["rules"] => {
@@ -133,7 +133,7 @@ fn forget(driver: &FakeDriver, parts: &[&str]) -> Option<Done> {
     })
 }
 
-/// Does what the body says; `None` if the method means nothing at the path.
+/// Handles requests with a body; `None` if the path does not support the method.
 async fn change(
     driver: &FakeDriver,
     method: &Method,
@@ -174,7 +174,7 @@ async fn change(
     })
 }
 
-/// Which pools to remove.
+/// Body that selects the pools to remove.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Removal {
@@ -297,7 +297,7 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
     })
 }
 
-/// The number in `from=N`: the first call to tell.
+/// Parses the query `from=N`: sequence number of the first call to return.
 fn first_call(query: &str) -> Result<u64, Problem> {
     if query.is_empty() {
         return Ok(0);

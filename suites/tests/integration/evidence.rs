@@ -70,7 +70,7 @@ fn is_conversation(name: &str) -> bool {
     let Some((area, name)) = name.split_once('/') else {
         return false;
     };
-    let file = root().join(format!("fake-apiserver/tests/contract/{area}.yaml"));
+    let file = root().join(format!("fake-apiserver/full/tests/contract/{area}.yaml"));
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let mut names = text.lines().filter_map(|line| line.strip_prefix("- name: "));
     names.any(|known| known.replace(' ', "-") == name)

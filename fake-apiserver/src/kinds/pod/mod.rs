@@ -70,14 +70,6 @@ pub(super) static POD: Row = Row {
     ],
     grace: pod_grace,
     template: Some(""),
-    admission: &[
-        Plugin::LimitRanger,
-        Plugin::ServiceAccount,
-        Plugin::AlwaysPullImages,
-        Plugin::PodSecurity,
-        Plugin::Priority,
-        Plugin::RuntimeClass,
-    ],
     returns_deleted: true,
     hooks: Hooks {
         default: pod_default,

@@ -1,7 +1,7 @@
 //! The rules for what a pod and its containers ask of a node (`validateResourceRequirements` of core/v1).
 
+use crate::kinds::pod_resources::of_containers;
 use crate::kinds::resource_names::{self, HUGE_PAGES, OF_WHOLE_POD, is_huge_pages, is_of_whole_pod};
-use crate::kinds::usage;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
@@ -26,7 +26,7 @@ pub(super) fn default_of_pod(spec: &mut Value) {
         |name: &str| !own["limits"][name].is_null(),
         |name: &str| !own["requests"][name].is_null(),
     );
-    let huge = usage::of_containers(spec, "limits").0.into_iter();
+    let huge = of_containers(spec, "limits").0.into_iter();
     let huge = huge.filter(|(name, _)| is_huge_pages(name) && !is_requested(name) && !is_limited(name));
     let huge: Vec<(String, Value)> = huge
         .map(|(name, amount)| (name, amount.to_string().into()))
@@ -37,7 +37,7 @@ pub(super) fn default_of_pod(spec: &mut Value) {
     if !has_some(spec, "limits") {
         return;
     }
-    let asked = usage::of_containers(spec, "requests").0.into_iter();
+    let asked = of_containers(spec, "requests").0.into_iter();
     let asked = asked.filter(|(name, _)| OF_WHOLE_POD.contains(&name.as_str()));
     let asked = asked.map(|(name, amount)| (name, Value::from(amount.to_string())));
     let allowed = spec["resources"]["limits"].clone();
@@ -79,14 +79,14 @@ pub(super) fn of_pod(spec: &Value, at: &str, faults: &mut Faults) {
     }
     amounts(resources, name_of_pod, at, faults);
     claims(resources, spec, at, faults);
-    for (name, asked) in usage::of_containers(spec, "requests").0 {
+    for (name, asked) in of_containers(spec, "requests").0 {
         let whole = &resources["requests"][&name];
         if exceeds(&asked, whole) {
             let why = format!("must be greater than or equal to aggregate container requests of {asked}");
             faults.invalid(format!("{at}.requests[{name}]"), whole.clone(), &why);
         }
     }
-    for (name, allowed) in usage::of_containers(spec, "limits").0 {
+    for (name, allowed) in of_containers(spec, "limits").0 {
         let whole = &resources["limits"][&name];
         if is_huge_pages(&name) && exceeds(&allowed, whole) {
             let why = format!("must be greater than or equal to aggregate container limits of {allowed}");

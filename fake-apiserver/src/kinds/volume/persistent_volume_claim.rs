@@ -4,7 +4,6 @@ use super::super::internal_form;
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
 use super::claim_source;
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
-use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text, wide};
 use crate::machinery::faults::Faults;
@@ -20,11 +19,6 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
     short_names: &["pvc"],
     status: true,
     returns_deleted: true,
-    admission: &[
-        Plugin::LimitRanger,
-        Plugin::DefaultStorageClass,
-        Plugin::PersistentVolumeClaimResize,
-    ],
     hooks: Hooks {
         default: claim_default,
         create: claim_create,

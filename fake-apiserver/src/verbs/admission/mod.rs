@@ -1,50 +1,51 @@
-//! Admission as far as it looks at other objects, in the order of the plugins. `config::admission` says which are on.
+//! Admission plugins that read other objects; `config::admission` has the names of those that are on, and other crates can add some
+//! (`plugin::AdmissionPlugin`).
 //!
-//! What admission does to an object by itself is in the kind's hooks.
+//! Plugins that change an object by itself are in the hooks of its kind.
 
-mod certificates;
-mod default_classes;
-mod limits;
-mod pod_security;
-mod quota;
-mod refusal;
-mod runtime_class;
-
-use self::default_classes::STORAGE_ANNOTATION;
-use self::refusal::forbidden;
 use super::call::Target;
 use super::token_volume;
 use crate::config::admission::Plugin;
-use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORAGE_CLASS, Subresource};
+use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORAGE_CLASS};
 use crate::machinery::faults::Cause;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
+use crate::plugin::Attributes;
 use crate::store::Txn;
 use serde_json::Value;
+use std::cmp::Reverse;
 
-/// Completes a new object, or refuses it. What it must be is checked later: see `confirm`.
-pub(super) fn admit(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
+/// The annotation that named a claim's class before `storageClassName`.
+const STORAGE_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+/// Marks the default StorageClass.
+const IS_DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
+
+/// Completes a new object, or refuses it, before it is validated.
+pub(super) fn admit(txn: &mut Txn<'_>, target: &Target, object: &mut Value) -> Result<(), Status> {
+    let kind = &target.kind;
     in_namespace(txn, kind, object)?;
-    for plugin in kind.admission {
-        if !has(txn, *plugin) {
-            continue;
+    match (kind.group, kind.plural) {
+        ("", "pods") => {
+            if has(txn, Plugin::ServiceAccount) {
+                service_account(txn, kind, object)?;
+            }
+            if has(txn, Plugin::Priority) {
+                priority(txn, kind, object)?;
+            }
         }
-        match plugin {
-            Plugin::LimitRanger => limits::complete(txn, kind, object),
-            Plugin::ServiceAccount => service_account(txn, kind, object)?,
-            Plugin::AlwaysPullImages => always_pull(object),
-            Plugin::Priority => priority(txn, kind, object)?,
-            Plugin::DefaultStorageClass => default_classes::storage(txn, object),
-            Plugin::DefaultIngressClass => default_classes::ingress(txn, object),
-            Plugin::RuntimeClass => runtime_class::complete(txn, kind, object)?,
-            _ => {}
+        ("", "persistentvolumeclaims") if has(txn, Plugin::DefaultStorageClass) => {
+            default_storage_class(txn, object);
         }
+        _ => {}
+    }
+    for plugin in txn.plugins().iter() {
+        plugin.admit(txn, &attributes(target, None), object)?;
     }
     Ok(())
 }
 
-/// Refuses a new or changed object that is beyond the bounds that other objects set.
+/// Refuses a valid object, new or changed, that other objects forbid.
 pub(super) fn confirm(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -52,39 +53,22 @@ pub(super) fn confirm(
     old: Option<&Value>,
 ) -> Result<(), Status> {
     let kind = &target.kind;
-    let is_pod = kind.plural == "pods" && kind.group.is_empty();
-    let is_resized = target.part == Part::Sub(Subresource::Resize);
-    let is_approval = target.part == Part::Sub(Subresource::Approval);
-    for plugin in kind.admission {
-        if !has(txn, *plugin) {
-            continue;
-        }
-        match plugin {
-            // The containers of a pod stay as they are, unless it is resized.
-            Plugin::LimitRanger if is_resized || target.part == Part::Main && !(is_pod && old.is_some()) => {
-                limits::check(txn, kind, new)?;
-            }
-            Plugin::PodSecurity => pod_security::check(txn, target, new, old)?,
-            Plugin::RuntimeClass if old.is_none() => runtime_class::check(txn, kind, new)?,
-            Plugin::PersistentVolumeClaimResize => resize(txn, target, new, old)?,
-            Plugin::DenyServiceExternalIps => deny_external_addresses(kind, new, old)?,
-            Plugin::CertificateApproval if is_approval => certificates::approval(txn, kind, new)?,
-            Plugin::CertificateSigning if target.part == Part::Status => {
-                certificates::signing(txn, kind, new, old)?;
-            }
-            Plugin::CertificateSubjectRestriction if old.is_none() => certificates::subject(kind, new)?,
-            _ => {}
-        }
+    if (kind.group, kind.plural) == ("", "persistentvolumeclaims")
+        && has(txn, Plugin::PersistentVolumeClaimResize)
+    {
+        resize(txn, target, new, old)?;
+    }
+    for plugin in txn.plugins().iter() {
+        plugin.validate(txn, &attributes(target, old), new)?;
     }
     Ok(())
 }
 
-/// Refuses what is beyond a quota: the last question, after webhooks and policies.
-pub(super) fn count(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
-    let counts = matches!(target.part, Part::Main | Part::Sub(Subresource::Resize));
-    match has(txn, Plugin::ResourceQuota) && counts {
-        true => quota::check(txn, &target.kind, new, old),
-        false => Ok(()),
+fn attributes<'r>(target: &'r Target, old: Option<&'r Value>) -> Attributes<'r> {
+    Attributes {
+        kind: &target.kind,
+        part: target.part,
+        old,
     }
 }
 
@@ -92,30 +76,24 @@ fn has(txn: &Txn<'_>, plugin: Plugin) -> bool {
     txn.options().admission.has(plugin)
 }
 
-/// AlwaysPullImages: whoever runs a pod has the right to its images.
-fn always_pull(pod: &mut Value) {
-    for list in ["/spec/containers", "/spec/initContainers"] {
-        for container in json::entries(pod, list) {
-            container["imagePullPolicy"] = "Always".into();
-        }
+/// DefaultStorageClass: a claim without a class gets the newest default class.
+fn default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
+    let has_class = !claim["spec"]["storageClassName"].is_null()
+        || claim["metadata"]["annotations"].get(STORAGE_ANNOTATION).is_some();
+    if has_class {
+        return;
     }
-}
-
-/// DenyServiceExternalIPs: addresses from outside do not come, and those that are there may go.
-fn deny_external_addresses(kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
-    let addresses = |service: &Value| -> Vec<String> {
-        let list = json::texts(&service["spec"]["externalIPs"]);
-        list.into_iter().map(str::to_owned).collect()
-    };
-    let known = old.map(addresses).unwrap_or_default();
-    if addresses(new).iter().all(|address| known.contains(address)) {
-        return Ok(());
+    let classes = txn.snapshot(&STORAGE_CLASS).objects;
+    let defaults = classes
+        .values()
+        .filter(|class| class.value()["metadata"]["annotations"][IS_DEFAULT_CLASS] == "true");
+    let newest = defaults.min_by_key(|class| {
+        let text = |field: &str| metadata::text(class.value(), field).to_owned();
+        (Reverse(text("creationTimestamp")), text("name"))
+    });
+    if let Some(class) = newest {
+        claim["spec"]["storageClassName"] = metadata::text(class.value(), "name").into();
     }
-    Err(forbidden(
-        kind,
-        new,
-        "Use of external IPs is denied by admission control",
-    ))
 }
 
 /// NamespaceLifecycle: a new object needs a namespace that exists and stays.

@@ -36,7 +36,11 @@ impl Wire {
     }
 
     pub(crate) async fn with(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        let server = ApiServer::new(options, observer);
+        Self::of(ApiServer::new(options, observer)).await
+    }
+
+    /// A client of that server.
+    pub(crate) async fn of(server: ApiServer) -> Self {
         let token = server.add_client("tester");
         let running = server.start().await.expect("a loopback port is free");
         let client = client(&running, Some(token));

@@ -13,7 +13,7 @@ fn tests_that_the_readme_names_exist() {
     for name in names {
         if let Some(area) = name.strip_prefix("contract: ") {
             areas += 1;
-            let conversations = root.join(format!("tests/contract/{area}.yaml"));
+            let conversations = root.join(format!("full/tests/contract/{area}.yaml"));
             assert!(
                 conversations.is_file(),
                 "{name} has no {}",

@@ -1,4 +1,4 @@
-//! Writes `src/csi.v1.rs` from `csi.proto`, without any outside program. Knows nothing of what the messages mean.
+//! Generates `src/csi.v1.rs` from `csi.proto` without external programs such as protoc. Does not know what the messages mean.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,7 +7,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let descriptors = protox::compile([home.join("csi.proto")], [home])?;
     let folder = home.join("src");
-    // Ordered maps: equal messages then have equal bytes, and logs read the same every time.
+    // Maps are `BTreeMap`s, so that equal messages encode to equal bytes and log output is deterministic.
     tonic_prost_build::configure()
         .btree_map(".")
         .out_dir(&folder)

@@ -1,9 +1,9 @@
-//! The generated code is that of `csi.proto`, as the generator wrote it.
+//! The generated code matches `csi.proto`.
 
 use csi_proto::{GENERATED, stamp};
 
 #[test]
-fn the_generated_code_is_fresh() {
+fn generated_code_matches_csi_proto() {
     let [source, generated] = GENERATED;
     let (said, code) = generated.split_once('\n').unwrap_or_default();
     assert!(

@@ -1,4 +1,4 @@
-//! The generated code is that of the specification, and fresh.
+//! The generated code is up to date and encodes messages as the CSI specification defines them.
 
 mod fresh;
 mod numbers;

@@ -1,4 +1,4 @@
-//! Pins the field and enum numbers by bytes written by hand from the specification: what a real peer sends and expects.
+//! Pins field and enum numbers with bytes written by hand from the CSI specification, which real peers send and expect.
 //! Does not know how the messages are used.
 
 use std::fmt::Debug;
@@ -10,17 +10,17 @@ use csi_proto::v1::{
 };
 use prost::Message;
 
-/// A length-delimited field (wire type 2) with a number below 16 and a content shorter than 128 bytes.
+/// A length-delimited field (wire type 2) with a field number below 16 and content shorter than 128 bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![
         number << 3 | 2,
-        u8::try_from(content.len()).expect("contents here are short"),
+        u8::try_from(content.len()).expect("the content is shorter than 128 bytes"),
     ];
     bytes.extend_from_slice(content);
     bytes
 }
 
-/// An integer field (wire type 0) with a number below 16 and a value below 128.
+/// An integer field (wire type 0) with a field number below 16 and a value below 128.
 fn int(number: u8, value: u8) -> Vec<u8> {
     vec![number << 3, value]
 }
@@ -33,7 +33,7 @@ fn entry(number: u8, key: &str, value: &str) -> Vec<u8> {
     )
 }
 
-/// Both directions: we write these bytes, and we read this message from them.
+/// Checks both directions: the message encodes to these bytes, and the bytes decode to the message.
 fn check<M: Message + Default + PartialEq + Debug>(message: &M, bytes: &[Vec<u8>]) {
     let bytes = bytes.concat();
     assert_eq!(message.encode_to_vec(), bytes);
@@ -65,7 +65,7 @@ fn mounted_bytes() -> Vec<u8> {
 }
 
 #[test]
-fn get_capacity_request() {
+fn get_capacity_request_has_the_field_numbers_of_the_specification() {
     check(
         &GetCapacityRequest {
             volume_capabilities: vec![mounted()],
@@ -81,7 +81,7 @@ fn get_capacity_request() {
 }
 
 #[test]
-fn get_capacity_response_tells_absent_from_zero() {
+fn get_capacity_response_distinguishes_unset_sizes_from_zero() {
     check(
         &GetCapacityResponse {
             available_capacity: 7,
@@ -100,7 +100,7 @@ fn get_capacity_response_tells_absent_from_zero() {
 }
 
 #[test]
-fn create_volume_request() {
+fn create_volume_request_has_the_field_numbers_of_the_specification() {
     check(
         &CreateVolumeRequest {
             name: "pvc-1".to_owned(),
@@ -130,7 +130,7 @@ fn create_volume_request() {
 }
 
 #[test]
-fn create_volume_response() {
+fn create_volume_response_has_the_field_numbers_of_the_specification() {
     check(
         &CreateVolumeResponse {
             volume: Some(Volume {
@@ -155,7 +155,7 @@ fn create_volume_response() {
 }
 
 #[test]
-fn identity_and_node_answers() {
+fn identity_and_node_responses_have_the_field_numbers_of_the_specification() {
     check(
         &GetPluginInfoResponse {
             name: "d".to_owned(),
@@ -176,7 +176,7 @@ fn identity_and_node_answers() {
 }
 
 #[test]
-fn capabilities() {
+fn capabilities_have_the_field_numbers_of_the_specification() {
     check(
         &v1::PluginCapability {
             r#type: Some(plugin_capability::Type::Service(plugin_capability::Service {
@@ -198,7 +198,7 @@ fn capabilities() {
 }
 
 #[test]
-fn growing_and_using() {
+fn expand_and_publish_messages_have_the_field_numbers_of_the_specification() {
     check(
         &v1::ControllerExpandVolumeRequest {
             volume_id: "v".to_owned(),

@@ -1,10 +1,10 @@
-//! What must hold for all books, whatever happened to them.
+//! Invariants of the backend's accounting after any sequence of operations.
 
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// Any storage: small numbers, so that full pools and equal sizes come up often; groups are larger than their minimum.
+/// Any storage. Numbers are small, so that full pools and equal sizes are frequent; groups are larger than their minimum volume.
 fn any_storage() -> impl Strategy<Value = Storage> {
     let device = (0..3_u64, any::<bool>()).prop_map(|(size, is_group)| match is_group {
         true => group((size + 1) * GROUP_VOLUME_BYTES_MIN * 3 / 2, "LVG"),
@@ -43,7 +43,7 @@ fn costly(
     (backend, pairs(&[("k", "v")]))
 }
 
-/// What happens to the books: sizes, and places among the volumes that there are.
+/// Operations on the backend: sizes, and indices of existing volumes.
 #[derive(Clone, Debug)]
 enum Step {
     Create(u64),
@@ -88,10 +88,10 @@ fn carry_out(
 }
 
 proptest! {
-    /// CSI: maximum_volume_size is the largest required_bytes that CreateVolume accepts, for every layout and in every state; one byte
-    /// more fails for lack of room.
+    /// CSI: maximum_volume_size is the largest required_bytes that CreateVolume accepts, for every layout and in every state; one byte more
+    /// is RESOURCE_EXHAUSTED.
     #[test]
-    fn the_maximum_fits_and_one_byte_more_does_not(
+    fn volume_of_the_maximum_size_fits_and_one_byte_more_does_not(
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
     ) {
         let (mut backend, parameters) = costly(storages, cost);
@@ -111,9 +111,9 @@ proptest! {
         }
     }
 
-    /// CSI: minimum_volume_size is the smallest limit_bytes that CreateVolume accepts; one byte less is out of range.
+    /// CSI: minimum_volume_size is the smallest limit_bytes that CreateVolume accepts; one byte less is OUT_OF_RANGE.
     #[test]
-    fn the_minimum_fits_and_one_byte_less_does_not(
+    fn volume_of_the_minimum_size_fits_and_one_byte_less_does_not(
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
     ) {
         let (mut backend, parameters) = costly(storages, cost);
@@ -130,10 +130,10 @@ proptest! {
         prop_assert!(limited(minimum).is_ok_and(|taken| taken.bytes <= minimum));
     }
 
-    /// Nothing is lost and nothing is invented: what volumes take and what is free make up the whole, whatever happened; and nothing
-    /// remains taken when all volumes are gone.
+    /// Allocated and free bytes add up to the total after any sequence of operations, and nothing remains allocated when all volumes are
+    /// deleted.
     #[test]
-    fn what_is_taken_and_what_is_free_make_up_the_whole(
+    fn allocated_and_free_bytes_add_up_to_the_total(
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..40),
     ) {
         let (mut backend, parameters) = costly(storages, cost);
@@ -160,9 +160,9 @@ proptest! {
         prop_assert!(backend.taken.is_empty());
     }
 
-    /// Sums and ratios near the largest numbers neither wrap nor panic.
+    /// Sums and ratios near `u64::MAX` neither wrap nor panic.
     #[test]
-    fn the_largest_numbers_are_numbers_like_others(
+    fn numbers_near_u64_max_neither_wrap_nor_panic(
         capacities in vec(u64::MAX - 3.., 1..3), numerator in 1..u64::MAX, denominator in 1..u64::MAX, bytes: u64,
     ) {
         let storages = capacities.into_iter().map(|capacity| Storage::Filesystem { size: capacity, used: 0 }).collect();

@@ -1,4 +1,4 @@
-//! The file: YAML to what is to be served, with errors that name line and column. Does not open anything else.
+//! Owns the configuration file: YAML to the driver's setup, with errors that name line and column. Does not open other files.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use fake_csi::{
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
-/// What is to be served.
+/// The configured driver.
 pub(crate) struct Setup {
     pub(crate) spec: DriverSpec,
     pub(crate) costs: Vec<CostFactor>,
@@ -34,7 +34,7 @@ impl Default for Setup {
     }
 }
 
-/// A socket, and the node that it is on.
+/// A socket, and the node of its node service.
 pub(crate) struct Socket {
     pub(crate) path: PathBuf,
     pub(crate) node: Option<NodeIdentity>,
@@ -93,14 +93,14 @@ fn yes() -> bool {
     true
 }
 
-/// Read as a text, because 1.10 as a number would be 1.1.
+/// Deserialized as a string, because 1.10 as a number would be 1.1.
 fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpecVersion, D::Error> {
     String::deserialize(deserializer)?
         .parse()
         .map_err(de::Error::custom)
 }
 
-/// Reads a file; the error names it, and the place where there is one.
+/// Reads a file; errors contain its name, and line and column where known.
 pub(crate) fn load(path: &Path) -> Result<Setup, String> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
@@ -108,7 +108,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
         let message = error.without_snippet().to_string();
-        // The position stands in front already.
+        // `at` already puts the position in front of the message.
         let message = message
             .rfind(" at line ")
             .map_or(message.as_str(), |end| &message[..end]);
@@ -144,7 +144,7 @@ fn at(file: &impl Display, location: Location, message: &str) -> String {
     format!("{file}:{}:{}: {message}", location.line(), location.column())
 }
 
-/// What each part cannot know by itself: whether another one has its place already.
+/// Checks across entries: duplicate pools and sockets.
 fn check(file: &File) -> Result<(), (Location, String)> {
     let mut pools = BTreeSet::new();
     for pool in &file.pools {

@@ -1,6 +1,6 @@
-//! The program: flags and a file to a driver on its sockets, the control if it is wanted, and a signal to stop.
+//! The program `fake-csi`: builds a driver from flags and a file, serves it and the optional control, and stops on a signal.
 //!
-//! Everything else is the library's. Exit codes: 0 after a signal, 2 for wrong flags or a wrong file, 3 if a socket or port cannot be had.
+//! The library does everything else. Exit codes: 0 after a signal, 2 for invalid flags or files, 3 if a socket or port cannot be bound.
 
 mod file;
 
@@ -22,45 +22,46 @@ use file::{Setup, Socket};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// Serves a CSI driver that keeps exact books of pools that do not exist, and fails, lags or lies as it is told.
+/// Serves a CSI driver without real storage: exact accounting of simulated pools, and injected faults such as errors, delays and wrong
+/// values.
 ///
-/// Prints a line for each socket, one for the control if it is on, and `ready`. Ends on Ctrl-C or SIGTERM, and removes its sockets.
-/// Details go to stderr with RUST_LOG, for example RUST_LOG=fake_csi=debug.
+/// Prints a line for each socket, one for the control if it is enabled, and `ready`. Stops on Ctrl-C or SIGTERM and removes its sockets.
+/// RUST_LOG enables logs on stderr, for example RUST_LOG=fake_csi=debug.
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLE)]
 struct Arguments {
     /// YAML file with the driver, its pools, costs, rules and sockets
     file: Option<PathBuf>,
 
-    /// Listen on a Unix socket, besides those of the file; at most 107 bytes
+    /// Unix socket to listen on, in addition to those of the file; at most 107 bytes
     #[arg(long, value_name = "PATH", required_unless_present = "file")]
     socket: Option<PathBuf>,
 
-    /// The socket of --socket is on this node, and serves the node service
+    /// Node name for the node service on the socket of --socket
     #[arg(long, value_name = "NAME", requires = "socket")]
     node: Option<String>,
 
-    /// Topology of --node
+    /// Topology segment of --node
     #[arg(long, value_name = "KEY=VALUE,…", requires = "node", value_parser = parse_segment)]
     segment: Option<Pairs>,
 
-    /// Without a file: one pool of that size, reachable from everywhere
+    /// Without a file: size of a single pool that is accessible from everywhere
     #[arg(long, value_name = "SIZE", conflicts_with = "file")]
     capacity: Option<Size>,
 
-    /// Without a file: name of the driver
+    /// Without a file: driver name
     #[arg(long, conflicts_with = "file", default_value = "disk.example.com")]
     name: String,
 
-    /// Without a file: release of the CSI specification that the driver is made for
+    /// Without a file: release of the CSI specification that the driver implements
     #[arg(long, value_name = "VERSION", conflicts_with = "file", default_value_t = SpecVersion::NEWEST)]
     csi_version: SpecVersion,
 
-    /// Open the HTTP control here; port 0 is any free one
+    /// Address of the HTTP control; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS")]
     control: Option<SocketAddr>,
 
-    /// Let the control listen on an address that other machines reach
+    /// Allow a non-loopback address for --control
     #[arg(long, requires = "control")]
     allow_remote: bool,
 }
@@ -82,11 +83,11 @@ Example file:
   rules:
     - {method: GetCapacity, segment: {zone: a}, skip: 2, times: 1, code: UNAVAILABLE}";
 
-/// Topology pairs of a flag; a type of its own, because a map is no flag value to clap.
+/// Topology segment of a flag; a separate type, because clap does not parse a map as one value.
 #[derive(Clone)]
 struct Pairs(Segment);
 
-/// Why the program ends, and with which code.
+/// Message and exit code of a failure.
 struct Failure(u8, String);
 
 const WRONG_USE: u8 = 2;
@@ -103,17 +104,17 @@ fn main() -> ExitCode {
     match setup(arguments).and_then(|(setup, control)| run(setup, control)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(code, message)) => {
-            // Nothing is left to do about a closed stderr.
+            // A closed stderr cannot be reported anywhere.
             let _ = writeln!(io::stderr(), "error: {message}");
             ExitCode::from(code)
         }
     }
 }
 
-/// Address of the control, and whether others may reach it.
+/// Address of the control, and whether it may be a non-loopback address.
 type ControlAt = Option<(SocketAddr, bool)>;
 
-/// Flags and file to what is to be served.
+/// Builds the setup from flags and file.
 fn setup(arguments: Arguments) -> Result<(Setup, ControlAt), Failure> {
     let mut setup = match &arguments.file {
         Some(path) => file::load(path).map_err(|message| Failure(WRONG_USE, message))?,
@@ -151,7 +152,7 @@ fn setup(arguments: Arguments) -> Result<(Setup, ControlAt), Failure> {
 #[tokio::main]
 async fn run(setup: Setup, control_at: ControlAt) -> Result<(), Failure> {
     let environment = |what: String| move |error: io::Error| Failure(ENVIRONMENT, format!("{what}: {error}"));
-    // Before anything is printed: whoever reads `ready` may send a signal at once.
+    // Installed before `ready` is printed: a client that reads it may send a signal at once.
     let mut interrupted =
         signal(SignalKind::interrupt()).map_err(environment("no signal handler".to_owned()))?;
     let mut terminated =
@@ -192,7 +193,7 @@ async fn run(setup: Setup, control_at: ControlAt) -> Result<(), Failure> {
         _ = interrupted.recv() => {}
         _ = terminated.recv() => {}
     }
-    // Dropping is enough for the sockets: clients may keep their connections open for as long as they like.
+    // Dropping stops the sockets. It does not wait for connections, which clients may keep open indefinitely.
     drop(running);
     drop(control);
     Ok(())

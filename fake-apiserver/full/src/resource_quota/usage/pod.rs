@@ -1,9 +1,8 @@
 //! What a pod asks for, and what of that quotas count.
 
-use crate::kinds::resource_names;
-use crate::machinery::amounts::Amounts;
-use crate::machinery::json::{list, string};
-use crate::machinery::quantity::Quantity;
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver::extension::{Amounts, pod_limits, pod_requests};
+use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 /// What quotas count of pods by fixed names.
@@ -29,12 +28,17 @@ const DEMANDED: [&str; 6] = [
     "requests.memory",
 ];
 
+/// Whether a resource is memory in pages of one size.
+fn is_huge_pages(name: &str) -> bool {
+    name.starts_with("hugepages-")
+}
+
 pub(super) fn tracks(name: &str) -> bool {
     let extended = name
         .strip_prefix("requests.")
         .is_some_and(|rest| rest.contains('/') && !rest.contains("kubernetes.io/"));
     TRACKED.contains(&name)
-        || resource_names::is_huge_pages(name)
+        || is_huge_pages(name)
         || name.starts_with("requests.hugepages-")
         || extended
 }
@@ -51,7 +55,7 @@ pub(super) fn usage(pod: &Value) -> Amounts {
     if has_ended {
         return Amounts::default();
     }
-    by_name(&requests(pod), &limits(pod))
+    by_name(&pod_requests(pod), &pod_limits(pod))
 }
 
 /// Requests and limits by the names of quotas.
@@ -60,7 +64,7 @@ fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     used.set("pods", Quantity::from_integer(1));
     for (name, amount) in &requests.0 {
         let is_plain = ["cpu", "memory", "ephemeral-storage"].contains(&name.as_str());
-        if is_plain || resource_names::is_huge_pages(name) {
+        if is_plain || is_huge_pages(name) {
             used.set(name.clone(), amount.clone());
         }
         used.set(format!("requests.{name}"), amount.clone());
@@ -69,56 +73,6 @@ fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
         used.set(format!("limits.{name}"), amount.clone());
     }
     used
-}
-
-/// What a pod requests altogether, its overhead included.
-pub(crate) fn requests(pod: &Value) -> Amounts {
-    let mut all = altogether(pod, "requests");
-    all.add(&Amounts::read(&pod["spec"]["overhead"]));
-    all
-}
-
-/// What a pod is limited to altogether. Overhead counts where there is a limit.
-pub(crate) fn limits(pod: &Value) -> Amounts {
-    let mut all = altogether(pod, "limits");
-    let overhead = Amounts::read(&pod["spec"]["overhead"]);
-    all.add(&overhead.filtered(|name, _| all.get(name).is_some()));
-    all
-}
-
-/// What a pod and its containers say; what the pod itself says comes first.
-fn altogether(pod: &Value, side: &str) -> Amounts {
-    let spec = &pod["spec"];
-    let mut all = of_containers(spec, side);
-    let whole = Amounts::read(&spec["resources"][side]);
-    let whole = whole.filtered(|name, _| resource_names::is_of_whole_pod(name));
-    all.0.extend(whole.0);
-    all
-}
-
-/// The sum of the containers, or what one of those needs that run before them.
-pub(crate) fn of_containers(spec: &Value, side: &str) -> Amounts {
-    let of = |container: &Value| Amounts::read(&container["resources"][side]);
-    let mut all = Amounts::default();
-    for container in list(&spec["containers"]) {
-        all.add(&of(container));
-    }
-    // Init containers that go on running add up, and are there while later ones run.
-    let (mut running, mut before) = (Amounts::default(), Amounts::default());
-    for container in list(&spec["initContainers"]) {
-        let own = of(container);
-        if container["restartPolicy"] == "Always" {
-            all.add(&own);
-            running.add(&own);
-            before.raise(&running);
-        } else {
-            let mut now = running.clone();
-            now.add(&own);
-            before.raise(&now);
-        }
-    }
-    all.raise(&before);
-    all
 }
 
 /// The containers that do not say what a quota counts, by what they should say.

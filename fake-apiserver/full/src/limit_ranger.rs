@@ -1,29 +1,59 @@
 //! LimitRanger: what the limit ranges of a namespace say that pods get, and what pods and claims may ask for.
 
-use super::refusal::forbidden;
-use crate::kinds::{Kind, LIMIT_RANGE, usage};
-use crate::machinery::amounts::Amounts;
-use crate::machinery::json::{self, list, string};
-use crate::machinery::metadata;
-use crate::machinery::quantity::Quantity;
-use crate::machinery::status::Status;
-use crate::object::Object;
-use crate::store::Txn;
+use crate::forbidden;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::json::{self, list, string};
+use fake_apiserver::extension::metadata;
+use fake_apiserver::quantity::Quantity;
+use fake_apiserver::Status;
+use fake_apiserver::extension::Object;
+use fake_apiserver::extension::{
+    AdmissionPlugin, Attributes, Kind, Part, Subresource, Transaction, pod_limits, pod_requests,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Where a pod says what it was given.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-fn ranges(txn: &Txn<'_>, object: &Value) -> Vec<Arc<Object>> {
-    txn.in_namespace(&LIMIT_RANGE, metadata::text(object, "namespace"))
+/// The plugin.
+pub(crate) struct LimitRanger;
+
+impl AdmissionPlugin for LimitRanger {
+    fn name(&self) -> &'static str {
+        "LimitRanger"
+    }
+
+    fn admit(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
+        if request.kind.is("", "pods") {
+            complete(txn, object);
+        }
+        Ok(())
+    }
+
+    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+        let is_pod = request.kind.is("", "pods");
+        let is_checked = match request.part {
+            // The containers of a pod change by a resize alone.
+            Part::Main => !is_pod || request.old.is_none(),
+            part => part == Part::Sub(Subresource::Resize),
+        };
+        match is_checked && (is_pod || request.kind.is("", "persistentvolumeclaims")) {
+            true => check(txn, request.kind, object),
+            false => Ok(()),
+        }
+    }
+}
+
+fn ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
+    let kind = txn.kind("", "limitranges");
+    kind.map_or_else(Vec::new, |kind| {
+        txn.objects(&kind, Some(metadata::text(object, "namespace")))
+    })
 }
 
 /// Gives the containers of a pod what they do not ask for themselves.
-pub(super) fn complete(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) {
-    if kind.plural != "pods" {
-        return;
-    }
+fn complete(txn: &dyn Transaction, pod: &mut Value) {
     for range in ranges(txn, pod) {
         let (mut requests, mut limits) = (json!({}), json!({}));
         for limit in list(&range.value()["spec"]["limits"])
@@ -80,7 +110,7 @@ fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
 }
 
 /// Refuses what is beyond the bounds.
-pub(super) fn check(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
+fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Status> {
     for range in ranges(txn, object) {
         let mut faults = Vec::new();
         for limit in list(&range.value()["spec"]["limits"]) {
@@ -115,7 +145,7 @@ fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
         requests: Amounts::read(&resources["requests"]),
         limits: Amounts::read(&resources["limits"]),
     };
-    match (kind.plural, string(limit, "type")) {
+    match (kind.plural(), string(limit, "type")) {
         ("pods", "Container") => {
             let containers = ["containers", "initContainers"].map(|name| list(&spec[name]));
             for container in containers.into_iter().flatten() {
@@ -127,8 +157,8 @@ fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
             // What the runtime takes is not what was asked for.
             json::assign(&mut bare["spec"], "overhead", Value::Null);
             let whole = Asked {
-                requests: usage::pod_requests(&bare),
-                limits: usage::pod_limits(&bare),
+                requests: pod_requests(&bare),
+                limits: pod_limits(&bare),
             };
             bounds(limit, &whole, faults);
         }

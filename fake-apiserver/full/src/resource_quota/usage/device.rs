@@ -1,8 +1,8 @@
 //! What quotas count of claims for devices: how many of which class they may get.
 
-use crate::machinery::amounts::Amounts;
-use crate::machinery::json::{list, string};
-use crate::machinery::quantity::Quantity;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";

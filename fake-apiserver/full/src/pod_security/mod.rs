@@ -9,13 +9,11 @@ mod standard;
 mod subject;
 
 use self::policy::{Level, Policy, Standard};
-use super::refusal::forbidden;
-use crate::kinds::{Kind, NAMESPACE, POD, Part, Subresource};
-use crate::machinery::status::Status;
-use crate::machinery::{json, metadata};
-use crate::object::Object;
-use crate::store::Txn;
-use crate::verbs::call::Target;
+use crate::forbidden;
+use fake_apiserver::Status;
+use fake_apiserver::extension::{json, metadata};
+use fake_apiserver::extension::Object;
+use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Part, Subresource, Transaction};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -23,23 +21,31 @@ use std::sync::Arc;
 /// So many pods are looked at when a namespace changes.
 const PODS_MAX: usize = 3000;
 
-/// Refuses pods that do not keep to the standard of their namespace, and labels that name none. Warns of pods and of
-/// templates for them, and of what is in a namespace that becomes stricter.
-pub(super) fn check(
-    txn: &mut Txn<'_>,
-    target: &Target,
-    new: &Value,
-    old: Option<&Value>,
-) -> Result<(), Status> {
-    let kind = &target.kind;
-    let Some(at) = kind.template else {
-        return match target.part {
-            Part::Main => namespace(txn, kind, new, old),
+/// The plugin.
+pub(crate) struct PodSecurity;
+
+impl AdmissionPlugin for PodSecurity {
+    fn name(&self) -> &'static str {
+        "PodSecurity"
+    }
+
+    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+        check(txn, request, object)
+    }
+}
+
+/// Refuses pods that violate the enforced standard of their namespace, and labels that name no standard. Warns of pods and pod templates that
+/// violate the `warn` standard, and of existing pods when the standard of a namespace becomes stricter.
+fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Result<(), Status> {
+    let (kind, old) = (request.kind, request.old);
+    let Some(at) = kind.pod_template() else {
+        return match request.part {
+            Part::Main if kind.is("", "namespaces") => namespace(txn, kind, new, old),
             _ => Ok(()),
         };
     };
     let is_pod = at.is_empty();
-    let is_looked_at = match target.part {
+    let is_looked_at = match request.part {
         Part::Main => true,
         Part::Sub(Subresource::EphemeralContainers | Subresource::Resize) => is_pod,
         _ => false,
@@ -48,7 +54,9 @@ pub(super) fn check(
     if !is_looked_at || is_same() {
         return Ok(());
     }
-    let Some(namespace) = txn.get(&NAMESPACE, metadata::text(new, "namespace")) else {
+    let namespaces = txn.kind("", "namespaces");
+    let namespace = namespaces.and_then(|kind| txn.object(&kind, None, metadata::text(new, "namespace")));
+    let Some(namespace) = namespace else {
         return Ok(());
     };
     let (policy, _) = Policy::of(&namespace.value()["metadata"]["labels"]);
@@ -60,8 +68,7 @@ pub(super) fn check(
     // What a pod must keep to it keeps to by now.
     let is_told = is_pod && policy.warn == policy.enforce;
     if !is_told && let Some(found) = violations(policy.warn, pod) {
-        txn.warnings
-            .push(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
+        txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
     }
     Ok(())
 }
@@ -95,7 +102,7 @@ fn runs_the_same(new: &Value, old: &Value) -> bool {
 }
 
 /// The labels of a namespace name standards that there are. Pods that are there already are told of, and stay.
-fn namespace(txn: &mut Txn<'_>, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let (policy, faults) = Policy::of(&new["metadata"]["labels"]);
     let before = old.map(|old| Policy::of(&old["metadata"]["labels"]));
     let is_known = before.as_ref().is_some_and(|(_, known)| *known == faults);
@@ -108,8 +115,10 @@ fn namespace(txn: &mut Txn<'_>, kind: &Kind, new: &Value, old: Option<&Value>) -
     };
     let is_stricter = now.version != before.version || now.level > before.level;
     if is_stricter && now.level != Level::Privileged {
-        let pods = txn.in_namespace(&POD, name);
-        txn.warnings.extend(warnings(name, now, pods));
+        let pods = txn.kind("", "pods").map(|kind| txn.objects(&kind, Some(name)));
+        for text in warnings(name, now, pods.unwrap_or_default()) {
+            txn.warn(text);
+        }
     }
     Ok(())
 }

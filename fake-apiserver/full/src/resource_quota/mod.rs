@@ -1,22 +1,52 @@
 //! ResourceQuota: refuses what a quota of the namespace has no room for.
 //!
-//! What is used is counted with every commit, by the store.
+//! Also counts what is used, with every commit (the quota controller of kube-controller-manager).
 
-use super::refusal::forbidden;
-use crate::kinds::{Kind, RESOURCE_QUOTA, usage};
-use crate::machinery::amounts::Amounts;
-use crate::machinery::metadata;
-use crate::machinery::status::Status;
-use crate::store::Txn;
+mod usage;
+mod used;
+
+use crate::forbidden;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::metadata;
+use fake_apiserver::Status;
+use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Part, Subresource, Transaction};
+use std::sync::Arc;
 use serde_json::Value;
 
-/// Checks a new object, or a changed one.
-pub(super) fn check(txn: &Txn<'_>, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
-    let kind = &kind.stored();
+/// The plugin.
+pub(crate) struct ResourceQuota;
+
+impl AdmissionPlugin for ResourceQuota {
+    fn name(&self) -> &'static str {
+        "ResourceQuota"
+    }
+
+    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+        match request.part {
+            Part::Main | Part::Sub(Subresource::Resize) => check(txn, request.kind, object, request.old),
+            _ => Ok(()),
+        }
+    }
+
+    fn committed(&self, txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+        used::count(txn, kind, old, new);
+    }
+}
+
+/// The quotas of a namespace, with their resource.
+fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Object>>)> {
+    let kind = txn.kind("", "resourcequotas")?;
+    let quotas = txn.objects(&kind, Some(namespace));
+    (!namespace.is_empty() && !quotas.is_empty()).then_some((kind, quotas))
+}
+
+/// Checks a new or changed object.
+fn check(txn: &dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     if old.is_some_and(|old| !usage::may_grow(kind, new, old)) {
         return Ok(());
     }
-    for quota in txn.in_namespace(&RESOURCE_QUOTA, metadata::text(new, "namespace")) {
+    let quotas = quotas(txn, metadata::text(new, "namespace")).map(|(_, quotas)| quotas);
+    for quota in quotas.into_iter().flatten() {
         one(quota.value(), kind, new, old).map_err(|why| forbidden(kind, new, &why))?;
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! What quotas count of claims for volumes: their number and what they ask for, altogether and by class.
 
-use crate::machinery::amounts::Amounts;
-use crate::machinery::json::string;
-use crate::machinery::quantity::Quantity;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::json::string;
+use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 const NUMBER: &str = "persistentvolumeclaims";

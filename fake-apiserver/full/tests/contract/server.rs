@@ -111,7 +111,7 @@ async fn fake() -> (kube::Config, (ApiServer, Running)) {
         parsed_bytes: 0,
         ..ServerOptions::default()
     };
-    let server = ApiServer::new(options, None);
+    let server = ApiServer::with_plugins(options, None, fake_apiserver_full::plugins());
     let token = server.add_user(User::new("contract").in_group("system:masters"));
     let running = server.start().await.expect("a loopback port is free");
     let mut config = kube::Config::new(running.url().parse().expect("it is a URL"));

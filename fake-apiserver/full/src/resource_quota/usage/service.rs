@@ -1,8 +1,8 @@
 //! What quotas count of services: their number, balancers, and ports of nodes.
 
-use crate::machinery::amounts::Amounts;
-use crate::machinery::json::{list, string};
-use crate::machinery::quantity::Quantity;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 const TRACKED: [&str; 3] = ["services", "services.loadbalancers", "services.nodeports"];

@@ -1,19 +1,48 @@
 //! RuntimeClass: the class that a pod names is there, and the pod gets its overhead, its selector and its tolerations.
 
-use super::refusal::forbidden;
-use crate::kinds::{Kind, RUNTIME_CLASS};
-use crate::machinery::amounts::Amounts;
-use crate::machinery::json;
-use crate::machinery::status::Status;
-use crate::store::Txn;
+use crate::forbidden;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::json;
+use fake_apiserver::Status;
+use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Transaction};
+use std::sync::Arc;
 use serde_json::Value;
 
 const OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
+/// The plugin.
+pub(crate) struct RuntimeClass;
+
+impl AdmissionPlugin for RuntimeClass {
+    fn name(&self) -> &'static str {
+        "RuntimeClass"
+    }
+
+    fn admit(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, pod: &mut Value) -> Result<(), Status> {
+        match request.kind.is("", "pods") {
+            true => complete(txn, request.kind, pod),
+            false => Ok(()),
+        }
+    }
+
+    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, pod: &Value) -> Result<(), Status> {
+        match request.kind.is("", "pods") && request.old.is_none() {
+            true => check(txn, request.kind, pod),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The RuntimeClass of that name; None if it does not exist.
+fn class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
+    let kind = txn.kind("node.k8s.io", "runtimeclasses")?;
+    txn.object(&kind, None, name).filter(|_| !name.is_empty())
+}
+
 /// Refuses a pod with an overhead that no class has given it.
-pub(super) fn check(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> {
+fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName");
-    let class = txn.get(&RUNTIME_CLASS, name).filter(|_| !name.is_empty());
+    let class = class(txn, name);
     let is_given = class.is_some_and(|class| !class.value()["overhead"]["podFixed"].is_null());
     if is_given || pod["spec"]["overhead"].is_null() {
         return Ok(());
@@ -23,9 +52,9 @@ pub(super) fn check(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Statu
 }
 
 /// Gives a pod what its class says.
-pub(super) fn complete(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
+fn complete(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName").to_owned();
-    let class = txn.get(&RUNTIME_CLASS, &name).filter(|_| !name.is_empty());
+    let class = class(txn, &name);
     if class.is_none() && !name.is_empty() {
         let why = format!("pod rejected: RuntimeClass {name:?} not found");
         return Err(forbidden(kind, pod, &why));

@@ -1,6 +1,6 @@
 //! The labels of a namespace, and the standards that they name.
 
-use crate::machinery::faults::Faults;
+use fake_apiserver::extension::Faults;
 use serde_json::Value;
 use std::fmt;
 

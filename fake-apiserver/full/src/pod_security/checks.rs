@@ -1,9 +1,13 @@
 //! The checks of the Pod Security Standards: what each looks at, and how it tells what it found.
 
 use super::subject::{Subject, Texts, Violation, named, plural, quoted};
-use crate::kinds::{APP_ARMOR, SECCOMP, SECCOMP_POD};
-use crate::machinery::json::{self, string};
+use fake_apiserver::extension::json::{self, string};
 use serde_json::Value;
+
+/// Annotations that held the seccomp and AppArmor profiles of a pod and of its containers before there were fields.
+const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 use std::collections::BTreeSet;
 
 type Found = Option<Violation>;

@@ -1,8 +1,10 @@
 //! A pod as the checks look at it, and what they find.
 
-use crate::kinds::CONTAINER_LISTS;
-use crate::machinery::json;
+use fake_apiserver::extension::json;
 use serde_json::Value;
+
+/// The lists of containers in a pod.
+const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 use std::collections::BTreeSet;
 
 /// A pod, or the template of one, and the release by whose standards it is judged.

@@ -9,11 +9,9 @@ mod pod;
 mod scopes;
 mod service;
 
-pub(crate) use pod::{limits as pod_limits, of_containers, requests as pod_requests};
-
-use super::kind::Kind;
-use crate::machinery::amounts::Amounts;
-use crate::machinery::quantity::Quantity;
+use fake_apiserver::extension::Kind;
+use fake_apiserver::extension::Amounts;
+use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 /// What is evaluated in its own way.
@@ -79,16 +77,16 @@ fn one() -> Quantity {
 
 impl Evaluator {
     fn of(kind: &Kind) -> Option<&'static Self> {
-        let is_of = |known: &&Self| known.plural == kind.plural && known.group == kind.group;
+        let is_of = |known: &&Self| known.plural == kind.plural() && known.group == kind.group();
         EVALUATORS.iter().find(is_of)
     }
 }
 
 /// The name by which objects of a kind are counted.
 fn count_of(kind: &Kind) -> String {
-    match kind.group {
-        "" => format!("count/{}", kind.plural),
-        group => format!("count/{}.{group}", kind.plural),
+    match kind.group() {
+        "" => format!("count/{}", kind.plural()),
+        group => format!("count/{}.{group}", kind.plural()),
     }
 }
 
@@ -96,19 +94,19 @@ fn count_of(kind: &Kind) -> String {
 pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
     let is_count = name
         .strip_prefix("count/")
-        .and_then(|name| name.strip_prefix(kind.plural))
-        .is_some_and(|rest| rest.strip_prefix('.').unwrap_or_default() == kind.group && rest != ".");
+        .and_then(|name| name.strip_prefix(kind.plural()))
+        .is_some_and(|rest| rest.strip_prefix('.').unwrap_or_default() == kind.group() && rest != ".");
     is_count
         || Evaluator::of(kind).is_some_and(|of| (of.tracks)(name))
-        || (kind.group.is_empty() && kind.plural == name && COUNTED.contains(&name))
+        || (kind.group().is_empty() && kind.plural() == name && COUNTED.contains(&name))
 }
 
 /// What an object uses.
 pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     let mut used = Evaluator::of(kind).map_or_else(Amounts::default, |of| (of.usage)(object));
     used.set(count_of(kind), one());
-    if kind.group.is_empty() && COUNTED.contains(&kind.plural) {
-        used.set(kind.plural, one());
+    if kind.group().is_empty() && COUNTED.contains(&kind.plural()) {
+        used.set(kind.plural(), one());
     }
     used
 }
@@ -140,7 +138,7 @@ pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
 
 /// Resources that the containers of a pod have to ask for because a quota limits them, with the containers that do not.
 pub(crate) fn lacking(quota: &Value, kind: &Kind, object: &Value) -> Vec<(String, Vec<String>)> {
-    if kind.plural != "pods" || !kind.group.is_empty() {
+    if kind.plural() != "pods" || !kind.group().is_empty() {
         return Vec::new();
     }
     let hard = quota["status"]["hard"].as_object().into_iter().flatten();

@@ -1,7 +1,7 @@
 //! The scopes of quotas: which objects a quota is about.
 
 use super::pod::is_terminating;
-use crate::machinery::json::{list, string, texts};
+use fake_apiserver::extension::json::{list, string, texts};
 use serde_json::{Value, json};
 
 /// The scopes of a quota's spec, each as a requirement of its selector.

@@ -1,0 +1,101 @@
+//! AlwaysPullImages, DefaultIngressClass and DenyServiceExternalIPs.
+
+use std::cmp::Reverse;
+
+use fake_apiserver::Status;
+use fake_apiserver::extension::{AdmissionPlugin, Attributes, Part, Transaction, json, metadata};
+use serde_json::Value;
+
+use crate::forbidden;
+
+/// Every container pulls its image, so that a pod cannot use an image that its user may not pull.
+pub(crate) struct AlwaysPullImages;
+
+impl AdmissionPlugin for AlwaysPullImages {
+    fn name(&self) -> &'static str {
+        "AlwaysPullImages"
+    }
+
+    fn admit(&self, _: &mut dyn Transaction, request: &Attributes<'_>, pod: &mut Value) -> Result<(), Status> {
+        if request.kind.is("", "pods") {
+            for list in ["/spec/containers", "/spec/initContainers"] {
+                for container in json::entries(pod, list) {
+                    container["imagePullPolicy"] = "Always".into();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Marks the default IngressClass.
+const IS_DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
+/// The annotation that named an ingress's class before `ingressClassName`.
+const INGRESS_ANNOTATION: &str = "kubernetes.io/ingress.class";
+
+/// An ingress without a class gets the newest default class.
+pub(crate) struct DefaultIngressClass;
+
+impl AdmissionPlugin for DefaultIngressClass {
+    fn name(&self) -> &'static str {
+        "DefaultIngressClass"
+    }
+
+    fn admit(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, ingress: &mut Value) -> Result<(), Status> {
+        let has_class = || {
+            !ingress["spec"]["ingressClassName"].is_null()
+                || ingress["metadata"]["annotations"]
+                    .get(INGRESS_ANNOTATION)
+                    .is_some()
+        };
+        if !request.kind.is("networking.k8s.io", "ingresses") || has_class() {
+            return Ok(());
+        }
+        let classes = txn
+            .kind("networking.k8s.io", "ingressclasses")
+            .map(|kind| txn.objects(&kind, None));
+        let defaults = classes
+            .iter()
+            .flatten()
+            .filter(|class| class.value()["metadata"]["annotations"][IS_DEFAULT_CLASS] == "true");
+        let newest = defaults.min_by_key(|class| {
+            let text = |field: &str| metadata::text(class.value(), field).to_owned();
+            (Reverse(text("creationTimestamp")), text("name"))
+        });
+        if let Some(class) = newest {
+            ingress["spec"]["ingressClassName"] = metadata::text(class.value(), "name").into();
+        }
+        Ok(())
+    }
+}
+
+/// A service gets no new external addresses.
+pub(crate) struct DenyServiceExternalIps;
+
+impl AdmissionPlugin for DenyServiceExternalIps {
+    fn name(&self) -> &'static str {
+        "DenyServiceExternalIPs"
+    }
+
+    fn validate(&self, _: &mut dyn Transaction, request: &Attributes<'_>, service: &Value) -> Result<(), Status> {
+        if !request.kind.is("", "services") || request.part != Part::Main {
+            return Ok(());
+        }
+        let addresses = |service: &Value| -> Vec<String> {
+            let list = json::texts(&service["spec"]["externalIPs"]);
+            list.into_iter().map(str::to_owned).collect()
+        };
+        let known = request.old.map(addresses).unwrap_or_default();
+        match addresses(service)
+            .iter()
+            .all(|address| known.contains(address))
+        {
+            true => Ok(()),
+            false => Err(forbidden(
+                request.kind,
+                service,
+                "Use of external IPs is denied by admission control",
+            )),
+        }
+    }
+}

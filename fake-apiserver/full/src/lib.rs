@@ -1,0 +1,42 @@
+//! What a suite of envtest meets in kube-apiserver beyond the core of `fake-apiserver`: admission plugins.
+//!
+//! ```
+//! use fake_apiserver::{ApiServer, ServerOptions};
+//!
+//! let server = ApiServer::with_plugins(ServerOptions::default(), None, fake_apiserver_full::plugins());
+//! # drop(server);
+//! ```
+
+mod defaults;
+mod limit_ranger;
+mod pod_security;
+mod resource_quota;
+mod runtime_class;
+
+use std::sync::Arc;
+
+use fake_apiserver::Status;
+use fake_apiserver::extension::{AdmissionPlugin, Kind, metadata};
+use serde_json::Value;
+
+/// All plugins of this crate, in the order in which kube-apiserver runs them.
+pub fn plugins() -> Vec<Arc<dyn AdmissionPlugin>> {
+    vec![
+        Arc::new(limit_ranger::LimitRanger),
+        Arc::new(defaults::AlwaysPullImages),
+        Arc::new(pod_security::PodSecurity),
+        Arc::new(runtime_class::RuntimeClass),
+        Arc::new(defaults::DefaultIngressClass),
+        Arc::new(defaults::DenyServiceExternalIps),
+        Arc::new(resource_quota::ResourceQuota),
+    ]
+}
+
+/// The refusal of an object, by its name or `generateName`.
+fn forbidden(kind: &Kind, object: &Value, reason: &str) -> Status {
+    let name = match metadata::text(object, "name") {
+        "" => metadata::text(object, "generateName"),
+        name => name,
+    };
+    Status::forbidden(kind.resource(), name, reason)
+}

@@ -1,0 +1,56 @@
+//! Requests and limits of a pod as a whole.
+
+use crate::kinds::resource_names;
+use crate::machinery::amounts::Amounts;
+use crate::machinery::json::list;
+use serde_json::Value;
+
+/// The requests of a pod, including its overhead.
+pub fn pod_requests(pod: &Value) -> Amounts {
+    let mut all = altogether(pod, "requests");
+    all.add(&Amounts::read(&pod["spec"]["overhead"]));
+    all
+}
+
+/// The limits of a pod; its overhead is added where there is a limit.
+pub fn pod_limits(pod: &Value) -> Amounts {
+    let mut all = altogether(pod, "limits");
+    let overhead = Amounts::read(&pod["spec"]["overhead"]);
+    all.add(&overhead.filtered(|name, _| all.get(name).is_some()));
+    all
+}
+
+/// Pod-level resources, or else the sum of the containers.
+fn altogether(pod: &Value, side: &str) -> Amounts {
+    let spec = &pod["spec"];
+    let mut all = of_containers(spec, side);
+    let whole = Amounts::read(&spec["resources"][side]);
+    let whole = whole.filtered(|name, _| resource_names::is_of_whole_pod(name));
+    all.0.extend(whole.0);
+    all
+}
+
+/// The sum of the containers, or the maximum of the init containers if that is more (`PodRequests` of component-helpers).
+pub(crate) fn of_containers(spec: &Value, side: &str) -> Amounts {
+    let of = |container: &Value| Amounts::read(&container["resources"][side]);
+    let mut all = Amounts::default();
+    for container in list(&spec["containers"]) {
+        all.add(&of(container));
+    }
+    // Sidecar containers run beside all later init containers.
+    let (mut running, mut before) = (Amounts::default(), Amounts::default());
+    for container in list(&spec["initContainers"]) {
+        let own = of(container);
+        if container["restartPolicy"] == "Always" {
+            all.add(&own);
+            running.add(&own);
+            before.raise(&running);
+        } else {
+            let mut now = running.clone();
+            now.add(&own);
+            before.raise(&now);
+        }
+    }
+    all.raise(&before);
+    all
+}
