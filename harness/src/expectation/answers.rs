@@ -1,4 +1,5 @@
-//! `answers`: figures of the driver's answers to calls of the harness. Knows no driver, and no figure but by its name.
+//! The `answers` expectation: fields of driver responses to calls that the harness made. Does not know the driver or the meaning of a
+//! field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use crate::journal::AnswerFact;
 use crate::plan::Case;
 use crate::scenario::{AnswerSpec, Comparison, Expression, PUBLISHED, Relation, Relations};
 
-/// Figures by the name of the answer.
+/// Expected fields of driver responses, by the response's name.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Answers(pub BTreeMap<String, AnswerSpec>);
 
@@ -31,7 +32,7 @@ impl Answers {
         of two answers that differ by 1Mi at most are equal: the free space of a file system moves while others write to it";
 }
 
-/// The names of all answers that these figures speak of: their own, and those with which they are compared.
+/// Names of all responses that the expected fields refer to: the responses themselves and those they are compared with.
 pub(crate) fn names_of(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
     let relations = answers.values().flat_map(BTreeMap::values).flat_map(|it| &it.any);
     let compared = relations.filter_map(|relation| match relation {
@@ -63,7 +64,7 @@ impl Expectation for Answers {
         self.0.iter().flat_map(of_answer).collect()
     }
 
-    /// An answer does not change once it has come. Published objects do.
+    /// A response never changes once received; published capacity objects (`PUBLISHED`) do.
     fn is_decided_by_actions(&self) -> bool {
         !names_of(&self.0).contains(PUBLISHED)
     }
@@ -129,7 +130,7 @@ fn row(case: &Case, cluster: &ClusterState, (name, figure): (&str, &str), wanted
     }
 }
 
-/// A figure of an answer; its code is one as well.
+/// A field of a driver response, or its status code for the name `code`.
 fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
     match name {
         "code" => Some(answer.code.clone().into()),
@@ -137,7 +138,7 @@ fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
     }
 }
 
-/// What the object for the class and segment of an answer says, in bytes.
+/// `capacity` or `maximumVolumeSize` in bytes of the published object for the class and segment of a GetCapacity call.
 fn published(case: &Case, cluster: &ClusterState, answer: &AnswerFact, figure: &str) -> Option<i128> {
     let key = (answer.class.clone()?, answer.segment.clone()?);
     let (_, object) = cluster
@@ -151,7 +152,7 @@ fn published(case: &Case, cluster: &ClusterState, answer: &AnswerFact, figure: &
     }
 }
 
-/// Whether a text is the one of another answer; none: this is not about texts.
+/// Whether a string equals the string field that the relation refers to. None if the relation does not compare strings.
 fn same_text(
     relation: &Relation,
     got: Option<&Value>,
@@ -165,7 +166,7 @@ fn same_text(
     Some(text(answer, figure).as_deref() == Some(got))
 }
 
-/// A relation, with the value of its sum where that is not plain, or with the text that it refers to, such as a volume id.
+/// Formats a relation, with the value of its expression or the string (such as a volume id) of the field that it refers to.
 fn format(
     relation: &Relation,
     text: impl Fn(&str, &str) -> Option<String>,
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
 
     fn formatted(relation: &str) -> String {
-        let relation = Relation::try_from(relation.to_owned()).expect("it is a relation");
+        let relation = Relation::try_from(relation.to_owned()).expect("valid relation");
         let text =
             |answer: &str, figure: &str| ((answer, figure) == ("made", "id")).then(|| "volume-1".to_owned());
         let lookup = |answer: &str, figure: &str| ((answer, figure) == ("made", "bytes")).then_some(1 << 30);
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_is_shown_with_the_text_or_the_size_that_it_refers_to() {
+    fn a_reference_is_formatted_with_the_string_or_size_of_its_field() {
         assert_eq!(formatted("= made.id"), "= made.id, volume-1");
         assert_eq!(formatted("= made.bytes"), "= made.bytes, 1Gi");
         assert_eq!(formatted("= other.id"), "= other.id, and there is no other.id");

@@ -1,4 +1,4 @@
-//! `capacities`: the CSIStorageCapacity objects of the publisher, all of them.
+//! The `capacities` expectation: the exact set of the publisher's CSIStorageCapacity objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ use crate::cluster_state::ClusterState;
 use crate::plan::Case;
 use crate::scenario::{Bound, FromShort, Short, Size};
 
-/// The objects by class and topology segment.
+/// Expected published capacity by storage class and topology segment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<String, BTreeMap<String, Short<Row>>>")]
 pub struct Capacities(pub Rows);
 
-/// (class, segment) → row.
+/// Expected published capacity by (class, segment).
 pub type Rows = BTreeMap<(String, String), Row>;
 
 impl From<BTreeMap<String, BTreeMap<String, Short<Row>>>> for Capacities {
@@ -32,23 +32,23 @@ impl From<BTreeMap<String, BTreeMap<String, Short<Row>>>> for Capacities {
     }
 }
 
-/// A row of published capacity.
+/// Expected published capacity of one class in one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(from = "RowSpec")]
 pub enum Row {
     /// An object with exactly these values.
     Values(CapacityValues),
-    /// No object, or one whose capacity is unset or zero (KEP-1472, comment of the type).
+    /// No object, or an object whose capacity is unset or zero (KEP-1472: both mean no available capacity).
     Nothing,
 }
 
-/// One row of published capacity.
+/// Published capacity of one class in one segment, as a case file writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowSpec {
-    /// capacity; unset: the field is absent. `nothing` as the whole row: no object, or one that offers nothing.
+    /// `capacity`; unset if the field must be absent. `nothing` for the whole row: no object, or one without available capacity.
     capacity: Option<Size>,
-    /// maximumVolumeSize; unset: the field is absent.
+    /// `maximumVolumeSize`; unset if the field must be absent.
     maximum: Option<Size>,
 }
 
@@ -100,7 +100,7 @@ impl Expectation for Capacities {
         polls.then_some(Bound::Refreshes(1))
     }
 
-    /// A value may change with the next refresh; where the publisher makes some, the rows are held for one anyway.
+    /// Each refresh may change a value. A polling publisher has a default hold of one refresh, so silence need not count as evidence.
     fn is_negative(&self, has_hold: bool) -> bool {
         !has_hold
     }
@@ -126,7 +126,7 @@ impl Expectation for Capacities {
     }
 
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
-        // A cluster with more objects than can be wanted needs no comparison: there may be thousands.
+        // With more objects than expected rows the result is known: skips comparing what may be thousands of objects.
         self.published(case, cluster).nth(self.0.len()).is_none() && holds(&self.rows(case, cluster))
     }
 
@@ -140,8 +140,8 @@ impl Expectation for Capacities {
 }
 
 impl Capacities {
-    /// The objects of the case's publisher. KEP-1472 leaves open whether classes with immediate binding have any: theirs count only where
-    /// the publisher is set to publish them, or the expectation names the class.
+    /// CSIStorageCapacity objects of the case's publisher. KEP-1472 does not say whether classes with Immediate binding get any: their
+    /// objects count only if the publisher is configured to publish them, or if the expectation names the class.
     fn published<'w>(&'w self, case: &'w Case, cluster: &'w ClusterState) -> impl Iterator<Item = &'w Value> {
         let is_open = |class: &str| {
             let class_object = cluster.object("storageclasses", None, class);
@@ -157,7 +157,7 @@ impl Capacities {
     }
 }
 
-/// Rows for one class and segment: the first object is compared, each further one is extra.
+/// Rows for one class and segment: compares the first object with the expected one; every further object is `Extra`.
 fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) -> Vec<DiffRow> {
     let subject = Subject::Capacity {
         class: key.0,
@@ -185,7 +185,7 @@ fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) ->
 }
 
 impl Row {
-    /// Whether an object with these values is as wanted.
+    /// Whether an object with these values meets the expectation.
     pub(super) fn allows(self, got: CapacityValues) -> bool {
         match self {
             Row::Nothing => got.is_empty(),

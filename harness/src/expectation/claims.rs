@@ -1,4 +1,4 @@
-//! `claims`: the state of PersistentVolumeClaims.
+//! The `claims` expectation: the phase of PersistentVolumeClaims.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::cluster_state::ClusterState;
 use crate::plan::{Case, WORKLOADS};
 use capacity_types::pod::claims_of;
 
-/// Claims by name, and their state.
+/// Expected PVC states, by PVC name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Claims(pub BTreeMap<String, ClaimState>);
 
-/// The state a claim must be in.
+/// Expected state of a PVC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimState {
-    /// status.phase is Bound.
+    /// `status.phase` is `Bound`.
     Bound,
-    /// It exists and is not bound.
+    /// The PVC exists and is not bound.
     Pending,
-    /// It does not exist.
+    /// The PVC does not exist.
     Absent,
 }
 

@@ -1,4 +1,4 @@
-//! `count`: how often a fact must be seen in the step.
+//! The `count` expectation: how often a fact occurs in the step.
 
 use serde::Deserialize;
 
@@ -7,18 +7,18 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// How often a fact must be seen in the step.
+/// How often a fact must occur in the step.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Count {
-    /// The fact.
+    /// The fact to count.
     pub of: Pattern,
-    /// At least.
+    /// Minimum number of occurrences.
     #[serde(default)]
     pub min: u64,
-    /// At most.
+    /// Maximum number of occurrences.
     pub max: Option<u64>,
-    /// So many more for each refresh since the step began: a busy machine makes steps longer.
+    /// Added to `max` for each refresh since the step began, as a busy machine makes steps longer.
     pub per_refresh: Option<f64>,
 }
 
@@ -26,9 +26,9 @@ impl Count {
     pub(super) const EXAMPLE: &str = "count: {of: …, min: 1, max: 3}";
     pub(super) const HOLDS: &str = "it is seen so often in the step";
 
-    /// How many there may be, so many refreshes after the step began.
+    /// Maximum number of occurrences after that many refreshes.
     fn limit(&self, refreshes: f64) -> Option<u64> {
-        // No step lasts so long that this is not exact.
+        // Exact: a step never has enough refreshes to exceed f64 precision.
         self.max
             .map(|max| max + (self.per_refresh.unwrap_or_default() * refreshes) as u64)
     }
@@ -108,7 +108,7 @@ impl Expectation for Count {
     }
 }
 
-/// How often something was seen.
+/// Formats the number of occurrences.
 fn format_seen(number: u64) -> String {
     match number {
         0 => "never seen".to_owned(),

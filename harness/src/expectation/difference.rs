@@ -1,12 +1,11 @@
-//! Whether an object contains what is wanted of it. Sizes compare as quantities and topology selectors by meaning; everything else compares
-//! as JSON.
+//! Whether an object contains the expected fields. Compares sizes as quantities and topology selectors by meaning, everything else as JSON.
 
 use capacity_types::{Quantity, capacity_api::RESOURCE};
 use serde_json::{Map, Value};
 
 use capacity_types::segment::as_label;
 
-/// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
+/// The first difference as (expected, actual). `null` expects absence; lists must have equal lengths.
 pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Option<(String, String)> {
     difference(resource, "", want, got)
 }
@@ -32,19 +31,19 @@ fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(
         (Value::String(want), Value::String(got)) if is_size(resource, path) && is_same_size(want, got) => {
             None
         }
-        // `having` and `fields` that are left out require nothing.
+        // Omitted `having` and `fields` require nothing.
         (Value::Null, _) if path.is_empty() => None,
         _ if want == got => None,
         _ => Some((format!("{path} {want}"), format!("{path} {got}"))),
     }
 }
 
-/// Whether a field of a published object is a label selector.
+/// Whether the field is the label selector of a capacity object.
 fn is_selector(resource: &str, path: &str) -> bool {
     resource == RESOURCE && path == ".nodeTopology"
 }
 
-/// Whether a field of a published object is a quantity.
+/// Whether the field is a quantity of a capacity object.
 fn is_size(resource: &str, path: &str) -> bool {
     resource == RESOURCE && matches!(path, ".capacity" | ".maximumVolumeSize")
 }
@@ -53,7 +52,7 @@ fn is_same_size(one: &str, other: &str) -> bool {
     matches!((one.parse::<Quantity>(), other.parse::<Quantity>()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// A label selector with `In` of one value written as a label, and nothing that requires nothing.
+/// Normalises a label selector: an `In` expression with one value becomes a label, and empty parts are dropped.
 fn in_labels(selector: &Map<String, Value>) -> Map<String, Value> {
     let mut labels = selector
         .get("matchLabels")
@@ -90,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn sizes_and_selectors_of_published_objects_compare_by_meaning() {
+    fn capacity_objects_compare_sizes_and_selectors_by_meaning() {
         let expression = json!({"key": "node", "operator": "In", "values": ["n1"]});
         let got = json!({"capacity": "10737418240", "nodeTopology": {"matchExpressions": [expression]}});
         let differs = |resource: &str, want: Value| first_difference(resource, &want, &got).is_some();
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn containment_names_the_first_difference() {
+    fn the_first_difference_is_returned() {
         let got = json!({"a": {"b": 1, "c": [1, 2]}, "d": "x"});
         assert_eq!(first_difference("pods", &json!({"a": {"b": 1}}), &got), None);
         assert_eq!(first_difference("pods", &json!({"e": null}), &got), None);

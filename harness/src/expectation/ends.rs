@@ -1,4 +1,4 @@
-//! `ends`: roles that end by themselves in the step, as by refusing to start.
+//! The `ends` expectation: roles whose program exits by itself in the step, for example because it refuses to start.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use crate::journal::{Fact, ProcessEvent, What};
 use crate::scenario::Role;
 
-/// Text of the reason or of the last lines, by role.
+/// Text that the exit reason or the last log lines must contain, by role.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Ends(pub BTreeMap<Role, String>);
 

@@ -1,6 +1,6 @@
-//! What the harness needs to know of one kind of expectation, and what it tells that kind about the case and the facts.
+//! The interface of an expectation kind, and the data about the case and the facts that it receives.
 //!
-//! Each kind implements [`Expectation`] in a file of its own and has one line in the registry, the parent module. Does not know any kind.
+//! Each kind implements [`Expectation`] in a file of its own and has one line in the registry of the parent module. Does not know any kind.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,89 +13,87 @@ use crate::journal::{Fact, What};
 use crate::plan::{Case, GroupResource};
 use crate::scenario::{Bound, Role};
 
-/// One kind of expectation. A kind is either about the state of the cluster (it has rows) or about the facts of the step (it observes them).
+/// An expectation kind. A kind checks either the cluster state (it returns rows) or the facts of the step (it observes them).
 pub(crate) trait Expectation: Debug {
-    /// Checks that the case defines every name, and replaces names of the case by what they stand for. Errors are texts; the caller adds
-    /// the place.
+    /// Checks that the case defines every name, and replaces names by what they refer to. Errors are messages; the caller adds the file
+    /// position.
     fn resolve(&mut self, names: &dyn Names, always: bool) -> Result<(), String>;
 
-    /// Whether `always` makes sense: the state can be compared at every moment.
+    /// Whether `always` is allowed: the state can be compared at every moment.
     fn may_be_always(&self) -> bool {
         true
     }
 
-    /// How long it has to stay true where the case does not say; `polls`: whether the publisher refreshes by itself.
+    /// How long it must stay true if the case sets no `stays`. `polls`: whether the publisher polls GetCapacity.
     fn default_hold(&self, _polls: bool) -> Option<Bound> {
         None
     }
 
-    /// Whether it says that something does not happen, or no longer. Silence counts for it only once the systems have seen what the step
-    /// changed.
+    /// Whether it expects that something does not happen (any more). It can hold only once the systems have processed the step's changes.
     fn is_negative(&self, has_hold: bool) -> bool;
 
-    /// The patterns of facts that it names.
+    /// The fact patterns of this expectation.
     fn patterns(&self) -> Vec<&Pattern> {
         Vec::new()
     }
 
-    /// Whether its verdict depends on how objects of that resource look.
+    /// Whether its verdict depends on objects of this resource.
     fn depends_on(&self, resource: &str) -> bool {
         let mut resources = self.patterns().into_iter().filter_map(Pattern::resource);
         resources.any(|of| [resource, "*"].contains(&of))
     }
 
-    /// The pods about which it says something negative, so that the scheduler has to decide about them again in the step; none: it may be
-    /// about any pod.
+    /// Pods with a negative expectation: the scheduler must decide about them again in the step. None if any pod may be affected.
     fn pods(&self, _cluster: &ClusterState) -> Option<Vec<String>> {
         None
     }
 
-    /// State: a row for each thing that it is about.
+    /// State kinds: one row for each object or value compared.
     fn rows(&self, _case: &Case, _cluster: &ClusterState) -> Vec<DiffRow> {
         Vec::new()
     }
 
-    /// State: whether all rows are as wanted.
+    /// State kinds: whether all rows match.
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
         holds(&self.rows(case, cluster))
     }
 
-    /// State: whether a fact may change a row.
+    /// State kinds: whether a fact can change a row.
     fn is_moved_by(&self, what: &What) -> bool {
         moves_state(what)
     }
 
-    /// State: whether it can no longer change once the step has acted.
+    /// State kinds: whether the rows are final once the step's actions are done.
     fn is_decided_by_actions(&self) -> bool {
         false
     }
 
-    /// Facts: observes the next fact of the step.
+    /// Fact kinds: processes the next fact of the step.
     fn observe(&self, _seen: &mut Seen, _view: FactView<'_>, _fact: &Fact) -> Observed {
         Observed::Nothing
     }
 
-    /// Facts: whether nothing more has to be seen; none: the kind is about state.
+    /// Fact kinds: whether no further fact is needed. None for state kinds.
     fn is_satisfied(&self, _seen: &Seen) -> Option<bool> {
         None
     }
 
-    /// Why it failed where its time is over.
+    /// The failure reason on timeout.
     fn missed(&self) -> Reason {
         Reason::Late
     }
 
-    /// What had to happen for a row to be as wanted, up to the first thing that did not.
+    /// The causal chain for a row, up to the first link without evidence.
     fn row_chain(&self, _window: &Window<'_>, _row: &DiffRow) -> Chain {
         Chain::default()
     }
 
-    /// Facts: what had to happen, up to the first thing that did not. `decided_by`: the fact that made it fail.
+    /// Fact kinds: the causal chain up to the first link without evidence. `decided_by`: the fact that caused the failure.
     fn chain(&self, _window: &Window<'_>, _seen: &Seen, _decided_by: u64) -> Chain {
         Chain::default()
     }
 
-    /// What had to happen and did not: for the first row that is not as wanted, or for what was seen.
+    /// The causal chain of a failure: for the first row that differs, or for the observed facts.
     fn failure_chain(&self, window: &Window<'_>, rows: &[DiffRow], seen: &Seen, decided_by: u64) -> Chain {
         match rows.iter().find(|row| row.state != RowState::Same) {
             Some(row) => self.row_chain(window, row),
@@ -103,18 +101,18 @@ pub(crate) trait Expectation: Debug {
         }
     }
 
-    /// The failure in one line; `late`: that its time is over, with what was waited for. None: the usual line.
+    /// The failure in one line. `late` formats the timeout and what was awaited. None for the default line.
     fn summary(&self, _seen: &Seen, _reason: Reason, _late: &dyn Fn() -> String) -> Option<String> {
         None
     }
 }
 
-/// Whether all rows are as wanted.
+/// Whether all rows match.
 pub(crate) fn holds(rows: &[DiffRow]) -> bool {
     rows.iter().all(|row| row.state == RowState::Same)
 }
 
-/// Whether a fact changes objects, answers or what is served, or ends the actions of a step.
+/// Whether a fact can change cluster state: a committed object, a driver response, discovery, or the end of the step's actions.
 pub(crate) fn moves_state(what: &What) -> bool {
     matches!(
         what,
@@ -125,45 +123,45 @@ pub(crate) fn moves_state(what: &What) -> bool {
 /// Why an expectation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It did not become true in time.
+    /// It did not become true before the timeout.
     Late,
-    /// A fact that must not be seen was seen.
+    /// A forbidden fact occurred.
     Violated,
-    /// The fact that starts the window of a negative expectation was not seen.
+    /// The fact that starts the window of a negative expectation did not occur.
     NoEvidence,
-    /// The driver has answered something else, and is not called again.
+    /// The driver returned a different response and is not called again.
     OtherAnswer,
-    /// A role has ended with other words.
+    /// A program exited with a different message.
     OtherWords,
 }
 
-/// What an expectation about facts has seen in the step so far.
+/// Facts that a fact expectation has observed in the step so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
-    /// Number of facts that counted.
+    /// Number of matching facts.
     pub(crate) count: u64,
-    /// How many there may be by now.
+    /// Maximum allowed number at this moment.
     pub(crate) limit: Option<u64>,
-    /// The roles that have ended as they must.
+    /// Roles whose programs exited as expected.
     pub(crate) ended: BTreeSet<Role>,
 }
 
-/// What a fact means to an expectation.
+/// Effect of a fact on an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Observed {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// It counts.
+    /// The fact matches.
     Counted,
-    /// The expectation can no longer be shown.
+    /// The expectation can no longer hold.
     Failed(Reason),
 }
 
-/// What is needed to compare a fact with a pattern.
+/// The data for comparing a fact with a pattern.
 #[derive(Clone, Copy)]
 pub(crate) struct FactView<'a> {
     pub(crate) case: &'a Case,
-    /// Whether the fact is a write that no expectation counts.
+    /// Whether the fact is a redundant write that no expectation counts.
     pub(crate) is_surplus: bool,
     /// Poll intervals since the step began.
     pub(crate) refreshes: f64,
@@ -175,29 +173,29 @@ impl FactView<'_> {
     }
 }
 
-/// The names that the case has defined by a step. Errors name what is defined, and the remedy.
+/// Names that the case has defined up to a step. Errors list the defined names and the fix.
 pub(crate) trait Names {
-    /// A pod in the namespace of workloads.
+    /// Checks for a pod in the workload namespace.
     fn pod(&self, name: &str) -> Result<(), String>;
-    /// A claim in the namespace of workloads.
+    /// Checks for a PVC in the workload namespace.
     fn claim(&self, name: &str) -> Result<(), String>;
-    /// A storage class that exists by then.
+    /// Checks for a StorageClass that exists at that step.
     fn class(&self, name: &str) -> Result<(), String>;
-    /// A node that exists by then.
+    /// Checks for a node that exists at that step.
     fn node(&self, name: &str) -> Result<(), String>;
-    /// The usual text of a segment that some node has at some time.
+    /// The canonical text of a topology segment that a node has at some time.
     fn segment(&self, text: &str) -> Result<String, String>;
-    /// Plural name of a resource, with or without a subresource, or `*`.
+    /// Checks for a plural resource name, with or without subresource, or `*`.
     fn resource(&self, text: &str) -> Result<(), String>;
-    /// An answer of the driver.
+    /// Checks for a named driver response.
     fn answer(&self, name: &str) -> Result<(), String>;
-    /// The role runs.
+    /// Checks that a program of the role runs.
     fn runs(&self, role: Role) -> Result<(), String>;
-    /// The API server has served CSIStorageCapacity by then.
+    /// Checks that the API server serves CSIStorageCapacity by that step.
     fn can_have_capacities(&self) -> Result<(), String>;
-    /// Whether the step itself creates the pod.
+    /// Whether this step creates the pod.
     fn creates_pod(&self, name: &str) -> bool;
-    /// Whether the step has a `discover` of the resource.
+    /// Whether this step has a `discover` action for the resource.
     fn discovers(&self, resource: &GroupResource) -> bool;
     /// Checks the method, parameters, faults, objects and nodes of a pattern, and completes its segments and parameters.
     fn pattern(&self, pattern: &mut Pattern) -> Result<(), String>;

@@ -1,4 +1,4 @@
-//! What a step expects: a list, or one word for all that the specification demands.
+//! The expectations of a step: a list, or the word `specification` for everything that the specification requires.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use serde_saphyr::Spanned;
 
 use super::ExpectSpec;
 
-/// The word in the place of a list.
+/// The word used instead of a list.
 const SPECIFICATION: &str = "specification";
 
-/// All that a step expects.
+/// The expectations of a step.
 #[derive(Debug, Clone)]
 pub enum ExpectSpecs {
-    /// Each of these.
+    /// An explicit list.
     List(Vec<Spanned<ExpectSpec>>),
-    /// What the specification demands of objects and pods once everything is quiet, and at every moment until then.
+    /// Everything that the specification requires of objects and pods, at every moment and once everything is quiet.
     Specification,
 }
 
 impl ExpectSpecs {
-    /// The expectations of a list; none, where the specification says what is expected.
+    /// The explicit expectations; empty for `specification`.
     pub fn list(&self) -> &[Spanned<ExpectSpec>] {
         match self {
             ExpectSpecs::List(list) => list,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_the_list_and_a_wrong_word_are_named() {
+    fn errors_name_the_list_entry_and_the_unknown_word() {
         let unknown = error("[{never: {write: delete nodes}, colour: red, why: w}]");
         assert!(
             unknown.starts_with("f.yaml:5:") && unknown.contains("colour"),

@@ -1,4 +1,4 @@
-//! `metrics`: sums of series in the metrics of a role, or of the API server. Knows no metric by its name.
+//! The `metrics` expectation: sums of series in the metrics of a role or of the API server. Does not know any metric name.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::plan::Case;
 use crate::scenario::{Amounts, Role, Short, Speaker};
 use capacity_types::exposition::Series;
 
-/// The sums. They are read when everything is quiet.
+/// The expected sums. Metrics are read when everything is quiet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>")]
 pub struct Metrics(pub Vec<Metric>);
 
-/// What a sum of series must be.
+/// Expected sum of series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
-    /// Whose metrics.
+    /// The component that exposes the metrics.
     pub of: Speaker,
-    /// The series that are added up: all that have this name and at least these labels.
+    /// The series to add up: all with this name and at least these labels.
     pub series: Series,
-    /// What the sum must be.
+    /// The expected sum.
     pub want: Amounts,
 }
 
@@ -124,7 +124,7 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
     }
 }
 
-/// The sum over all series that are meant, of all instances; none: there is none.
+/// Sum of all matching series of all instances. None if no series matches.
 fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
     let samples = readings(metrics, wanted.of).flat_map(|reading| &reading.samples);
     let meant = samples.filter(|sample| wanted.series.means(&sample.series));
@@ -138,7 +138,7 @@ fn readings(metrics: &MetricsFact, of: Speaker) -> impl Iterator<Item = &Reading
     readings.filter(move |reading| Role::of_client(&reading.client) == of.role())
 }
 
-/// Why a series is not there, as far as the reading shows.
+/// Explains why no series matches, as far as the reading shows.
 fn instead(metrics: &MetricsFact, of: Speaker) -> String {
     let readings: Vec<&Reading> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());
@@ -160,19 +160,19 @@ mod tests {
     fn wanted(series: &str, want: &str) -> Metric {
         Metric {
             of: Speaker::Publisher,
-            series: series.to_owned().try_into().expect("a series"),
-            want: Amounts::from_short(want).expect("an amount"),
+            series: series.to_owned().try_into().expect("valid series"),
+            want: Amounts::from_short(want).expect("valid amount"),
         }
     }
 
     #[test]
-    fn series_and_instances_are_added_up_and_an_error_is_no_zero() {
+    fn series_of_all_instances_are_summed_and_read_errors_are_not_zero() {
         let mut metrics: MetricsFact = serde_json::from_value(json!({"readings": [
             {"client": "publisher@n1", "told": 9, "samples": [{"series": "goal{node=\"n1\"}", "value": 2.0}]},
             {"client": "publisher@n2", "told": 9, "samples": [{"series": "goal{node=\"n2\"}", "value": 3.0}]},
             {"client": "server", "told": 9, "samples": [{"series": "goal", "value": 100.0}]},
         ]}))
-        .expect("it is a fact");
+        .expect("valid MetricsFact");
         let state =
             |metrics: &MetricsFact, series: &str, want: &str| row(Some(metrics), &wanted(series, want)).state;
         assert_eq!(state(&metrics, "goal", "5"), RowState::Same);

@@ -1,7 +1,7 @@
-//! What a step expects: the registry of the kinds, and what all of them have in common.
+//! Expectations of a step: the registry of the kinds, and the fields that all kinds share.
 //!
-//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. Does not know when a bound is
-//! reached; that is the judge's.
+//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. Does not know when a bound is reached; that is up
+//! to the judge.
 
 mod answers;
 mod capacities;
@@ -56,24 +56,24 @@ pub use served::Served;
 use crate::scenario::{Bound, parsed};
 use specification::Specification;
 
-/// What the documentation of the case format says of a kind.
+/// Documentation of an expectation kind in the case format.
 pub struct Documentation {
-    /// The key in a case.
+    /// The key in a case file.
     pub key: &'static str,
-    /// How it is written.
+    /// An example in YAML.
     pub example: &'static str,
-    /// When it holds.
+    /// When the expectation holds.
     pub holds: &'static str,
 }
 
 macro_rules! registry {
     ($($key:ident: $kind:ident,)*) => {
-        /// What must be so.
+        /// The condition of an expectation.
         #[derive(Debug, Clone, PartialEq)]
         #[expect(missing_docs, reason = "each variant is documented by the type that it holds")]
         pub enum Predicate {
             $($kind($kind),)*
-            /// All that the specification demands of objects and pods, once everything is quiet.
+            /// Everything that the specification requires of objects and pods once everything is quiet.
             Specification,
         }
 
@@ -93,14 +93,14 @@ macro_rules! registry {
             }
         }
 
-        /// The keys by which a case says what must be so, for its documentation.
+        /// The keys of expectation kinds in a case file, with their documentation.
         pub const KINDS: &[Documentation] = &[$(Documentation {
             key: stringify!($key),
             example: $kind::EXAMPLE,
             holds: $kind::HOLDS,
         },)*];
 
-        /// One expectation, as a case has it: exactly one kind, and how it is to hold.
+        /// One expectation of a case file: exactly one kind, with its timing and reason.
         #[derive(Debug, Clone, Deserialize)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         pub struct ExpectSpec {
@@ -146,30 +146,30 @@ registry! {
     order: Order,
 }
 
-/// One expectation.
+/// One expectation, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
-    /// What must be so.
+    /// The condition.
     pub predicate: Predicate,
-    /// By when.
+    /// Timeout for becoming true.
     pub within: Bound,
-    /// How long it must stay so; none: until nothing is in flight any more.
+    /// How long it must stay true. None: until nothing is in flight.
     pub hold: Option<Bound>,
-    /// State only: at every moment of the step.
+    /// State kinds only: must hold at every moment of the step.
     pub always: bool,
-    /// Why it must be so.
+    /// Reason given by the case, for reports.
     pub why: String,
-    /// Line of the file.
+    /// Line in the case file.
     pub line: u64,
 }
 
 const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
 
-/// So long a program may keep the objects of a driver that is not registered any more, and may come back.
+/// Time for which programs may retain the objects of an unregistered driver, as it may register again.
 const GRACE: Bound = Bound::Time(Duration::from_secs(10));
 
 impl Expect {
-    /// Resolves an expectation of a case. Errors are texts; the caller knows the place.
+    /// Resolves an expectation of a case. Errors are messages; the caller adds the file position.
     pub(crate) fn resolve(
         spec: &ExpectSpec,
         line: u64,
@@ -199,7 +199,7 @@ impl Expect {
         })
     }
 
-    /// What the specification demands of a step that begins at this line. `grace`: whether programs may wait for a driver to come back.
+    /// The specification as expectation of the step at this line. `grace`: whether programs may wait for a driver to register again.
     pub(crate) fn specification(line: u64, grace: bool) -> Self {
         Expect {
             predicate: Predicate::Specification,
@@ -211,10 +211,10 @@ impl Expect {
         }
     }
 
-    /// Whether it says of anything that it does not happen, or happens no more.
+    /// Whether it expects that something does not happen (any more).
     pub fn is_negative(&self) -> bool {
         match self.always {
-            // An explicit hold says how long "always" is; the step may be one that must not last.
+            // An explicit hold limits `always`, so the step may stay short.
             true => self.hold.is_none(),
             false => self.predicate.kind().is_negative(self.hold.is_some()),
         }

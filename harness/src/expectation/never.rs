@@ -1,4 +1,4 @@
-//! `never`: a fact that must not be seen, perhaps only after another.
+//! The `never` expectation: a fact that must not occur, optionally only after another fact.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// The fact. Its `after` starts the window; without it the step does.
+/// The forbidden fact. The window starts with its `after` fact, or with the step if `after` is unset.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Never(pub Pattern);
 
@@ -19,7 +19,7 @@ impl Never {
         self.0.after.as_deref()
     }
 
-    /// Whether the window is open.
+    /// Whether the window has started.
     fn is_open(&self, seen: &Seen) -> bool {
         self.0.after.is_none() || seen.count > 0
     }

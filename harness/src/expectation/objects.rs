@@ -1,4 +1,4 @@
-//! `objects`: objects of any kind contain certain fields, or there are so many of them.
+//! The `objects` expectation: the fields or the number of objects of any resource.
 
 use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::ResourceRef;
@@ -13,25 +13,25 @@ use crate::cluster_state::ClusterState;
 use crate::journal::{Change, CommitFact};
 use crate::plan::Case;
 
-/// Objects that must, or must not, be there.
+/// Objects that must, or must not, exist.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Objects(pub Vec<ObjectsOfKind>);
 
-/// Objects of one resource that must, or must not, be there.
+/// Objects of one resource that must, or must not, exist.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectsOfKind {
     /// Plural resource name, such as `csistoragecapacities`.
     pub resource: String,
-    /// metadata.name; unset: any.
+    /// metadata.name; unset for any.
     pub name: Option<String>,
-    /// Only objects that contain this.
+    /// Selects objects that contain these fields.
     #[serde(default)]
     pub having: Value,
-    /// What each selected object must contain.
+    /// Fields that each selected object must contain.
     #[serde(default)]
     pub fields: Value,
-    /// How many objects must be selected; unset: at least one.
+    /// Number of objects that must be selected; unset for at least one.
     pub count: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Expectation for Objects {
         Ok(())
     }
 
-    /// How many there are at the most, and what each of them contains.
+    /// An exact count is an upper limit as well.
     fn is_negative(&self, _: bool) -> bool {
         self.0.iter().any(|of| of.count.is_some())
     }
@@ -77,7 +77,7 @@ impl Expectation for Objects {
 }
 
 impl Objects {
-    /// A client deleted an object that is gone, and wrote one that differs.
+    /// Causal chain for one object: who deleted it, or who wrote the differing value.
     fn object_chain(&self, window: &Window<'_>, resource: &str, name: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let subject = format!("{resource} {name}");
@@ -108,7 +108,7 @@ impl Objects {
     }
 }
 
-/// There are too few or too many objects.
+/// Causal chain for too few or too many objects.
 fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &str, row: &DiffRow) -> Chain {
     let mut chain = Chain::default();
     let names = meant.map_or_else(Vec::new, |want| selected_names(window.cluster, want));
@@ -120,7 +120,7 @@ fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &
     chain
 }
 
-/// The objects that an expectation is about.
+/// The objects that an expectation selects.
 fn selected<'w>(
     cluster: &'w ClusterState,
     want: &ObjectsOfKind,
@@ -134,12 +134,12 @@ fn selected<'w>(
         })
 }
 
-/// Their names.
+/// The names of the selected objects.
 fn selected_names(cluster: &ClusterState, want: &ObjectsOfKind) -> Vec<String> {
     selected(cluster, want).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Which objects an expectation is about, in words.
+/// Formats the selection of an expectation.
 fn selection(want: &ObjectsOfKind) -> String {
     let mut fields = Vec::new();
     leaves("", &want.having, &mut fields);
@@ -149,7 +149,7 @@ fn selection(want: &ObjectsOfKind) -> String {
     }
 }
 
-/// Each value below a place, with its path.
+/// Collects each leaf value with its path.
 fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -162,7 +162,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// `at`: the place of the expectation in its list. A row for each object, and one where there are too few or too many.
+/// One row for each selected object, and one for a wrong count. `at`: index of the expectation in its list.
 fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow> {
     let selected: Vec<_> = selected(cluster, want).collect();
     let subject = |name: &str| Subject::Object {
@@ -210,7 +210,7 @@ fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow>
     rows
 }
 
-/// Whether objects of the resource can have what an expectation looks for; anything may be absent (`null`).
+/// Checks that the resource has the fields of `having` or `fields`. `null` (absence) is accepted for any field.
 pub(crate) fn check_fields(resource: &str, key: &str, part: &Value) -> Result<(), String> {
     if part.is_null() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `order`: facts that must be seen in that order in the step.
+//! The `order` expectation: facts that must occur in this order in the step.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// The facts.
+/// The facts in their expected order.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Order(pub Vec<Pattern>);
 

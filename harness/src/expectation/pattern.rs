@@ -1,4 +1,4 @@
-//! Kinds of facts that expectations name: which keys there are, whether a fact is of the kind, and the kind in words.
+//! Fact patterns of expectations: their keys, whether a fact matches, and their text form.
 
 use std::collections::BTreeMap;
 
@@ -14,65 +14,65 @@ use crate::journal::{CallFact, ExtenderFact, Fact, What};
 use crate::plan::Case;
 use crate::scenario::{Role, Size};
 
-/// A kind of fact: a write to the API, any request, or a CSI call.
+/// A fact pattern: a write to the API, any request, a watch event, a CSI or extender call, an injected fault or a log line.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pattern {
     /// `<create|update|delete> <resource>`, as committed by the API server.
     pub write: Option<String>,
-    /// `<verb> <resource>`, as sent, whatever the answer; verbs are joined by `|`, and `*` stands for any verb, or any resource.
+    /// `<verb> <resource>`, as sent, whatever the response; join verbs with `|`, use `*` for any verb or any resource.
     pub request: Option<String>,
-    /// `<create|update|delete> <resource>`, as a watch delivered it.
+    /// `<create|update|delete> <resource>`, as a watch event delivered it.
     pub delivery: Option<String>,
     /// A CSI method, or `*` for any.
     pub call: Option<String>,
-    /// A call of an extender: `filter`, `prioritize` or `bind`.
+    /// An extender call: `filter`, `prioritize` or `bind`.
     pub extender: Option<String>,
-    /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
+    /// Part of the text of an injected fault, such as `status 503: create csistoragecapacities`.
     pub fault: Option<String>,
-    /// Part of a line that a system logs, at whatever level it does by itself.
+    /// Part of a line that a program logs at its default verbosity.
     pub log: Option<String>,
-    /// metadata.name of the object; of the pod, for an extender.
+    /// metadata.name of the object; for an extender call, of the pod.
     pub name: Option<String>,
-    /// Writes only: of objects that contain this.
+    /// Writes only: the object contains these fields.
     #[serde(default)]
     pub having: Value,
-    /// Only by that role. Unset: by any system under test, not by the harness.
+    /// The role of the client. Unset: any system under test, not the harness.
     pub by: Option<Role>,
-    /// Only by, or to, the instance on that node; of an extender: only calls about that node.
+    /// The node of the instance; for an extender call, the node that the call is about.
     pub node: Option<String>,
-    /// Calls only: for that segment; of CreateVolume, the one that is preferred.
+    /// Calls only: the topology segment; for CreateVolume, the preferred one.
     pub segment: Option<String>,
-    /// Calls, requests and extenders only: answered with that code, such as `OK`, `"404"`, or an extender's `ERROR`.
+    /// Calls, requests and extender calls only: the status code, such as `OK`, `"404"`, or `ERROR` of an extender.
     pub code: Option<String>,
-    /// Requests and writes only: by the harness, in the actions of the step, instead of a system under test.
+    /// Requests and writes only: made by the harness in the step's actions, instead of a system under test.
     #[serde(default)]
     pub harness: bool,
-    /// Requests only: in that version, such as `storage.k8s.io/v1`.
+    /// Requests only: the API version, such as `storage.k8s.io/v1`.
     pub version: Option<String>,
-    /// GetCapacity and CreateVolume only: with exactly these volume capabilities, such as `mount SINGLE_NODE_WRITER`; a dash stands for
-    /// what one does not say.
+    /// GetCapacity and CreateVolume only: exactly these volume capabilities, such as `mount SINGLE_NODE_WRITER`; a dash stands for an unset
+    /// part.
     pub capabilities: Option<Vec<String>>,
-    /// Calls only: with exactly these parameters.
+    /// Calls only: exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
-    /// CreateVolume only: with that required_bytes.
+    /// CreateVolume only: the value of required_bytes.
     pub required: Option<Size>,
-    /// GetCapacity only: answered with that minimum_volume_size.
+    /// GetCapacity only: the minimum_volume_size of the response.
     pub minimum: Option<Size>,
-    /// Calls only: with secrets of exactly these names; their values are never kept.
+    /// Calls only: exactly these secret names; secret values are never recorded.
     pub secrets: Option<Vec<String>>,
-    /// CreateVolume only: with exactly these mutable_parameters.
+    /// CreateVolume only: exactly these mutable_parameters.
     pub mutable: Option<BTreeMap<String, String>>,
-    /// CreateVolume only: whether a copy of a volume is wanted.
+    /// CreateVolume only: whether the call has a volume content source (a clone or a snapshot).
     pub copy: Option<bool>,
-    /// CreateVolume only: the volume was made in that segment, wherever it was asked for.
+    /// CreateVolume only: the segment in which the driver created the volume, whatever was requested.
     pub placed: Option<String>,
-    /// `never` only: the window starts with this fact. If it is not seen, the case fails for lack of evidence.
+    /// `never` only: the window starts with this fact. If it does not occur, the case fails for lack of evidence.
     pub after: Option<Box<Pattern>>,
 }
 
 impl Pattern {
-    /// Whether the keys fit each other, and what they name can be.
+    /// Checks that the keys fit each other and that their values can match.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.after.is_some() {
             return Err("`after` belongs to `never`; remove it here".to_owned());
@@ -89,7 +89,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// The key that says which kind of fact it is.
+    /// The key that selects the kind of fact.
     pub(super) fn kind(&self) -> Result<&'static str, String> {
         let kinds = [
             ("write", &self.write),
@@ -110,7 +110,7 @@ impl Pattern {
         }
     }
 
-    /// The plural name of the resource that it is about, without a subresource, or `*`.
+    /// Plural name of the resource, without subresource, or `*`.
     pub(crate) fn resource(&self) -> Option<&str> {
         let of_request = [&self.write, &self.delivery, &self.request]
             .into_iter()
@@ -122,12 +122,12 @@ impl Pattern {
         }
     }
 
-    /// Whether it matters to it which requests there are.
+    /// Whether matching depends on requests, injected faults or log lines.
     pub(crate) fn depends_on_requests(&self) -> bool {
         self.request.is_some() || self.fault.is_some() || self.log.is_some()
     }
 
-    /// Whether the fact is of that kind.
+    /// Whether the fact matches this pattern.
     pub(crate) fn matches(&self, case: &Case, fact: &Fact) -> bool {
         match &fact.what {
             What::Commit(commit) => self.write.as_ref().is_some_and(|text| {
@@ -166,7 +166,7 @@ impl Pattern {
                     && self.is_by(&delivery.client)
             }),
             What::Call(call) => self.call.as_ref().is_some_and(|method| {
-                // Only a publisher calls the driver; an unset role needs no check.
+                // Only a publisher calls the driver, so an unset role needs no check.
                 self.may_be_by(Role::Publisher, case)
                     && self
                         .node
@@ -177,14 +177,14 @@ impl Pattern {
                     && self.is_named(call.volume.as_deref())
             }),
             What::Extender(call) => self.extender.as_ref().is_some_and(|verb| {
-                // Only a scheduler calls an extender; an unset role needs no check.
+                // Only a scheduler calls an extender, so an unset role needs no check.
                 self.may_be_by(Role::Scheduler, case) && self.is_called(verb, call)
             }),
             _ => false,
         }
     }
 
-    /// Whether the role is the one that is named, if one is, and runs.
+    /// Whether `by` is unset, or names this role and the case runs it.
     fn may_be_by(&self, role: Role, case: &Case) -> bool {
         self.by.is_none_or(|by| by == role && case.roles.contains(&role))
     }
@@ -244,7 +244,7 @@ impl Pattern {
         }
     }
 
-    /// The last fact of the step that is of the kind but for its answer, or for what a call carries.
+    /// The last fact of the step that matches apart from its status code and call fields.
     pub(super) fn instead(&self, window: &Window<'_>) -> String {
         let mut any = self.clone();
         any.code = None;
@@ -266,7 +266,7 @@ impl Pattern {
         })
     }
 
-    /// The pattern in words.
+    /// Formats the pattern.
     pub(super) fn format(&self) -> String {
         let of = |text: &String| {
             let (verb, resource) = verb_and_resource(text);
@@ -346,14 +346,14 @@ impl Pattern {
     }
 }
 
-/// Whether a word is one of those that are named, joined by `|`; `*` names every word.
+/// Whether the `|`-separated list contains the word; `*` contains every word.
 fn is_meant(named: &str, word: &str) -> bool {
     named == "*" || named.split('|').any(|named| named == word)
 }
 
 const COMMITTED: &[&str] = &["create", "update", "delete"];
 
-/// Verbs of requests, as RBAC names them, with `*` for any.
+/// Request verbs as in RBAC, with `*` for any.
 const VERBS: &[&str] = &[
     "*",
     "get",
@@ -366,7 +366,7 @@ const VERBS: &[&str] = &[
     "deletecollection",
 ];
 
-/// Both parts of `<verb> <resource>`.
+/// Splits `<verb> <resource>`.
 fn verb_and_resource(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
 }

@@ -1,24 +1,24 @@
-//! Which keys of a fact go with which kind of it. A key that does not fit would be ignored, or could never match: a `never` that has one
-//! would always hold. Does not look at what the keys say.
+//! Owns which keys a fact pattern of each kind may have. An unsuitable key would be ignored or never match, so that a `never` would always
+//! hold. Does not check the values of the keys.
 
 use fake_csi::Method;
 
 use super::pattern::Pattern;
 use crate::scenario::Role;
 
-/// A key of a fact, and the facts that have what it speaks of.
+/// A pattern key, and the kinds of facts that have it.
 struct Key {
     name: &'static str,
     is_set: fn(&Pattern) -> bool,
-    /// Kinds of facts, by the key that names each.
+    /// Kinds of facts, by the pattern key that selects them.
     kinds: &'static [&'static str],
-    /// Of calls: the methods that have it; empty: every method.
+    /// For calls: the methods that have it; empty for every method.
     methods: &'static [Method],
 }
 
 const CALL: &[&str] = &["call"];
 
-/// Calls about one volume.
+/// CSI methods about one volume.
 const OF_VOLUMES: &[Method] = &[
     Method::CreateVolume,
     Method::DeleteVolume,
@@ -29,7 +29,7 @@ const OF_VOLUMES: &[Method] = &[
     Method::NodeUnpublishVolume,
 ];
 
-/// Calls about a place and what is stored there.
+/// CSI methods about the storage of a topology segment.
 const OF_STORAGE: &[Method] = &[
     Method::GetCapacity,
     Method::CreateVolume,
@@ -40,7 +40,7 @@ const OF_STORAGE: &[Method] = &[
     Method::NodeUnpublishVolume,
 ];
 
-/// `by` and `node` go with every kind.
+/// Every kind may have `by` and `node` as well.
 const KEYS: [Key; 14] = [
     Key {
         name: "name",
@@ -136,7 +136,7 @@ const KEYS: [Key; 14] = [
     },
 ];
 
-/// Whether all keys of a fact go with its kind, which is the key that names it.
+/// Checks that all keys of a pattern fit its kind.
 pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     let kind = spec.kind()?;
     KEYS.iter().filter(|key| (key.is_set)(spec)).try_for_each(|key| {
@@ -152,9 +152,9 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     of_client(spec, kind)
 }
 
-/// Whether calls of the method have what a key speaks of.
+/// Checks that calls of the method have the key's field.
 fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
-    // A word that is no method is an error elsewhere; `*` means those that have it.
+    // Another check rejects unknown methods; `*` means all methods that have the field.
     let method = method.and_then(|text| text.parse::<Method>().ok());
     match method {
         Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(
@@ -167,7 +167,7 @@ fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
     }
 }
 
-/// Whether the client that is named can be the one of such a fact.
+/// Checks that the named client can cause this kind of fact.
 fn of_client(spec: &Pattern, kind: &str) -> Result<(), String> {
     if spec.harness && (spec.by.is_some() || spec.node.is_some()) {
         return Err("`harness` says who it is; remove `by` and `node`".to_owned());
@@ -203,12 +203,12 @@ mod tests {
     use super::*;
 
     fn error(spec: Value) -> Option<String> {
-        let spec: Pattern = serde_json::from_value(spec).expect("a fact");
+        let spec: Pattern = serde_json::from_value(spec).expect("valid pattern");
         check(&spec).err()
     }
 
     #[test]
-    fn a_key_that_no_such_fact_has_is_named_with_the_facts_that_have_it() {
+    fn an_unsuitable_key_is_an_error_that_lists_the_kinds_that_have_it() {
         for (spec, words) in [
             (
                 json!({"write": "update pods", "parameters": {}}),
@@ -236,13 +236,13 @@ mod tests {
                 "remove `by` and `node`",
             ),
         ] {
-            let error = error(spec).expect("it does not fit");
+            let error = error(spec).expect("unsuitable key");
             assert!(error.contains(words), "{error}");
         }
     }
 
     #[test]
-    fn every_method_has_what_is_asked_of_any() {
+    fn a_call_pattern_for_any_method_may_have_every_call_key() {
         let spec = json!({"call": "*", "minimum": "1Gi", "name": "v", "required": "1Gi", "by": "publisher"});
         assert_eq!(error(spec), None);
     }

@@ -1,4 +1,4 @@
-//! `placement`: the nodes of pods.
+//! The `placement` expectation: the nodes of pods.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::cluster_state::ClusterState;
 use crate::plan::{Case, WORKLOADS};
 use crate::scenario::{FromShort, Short};
 
-/// Where pods must be, by name.
+/// Expected nodes, by pod name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<String, Short<Place>>")]
 pub struct Placement(pub BTreeMap<String, Place>);
@@ -22,15 +22,15 @@ impl From<BTreeMap<String, Short<Place>>> for Placement {
     }
 }
 
-/// Where a pod must be.
+/// Expected node of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Nodes")]
 pub enum Place {
-    /// On one of these nodes.
+    /// One of these nodes.
     On(Vec<String>),
-    /// On some node.
+    /// Any node.
     Anywhere,
-    /// Refused by the scheduler, and on no node.
+    /// Rejected by the scheduler, and on no node.
     Refused,
 }
 
@@ -65,7 +65,7 @@ impl FromShort for Place {
 }
 
 impl Place {
-    /// Whether a pod that is on that node is where it must be.
+    /// Whether a pod may be on this node.
     pub fn allows(&self, node: &str) -> bool {
         match self {
             Place::On(nodes) => nodes.iter().any(|wanted| wanted == node),
@@ -124,7 +124,7 @@ impl Expectation for Placement {
     }
 }
 
-/// The node a pod is on.
+/// The pod's `spec.nodeName`. None if it is unset.
 pub(super) fn node_of(cluster: &ClusterState, pod: &str) -> Option<String> {
     let node = cluster.object("pods", Some(WORKLOADS), pod)?["spec"]["nodeName"].as_str()?;
     (!node.is_empty()).then(|| node.to_owned())
@@ -155,7 +155,7 @@ fn row(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
     }
 }
 
-/// Where a pod is wanted, in words.
+/// Formats the expected node of a pod.
 pub(super) fn format_place(want: &Place) -> String {
     match want {
         Place::On(nodes) => nodes.join(" or "),

@@ -1,4 +1,4 @@
-//! `refusal`: the text with which the scheduler refuses a pod.
+//! The `refusal` expectation: the message with which the scheduler rejects a pod.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::Case;
 
-/// Text that the refusal must contain, by pod.
+/// Text that the message must contain, by pod.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Refusal(pub BTreeMap<String, String>);
 
@@ -25,7 +25,7 @@ impl Expectation for Refusal {
         self.0.keys().try_for_each(|pod| names.pod(pod))
     }
 
-    /// A pod is refused before it is placed.
+    /// A pod may be rejected first and placed later.
     fn is_negative(&self, _: bool) -> bool {
         true
     }
@@ -50,7 +50,7 @@ impl Expectation for Refusal {
 fn row(cluster: &ClusterState, pod: &str, want: &str) -> DiffRow {
     let text = cluster.refusal(pod).map(|refusal| refusal.text.clone());
     let (state, got) = match (node_of(cluster, pod), text) {
-        // An earlier refusal is history.
+        // A placed pod's earlier rejection does not count.
         (Some(node), _) => (RowState::Differs, format!("placed on {node}")),
         (None, Some(text)) if text.contains(want) => (RowState::Same, text),
         (None, Some(text)) => (RowState::Differs, text),

@@ -1,4 +1,4 @@
-//! Rows of wanted against got, and what a CSIStorageCapacity says as one. Knows no expectation.
+//! Rows of expected and actual values, and the row of a CSIStorageCapacity. Does not know any expectation.
 
 use capacity_types::CapacityValues;
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
@@ -8,67 +8,67 @@ use crate::cluster_state::ClusterState;
 use crate::plan::Case;
 use crate::scenario::Speaker;
 
-/// How one row of an expectation compares.
+/// Result of comparing one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
-    /// As wanted.
+    /// As expected.
     Same,
-    /// Wanted, and not there.
+    /// Expected, but it does not exist.
     Missing,
-    /// There, and not wanted.
+    /// It exists, but is not expected.
     Extra,
-    /// There, with another value.
+    /// It exists with another value.
     Differs,
 }
 
-/// What a row is about.
+/// The object or value that a row is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The published capacity of a storage class at a topology segment.
     Capacity {
         /// The storage class.
         class: String,
-        /// The segment, as cases write it.
+        /// The segment, as spelled in cases.
         segment: String,
     },
     /// A pod.
     Pod(String),
     /// A PersistentVolumeClaim.
     Claim(String),
-    /// A figure of an answer of the driver.
+    /// A field of a driver response.
     Answer {
-        /// The case's name for the answer.
+        /// The response's name in the case.
         answer: String,
-        /// The figure.
+        /// The field's name.
         figure: String,
     },
-    /// A resource that the API server may serve.
+    /// Served versions of a resource.
     Resource(String),
     /// A sum of series in the metrics of a role, or of the API server.
     Metric {
-        /// Whose metrics.
+        /// The component that exposes the metrics.
         of: Speaker,
         /// The series that are added up.
         series: String,
     },
-    /// An object of any kind.
+    /// An object of any resource.
     Object {
         /// Plural resource name.
         resource: String,
-        /// Its name.
+        /// metadata.name.
         name: String,
     },
-    /// How many objects there are of those that an expectation selects.
+    /// The number of objects that an expectation selects.
     Number {
-        /// Place of the expectation in its list.
+        /// Index of the expectation in its list.
         of: usize,
-        /// The selection in words.
+        /// The selection as text.
         selection: String,
     },
 }
 
 impl Subject {
-    /// The subject as the columns of a table.
+    /// The subject as table columns.
     pub fn cells(&self) -> Vec<String> {
         match self {
             Subject::Capacity { class, segment } => vec![class.clone(), segment.clone()],
@@ -83,36 +83,36 @@ impl Subject {
     }
 }
 
-/// One row of wanted against got.
+/// One row of expected and actual values.
 #[derive(Debug, Clone)]
 pub struct DiffRow {
-    /// How they compare.
+    /// Result of the comparison.
     pub state: RowState,
-    /// What the row is about.
+    /// The object or value that the row is about.
     pub subject: Subject,
-    /// Wanted, in words.
+    /// Expected value as text.
     pub want: String,
-    /// Got, in words.
+    /// Actual value as text.
     pub got: String,
 }
 
-/// The values of a CSIStorageCapacity.
+/// The capacity values of a CSIStorageCapacity.
 pub(crate) fn values_of(object: &Value) -> CapacityValues {
     CapacityValues::parse(object["capacity"].as_str(), object["maximumVolumeSize"].as_str())
 }
 
-/// Whether an object is the publisher's: by its labels, or because it made it. That the labels are missing is a finding.
+/// Whether the object is the publisher's: by its labels, or because the publisher created it. Missing labels are a finding.
 pub(crate) fn is_managed(case: &Case, cluster: &ClusterState, object: &Value) -> bool {
     is_labelled(case, object) || cluster.is_made_by_publisher(object)
 }
 
-/// Whether the labels say that the object is of a publisher of the case's driver, perhaps of an earlier life of it.
+/// Whether the labels mark the object as managed by a publisher of the case's driver, possibly an earlier instance.
 pub(crate) fn is_labelled(case: &Case, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     labels[DRIVER_LABEL] == case.driver.name.as_str() && labels[MANAGED_BY_LABEL].is_string()
 }
 
-/// Class and segment of a capacity object.
+/// Storage class and topology segment of a CSIStorageCapacity.
 pub(crate) fn row_key(case: &Case, object: &Value) -> (String, String) {
     let class = object["storageClassName"].as_str().unwrap_or_default().to_owned();
     (class, case.segments.format_topology(object.get("nodeTopology")))

@@ -1,4 +1,4 @@
-//! `served`: the versions in which the API server serves resources.
+//! The `served` expectation: the API versions in which the API server serves resources.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::{Case, GroupResource};
 
-/// Versions by resource, the preferred one first; an empty list: the resource is not served.
+/// Versions by resource, the preferred one first; an empty list means that the resource is not served.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Served(pub BTreeMap<GroupResource, Vec<String>>);
 

@@ -1,9 +1,9 @@
-//! `expect: specification`: all that the specification demands. What that is, and whether it is so, the judge learns from the oracle.
+//! The `specification` expectation: everything that the specification requires. The judge evaluates it with the oracle.
 
 use super::kind::{Expectation, Names, moves_state};
 use crate::journal::What;
 
-/// The word in the place of a list of expectations.
+/// Used instead of a list of expectations.
 #[derive(Debug)]
 pub(super) struct Specification;
 
@@ -21,7 +21,7 @@ impl Expectation for Specification {
     }
 
     fn is_moved_by(&self, what: &What) -> bool {
-        // The storage of the driver counts, and which programs run.
+        // Driver storage and running programs matter as well.
         moves_state(what) || matches!(what, What::Call(_) | What::Process(_) | What::Metrics(_))
     }
 }

@@ -1,4 +1,4 @@
-//! Chains about published capacity: delivered → GetCapacity → answered → written → accepted → visible.
+//! Causal chains for published capacity: delivered → GetCapacity → response → written → accepted → visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::expectation::rows::{RowState, is_managed, row_key, values_of};
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::scenario::Role;
 
-/// The calls after which a driver has another amount left.
+/// CSI methods that change the driver's available capacity.
 const CHANGES: [Method; 3] = [
     Method::CreateVolume,
     Method::DeleteVolume,
@@ -21,7 +21,7 @@ const CHANGES: [Method; 3] = [
 ];
 
 impl<'a> Window<'a> {
-    /// Why a row is not as wanted.
+    /// Explains why a row differs from the expected capacity.
     pub(in crate::expectation) fn capacity_chain(
         &self,
         want: Option<Row>,
@@ -36,7 +36,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// From the class and the node to the object.
+    /// Links from the delivered StorageClass and CSINode to the published object.
     fn publish_chain(&self, class: &str, segment: &str, want: Row) -> Chain {
         let mut chain = Chain::default();
         if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
@@ -72,7 +72,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// Whether a system under test has deleted the object in this step; the links say so.
+    /// Whether a system under test deleted the object in this step. If so, adds the links for that.
     fn is_taken_away(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
         let last = self.last_commit(|commit| self.is_row(commit, &key));
@@ -89,7 +89,7 @@ impl<'a> Window<'a> {
         taken.is_some()
     }
 
-    /// The segments and refusals of the GetCapacity calls about a class.
+    /// The segments of the GetCapacity calls for a class, and the publisher's last failed API request.
     fn instead(&self, class: &str, since: u64) -> String {
         let parameters = self.case.driver_parameters(class);
         let segments: BTreeSet<&str> = self
@@ -117,7 +117,7 @@ impl<'a> Window<'a> {
         });
         if let Some(request) = refused {
             text.push_str(&format!("; {}", format_refusal(request)));
-            // Discovery is of no resource, and its message has the path.
+            // Discovery requests have no resource; their message contains the path.
             if !request.resource.is_empty() {
                 text.push_str(&format!(" of {}", request.resource));
             }
@@ -125,7 +125,7 @@ impl<'a> Window<'a> {
         text
     }
 
-    /// The volumes that the driver has made at a segment and not deleted again.
+    /// Volumes that the driver created in a segment and that still exist.
     fn volumes_at(&self, segment: &str) -> String {
         let calls = || {
             self.facts.iter().filter_map(|fact| match &fact.what {
@@ -153,8 +153,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last call that made or removed a volume at the segment, after which any earlier answer is out of date. A call
-    /// that is repeated changes nothing.
+    /// The last CreateVolume, DeleteVolume or ControllerExpandVolume call that affected the segment: GetCapacity responses before it are
+    /// outdated. Repeated calls for the same volume are ignored.
     fn last_change_of_truth(&self, segment: &str) -> Option<(&'a Fact, &'a CallFact)> {
         let mut seen = BTreeSet::new();
         let changes = || {
@@ -163,7 +163,7 @@ impl<'a> Window<'a> {
                 _ => None,
             })
         };
-        // Only the call that made a volume says where it is.
+        // Only the response of CreateVolume contains the volume's segment.
         let made = |call: &CallFact| {
             changes().find(|(_, made)| made.placed.is_some() && made.volume_id == call.volume_id)
         };
@@ -176,7 +176,7 @@ impl<'a> Window<'a> {
             .last()
     }
 
-    /// From the driver's answer on.
+    /// Links from the driver's GetCapacity response to the published object.
     fn answer_links(&self, chain: &mut Chain, answered: (&Fact, &CallFact), row: (&str, &str), want: Row) {
         let (fact, call) = answered;
         let answer = format_answer(call);
@@ -224,7 +224,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// An object that should not be there.
+    /// Explains why an unexpected object exists.
     fn extra_chain(&self, class: &str, segment: &str) -> Chain {
         let mut chain = Chain::default();
         let key = (class.to_owned(), segment.to_owned());
@@ -281,7 +281,7 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// Only a central publisher learns segments from the API.
+    /// Only a central publisher learns topology segments from CSINode objects.
     fn segment_delivered(&self, chain: &mut Chain, segment: &str) -> bool {
         if self.case.is_distributed() || segment == "*" {
             return true;
@@ -304,7 +304,7 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// Nodes whose labels, at any time, made up this segment.
+    /// Nodes whose labels matched this segment at any time.
     fn nodes_of(&self, segment: &str) -> Vec<String> {
         let of_commit = |fact: &Fact| match &fact.what {
             What::Commit(commit) if &*commit.resource == "nodes" => {
@@ -316,7 +316,7 @@ impl<'a> Window<'a> {
         self.facts.iter().filter_map(of_commit).collect()
     }
 
-    /// In the first step, the start of the journal counts: systems may have made calls before the step's actions.
+    /// Sequence number from which facts count. 0 in the first step, as programs may call the driver before the step's actions.
     fn relevant_since(&self) -> u64 {
         let first = self
             .facts
@@ -342,7 +342,7 @@ fn format_refusal(request: &RequestFact) -> String {
     format!("refused: {} {} {message}", request.verb, request.code)
 }
 
-/// The values of an answer.
+/// `available_capacity` and `maximum_volume_size` of a GetCapacity response.
 fn answered(call: &CallFact) -> CapacityValues {
     CapacityValues {
         capacity: call.available.map(i128::from),

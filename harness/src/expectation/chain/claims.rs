@@ -1,4 +1,4 @@
-//! Chains about claims: node selected → provisioned → claim bound.
+//! Causal chains for PVCs: node selected → provisioned → PVC bound.
 
 use fake_csi::Method;
 use serde_json::Value;
@@ -11,11 +11,11 @@ use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::class_of;
 
-/// The annotation by which a scheduler requests provisioning on a node.
+/// PVC annotation with which the scheduler triggers provisioning for a node.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl<'a> Window<'a> {
-    /// Why a claim is not in its state.
+    /// Explains why a PVC is not in the expected phase.
     pub(in crate::expectation) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         if self
@@ -37,7 +37,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// The fact that chose a node for a claim, while that choice stands.
+    /// The fact that set the selected-node annotation of a PVC, and the node. None if the annotation was removed.
     pub(super) fn selected_node(&self, claim: &str) -> Option<(&'a Fact, String)> {
         let is_choice = |commit: &CommitFact| {
             &*commit.resource == "persistentvolumeclaims"
@@ -55,7 +55,7 @@ impl<'a> Window<'a> {
         Some((fact, node.to_owned()))
     }
 
-    /// Whether a claim is bound now.
+    /// Whether the PVC is bound now.
     pub(super) fn is_bound(&self, claim: &str) -> bool {
         let object = self
             .cluster
@@ -70,7 +70,7 @@ impl<'a> Window<'a> {
         object["metadata"]["uid"].as_str().map(str::to_owned)
     }
 
-    /// From the selected node to the bound claim.
+    /// Links from the selected-node annotation to the bound PVC.
     pub(super) fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
         let Some(object) = self
             .cluster
@@ -107,7 +107,7 @@ impl<'a> Window<'a> {
         false
     }
 
-    /// The CreateVolume calls for a claim, by its uid, which the name of the volume contains.
+    /// CreateVolume calls for a PVC, found by the PVC's uid in the volume name.
     pub(super) fn creations(&self, uid: &str) -> impl DoubleEndedIterator<Item = (&'a Fact, &'a CallFact)> {
         self.facts.iter().filter_map(move |fact| match &fact.what {
             What::Call(call) if call.method == Method::CreateVolume => {
@@ -118,7 +118,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// A pod that mounts a claim for which no node is chosen, and why the scheduler refuses it.
+    /// A pod that uses a PVC without selected node, and the scheduler's reason for rejecting the pod.
     fn refused_pod(&self, claim: &str) -> Option<(&'a str, &'a str)> {
         if self.selected_node(claim).is_some() {
             return None;
@@ -131,7 +131,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The last warning about a claim, as an event reports it.
+    /// The last Warning event about a PVC.
     pub(super) fn warning(&self, claim: &str) -> Option<String> {
         let is_about = |event: &Value| {
             let about = [&event["regarding"]["uid"], &event["involvedObject"]["uid"]];
@@ -144,7 +144,7 @@ impl<'a> Window<'a> {
         text.map(str::to_owned)
     }
 
-    /// Size and class of a claim.
+    /// Requested size and storage class of a PVC.
     pub(super) fn requested(&self, claim: &str) -> Option<(String, String)> {
         let object = self
             .cluster

@@ -1,8 +1,8 @@
-//! The causal chain of a failed expectation: each link is a fact that had to happen, and the first one without evidence is
-//! where the system stopped.
+//! The causal chain of a failed expectation. Each link is a fact that had to happen; the first link without evidence shows where the
+//! pipeline stopped.
 //!
-//! A chain turns "timed out" into "the publisher saw CSINode n3 but never called GetCapacity for it". Links only read the
-//! journal; what is true is decided elsewhere.
+//! A chain turns "timed out" into "the publisher saw CSINode n3 but never called GetCapacity for it". Links only read the journal; they do
+//! not affect the verdict.
 
 mod capacities;
 mod claims;
@@ -18,21 +18,21 @@ use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
 use crate::plan::Case;
 use crate::scenario::Role;
 
-/// One link.
+/// One link of a causal chain.
 #[derive(Debug, Clone)]
 pub struct Link {
-    /// What had to happen.
+    /// The event that had to happen.
     pub text: String,
-    /// The fact that shows it; none: no evidence.
+    /// Sequence number of the fact that is the evidence. None if there is no evidence.
     pub fact: Option<u64>,
-    /// What was seen instead, or as well.
+    /// What was observed instead, or additional details.
     pub note: String,
 }
 
-/// Links in causal order.
+/// The causal chain of one expectation.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
-    /// The links.
+    /// The links in causal order.
     pub links: Vec<Link>,
 }
 
@@ -55,7 +55,7 @@ impl Chain {
         self
     }
 
-    /// Adds a link with its evidence, or without.
+    /// Adds a link. Without evidence, `otherwise` is its note. Returns whether there is evidence.
     pub(super) fn link(
         &mut self,
         text: impl Into<String>,
@@ -75,21 +75,21 @@ impl Chain {
     }
 }
 
-/// The part of a journal that a chain is about.
+/// The part of the journal that a chain is built from.
 pub(crate) struct Window<'a> {
     pub(crate) case: &'a Case,
-    /// Whether API server and scheduler have their usual releases and gates in all steps, so that the scheduler looks at capacity.
+    /// Whether API server and scheduler run their default versions and feature gates in all steps, so that the scheduler checks capacity.
     pub(crate) is_usual: bool,
-    /// Segments that get storage in some step.
+    /// Segments whose pool a later step adds.
     pub(crate) later_pools: Vec<&'a Segment>,
     pub(crate) cluster: &'a ClusterState,
     pub(crate) facts: &'a [Fact],
-    /// Where the step began.
+    /// Sequence number of the fact that starts the step.
     pub(crate) from: u64,
 }
 
 impl<'a> Window<'a> {
-    /// Where the driver's socket has refused requests and no call was answered, nothing later in a chain could come about.
+    /// If the driver's socket rejected requests and never answered a call, no later link can have evidence: puts that link first.
     pub(crate) fn put_refused_calls_first(&self, chain: &mut Chain) {
         let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
         let mut refused = self
@@ -109,7 +109,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The fact of that number.
+    /// The fact with this sequence number.
     pub(super) fn fact(&self, seq: u64) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| fact.seq == seq)
     }
@@ -120,7 +120,7 @@ impl<'a> Window<'a> {
         self.facts.iter().filter(move |fact| fact.seq >= from)
     }
 
-    /// The last commit in the whole journal that satisfies a test.
+    /// The last commit in the whole journal for which `test` holds.
     pub(super) fn last_commit(
         &self,
         test: impl Fn(&CommitFact) -> bool,
@@ -131,7 +131,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The fact by which a role got to know a commit: a watch event, or a list that is at least as new.
+    /// The fact that informed a role about a commit: its watch event, or a list response of the same or a later revision.
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {
             What::Delivery(delivery) => {
@@ -145,8 +145,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Whether the answer is the state of things after a change: a list, or, as it delivers what is there and not what is gone, the
-    /// beginning of a watch.
+    /// Whether the response reflects the commit: a list, or for a deletion the start of a watch (a new watch sends existing objects only).
     fn is_state(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
         let is_gone = committed.change == Change::Deleted;
         Role::of_client(&request.client) == Some(role)
@@ -157,7 +156,7 @@ impl<'a> Window<'a> {
                 .is_some_and(|revision| revision >= committed.revision)
     }
 
-    /// The last request of a role in this step that was refused.
+    /// The last failed request (HTTP status 400 or above) of a role for the resource in this step.
     fn refused_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
         let of_role = |request: &RequestFact| {
             Role::of_client(&request.client) == Some(role)
@@ -171,7 +170,7 @@ impl<'a> Window<'a> {
         requests.filter(|request| of_role(request)).last()
     }
 
-    /// What happened must not have: the link is the rule, the note says who broke it.
+    /// Chain for a forbidden event: the link is the rule, its note is the fact that broke it.
     pub(crate) fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
@@ -181,7 +180,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The labels of an object; none: it has none.
+/// The labels of an object. None if it has no labels.
 fn labels(object: &Value) -> Option<Labels> {
     let labels = object["metadata"]["labels"].as_object()?;
     let labels = labels.iter();

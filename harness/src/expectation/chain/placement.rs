@@ -1,4 +1,4 @@
-//! Chains about pods: delivered → capacity read → decided → claims bound (`claims`) → pod bound.
+//! Causal chains for pods: delivered → capacity read → decided → PVCs bound (`claims`) → pod bound.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
-/// Objects named in one link at most.
+/// Limit of capacity objects listed in one link.
 const OFFERS: usize = 6;
 
-/// Resources whose events let a scheduler try a pod again; besides, pods that go.
+/// Resources whose events make the scheduler requeue a rejected pod. Deleted pods do so as well.
 pub(crate) const NEWS: [&str; 7] = [
     "csidrivers",
     "csinodes",
@@ -31,7 +31,7 @@ pub(crate) const NEWS: [&str; 7] = [
 ];
 
 impl<'a> Window<'a> {
-    /// Why a pod is not where it must be.
+    /// Explains why a pod is not on the expected node.
     pub(in crate::expectation) fn placement_chain(&self, pod: &str, want: &Place) -> Chain {
         let mut chain = Chain::default();
         if !self.seen_by_scheduler(&mut chain, pod) {
@@ -53,7 +53,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// Why the refusal of a pod lacks a text.
+    /// Explains why the scheduler's rejection of a pod does not contain the expected text.
     pub(in crate::expectation) fn refusal_chain(&self, pod: &str, want: &str, got: &str) -> Chain {
         let mut chain = Chain::default();
         if self.seen_by_scheduler(&mut chain, pod) {
@@ -65,7 +65,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// That the scheduler looks at no capacity of the case's driver, where that is so.
+    /// A note that the scheduler ignores capacity, if the driver's CSIDriver object is missing or lacks `storageCapacity: true`.
     fn without_tracking(&self) -> String {
         let driver = &self.case.driver.name;
         match self.storage_capacity() {
@@ -77,13 +77,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// `spec.storageCapacity` of the CSIDriver of the case; none: it does not exist.
+    /// `spec.storageCapacity` of the case's CSIDriver object. None if the object does not exist.
     pub(super) fn storage_capacity(&self) -> Option<bool> {
         let object = self.cluster.object("csidrivers", None, &self.case.driver.name)?;
         Some(object["spec"]["storageCapacity"] == true)
     }
 
-    /// The pod and the newest capacity information reached the scheduler.
+    /// Links for the delivery of the pod and of the newest capacity object to the scheduler. Returns whether both were delivered.
     fn seen_by_scheduler(&self, chain: &mut Chain, pod: &str) -> bool {
         let created = self.last_commit(|commit| &*commit.resource == "pods" && commit.name == pod);
         let Some((_, created)) = created else {
@@ -107,7 +107,7 @@ impl<'a> Window<'a> {
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
 
-    /// What is published for each class of the pod's claims, where that is more than the newest object.
+    /// Lists the published capacity objects for the classes of the pod's PVCs, if a class has more than one.
     fn offer_links(&self, chain: &mut Chain, pod: &str) {
         let classes: BTreeSet<String> = self
             .claims_of(pod)
@@ -142,7 +142,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// What the case did to the cluster that can wake a pod, and the scheduler did not know when it refused that: the last of each kind.
+    /// Changes made by the case that can requeue the pod and that the scheduler had not seen when it rejected it. Last of each kind only.
     fn news(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
         let mut kinds = BTreeSet::new();
         let mut written_later = BTreeSet::new();
@@ -164,7 +164,7 @@ impl<'a> Window<'a> {
                 "pods" => commit.name != pod,
                 resource => NEWS.contains(&resource),
             })
-            // Who has not heard of a change, and has heard what came of the object later, needs not hear of it.
+            // A change that was not delivered matters only if no later change of the same object follows.
             .filter(|(commit, is_last)| {
                 let known = self.delivery(Role::Scheduler, commit);
                 known.map_or(*is_last, |fact| refusal.seq < fact.seq)
@@ -176,7 +176,7 @@ impl<'a> Window<'a> {
         news
     }
 
-    /// A pod that was refused is tried again.
+    /// Link for another scheduling attempt of a rejected pod.
     fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
         let mut since = Vec::new();
         for commit in self.news(pod, refusal) {
@@ -238,8 +238,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The node that is chosen for the claims of a pod. If the pod is refused and has claims for which none is, those that have one have it
-    /// from another pod that shares them.
+    /// The selected node of the pod's PVCs. None if the scheduler rejected the pod and a PVC still lacks a node: the others' node then
+    /// comes from another pod that shares them.
     fn chosen_node(&self, pod: &str, claims: &[String]) -> Option<(&'a Fact, String)> {
         let is_open = |claim: &String| self.selected_node(claim).is_none() && !self.is_bound(claim);
         if self.cluster.refusal(pod).is_some() && claims.iter().any(is_open) {
@@ -248,7 +248,7 @@ impl<'a> Window<'a> {
         claims.iter().find_map(|claim| self.selected_node(claim))
     }
 
-    /// Links for the selected node, for the volumes created after that, whose node affinity binds the pod, and for the scheduler's refusal.
+    /// Links for the selected node, the volumes created after that (their node affinity binds the pod), and the scheduler's rejection.
     fn volume_links(
         &self,
         chain: &mut Chain,
@@ -275,7 +275,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The refusal of a pod, if it came after a node was chosen for its claims.
+    /// The scheduler's rejection of a pod, if it came after a node was selected for the pod's PVCs.
     fn refusal_since(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
         let chosen = claims.iter().filter_map(|claim| self.selected_node(claim));
         let chosen = chosen.map(|(fact, _)| fact.seq).max();
@@ -284,7 +284,7 @@ impl<'a> Window<'a> {
             .filter(|refusal| chosen.is_none_or(|chosen| chosen < refusal.seq))
     }
 
-    /// What became of a node that was chosen and must not be, and of those before it.
+    /// Describes what happened after an unexpected node was selected, and which node was selected before it.
     fn fate(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
         let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
             _ if is_placed => "the pod is bound there".to_owned(),
@@ -305,7 +305,7 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// The node that was chosen for a claim in this step before the present one, if any, and why it was given back.
+    /// Describes the node selected for a PVC earlier in this step, if any, and why its selected-node annotation was removed.
     fn given_back(&self, claims: &[String], now: Option<&str>) -> String {
         let chosen = |fact: &'a Fact| match &fact.what {
             What::Commit(commit)
@@ -338,13 +338,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Names of the claims that a pod mounts.
+    /// Names of the PVCs that a pod mounts.
     pub(super) fn claims_of(&self, pod: &str) -> Vec<String> {
         let object = self.cluster.object("pods", Some(WORKLOADS), pod);
         object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
 
-    /// Sizes and classes of the claims of a pod.
+    /// Sizes and classes of the pod's PVCs.
     fn requests(&self, pod: &str) -> String {
         let requests = self
             .claims_of(pod)
@@ -359,7 +359,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// What an object offered when it was last written.
+    /// Formats the capacity in the last write of an object.
     fn format_capacity(&self, commit: &CommitFact) -> String {
         let (class, segment) = row_key(self.case, &commit.object);
         let offer = values_of(&commit.object);

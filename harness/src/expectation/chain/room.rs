@@ -1,5 +1,5 @@
-//! Why a pod is not on the expected node: no CSIStorageCapacity of the node's segment has room for one of its claims. Names what the driver
-//! reported for that segment.
+//! Explains why no CSIStorageCapacity object of the expected node's segment has enough capacity for one of the pod's PVCs, with the
+//! capacity that the driver reported for that segment.
 
 use capacity_spec::world::{CapacityObject, Change};
 use capacity_types::Labels;
@@ -14,17 +14,16 @@ use crate::journal::{Fact, What};
 use crate::plan::WORKLOADS;
 use capacity_types::pod::class_of;
 
-/// The class and size of a claim that has no volume.
+/// Storage class and size of a PVC that needs a new volume.
 struct Wanted {
     class: String,
-    /// The requested quantity, as the claim spells it.
+    /// The requested quantity as spelled in the PVC.
     size: String,
     bytes: i128,
 }
 
 impl<'a> Window<'a> {
-    /// Whether the published objects have room for each claim of the pod on one of the nodes. If not, adds links for the cause to the
-    /// chain.
+    /// Whether one of the nodes has enough published capacity for every PVC of the pod. If not, adds links for the cause.
     pub(super) fn has_room(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
         let known: Vec<(&String, Labels)> = nodes
             .iter()
@@ -51,8 +50,8 @@ impl<'a> Window<'a> {
         false
     }
 
-    /// Whether the case's driver has `storageCapacity: true`, a publisher has called GetCapacity, and the scheduler looks at capacity: one of
-    /// the usual release does, unless the case switches that off.
+    /// Whether capacity tracking is on: `storageCapacity: true`, at least one GetCapacity call, and a scheduler that checks capacity (the
+    /// default release does, unless the case disables it).
     fn is_tracked(&self) -> bool {
         let is_call =
             |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == Method::GetCapacity);
@@ -62,7 +61,7 @@ impl<'a> Window<'a> {
         self.storage_capacity() == Some(true)
     }
 
-    /// Class and size of a claim that waits for a node; none: it is bound, has a selected node, or is of another driver.
+    /// Class and size of a PVC that waits for a node. None if it is bound, has a selected node, or belongs to another driver.
     fn wanted(&self, claim: &str) -> Option<Wanted> {
         if self.is_bound(claim) || self.selected_node(claim).is_some() {
             return None;
@@ -76,7 +75,7 @@ impl<'a> Window<'a> {
             && of_class["volumeBindingMode"] == "WaitForFirstConsumer"
             && object["spec"]["volumeName"].as_str().is_none_or(str::is_empty);
         let bytes = size.parse::<Quantity>().ok()?.bytes(Arithmetic::Exact);
-        // A claim may be bound to a volume that exists, whatever is published.
+        // An existing PV may satisfy the PVC, whatever capacity is published.
         let is_free = |volume: &Value| {
             class_of(volume) == Some(&*class)
                 && volume["spec"]["claimRef"]["uid"]
@@ -88,7 +87,7 @@ impl<'a> Window<'a> {
         (is_meant && !may_be_bound).then_some(Wanted { class, size, bytes })
     }
 
-    /// Whether an object that applies to a node with these labels is large enough for the claim.
+    /// Whether a capacity object for a node with these labels is large enough for the PVC.
     fn is_offered(&self, claim: &Wanted, labels: &Labels) -> bool {
         self.cluster.objects(RESOURCE).any(|(_, object)| {
             CapacityObject::read(&**object).is_ok_and(|(_, object)| {
@@ -99,7 +98,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Why no object for a node is large enough; adds a link for the GetCapacity call that shows it.
+    /// Explains why no object for a node is large enough, and adds a link for the GetCapacity call that shows it.
     fn cause(&self, chain: &mut Chain, claim: &Wanted, node: &str, labels: &Labels) -> String {
         let driver = &self.case.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
@@ -131,7 +130,7 @@ impl<'a> Window<'a> {
             _ => None,
         });
         let mut answers: Vec<(&Fact, String)> = calls.collect();
-        // Of the last run of equal answers the first one: from then on the driver reported this.
+        // Uses the first of the last equal responses: the driver reported this value from that call on.
         answers.dedup_by(|later, earlier| later.1 == earlier.1);
         let Some((fact, answer)) = answers.pop() else {
             return format!(
