@@ -1,4 +1,4 @@
-//! What the harness does in a step, with every name resolved.
+//! Actions of the harness in a step, with every name resolved.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::group_resource::GroupResource;
 use crate::scenario::{AnswerSpec, ApplySpec, Expression, PublisherSpec, ReplaceSpec, Role, SchedulerSpec};
 
-/// One thing the harness does. Objects are complete; only what names an object by its content is resolved when it runs.
+/// One action of the harness. Objects are complete; only targets that are selected by content are resolved at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Change or remove a pool.
+    /// Change the pool of a topology segment, or remove it.
     Pool(Segment, Option<Storage>),
     /// Create an object.
     Create(Value),
@@ -26,58 +26,58 @@ pub enum Action {
     Apply(ApplySpec),
     /// Delete an object.
     Delete(Target),
-    /// The driver starts on a node: a new endpoint, and with it a publisher in distributed mode.
+    /// Start the driver on a node: a new endpoint, and in distributed mode a publisher for it.
     DriverUp(String, Segment),
-    /// The driver ends on a node.
+    /// Stop the driver on a node.
     DriverDown(String),
-    /// Add to (or take from) the drivers of a CSINode.
+    /// Add the driver with these topology keys to `spec.drivers` of a CSINode, or remove it.
     Registration(String, Option<Vec<String>>),
-    /// The driver fails by a rule, perhaps under the case's name for it.
+    /// Inject a fault rule into the driver.
     Script {
-        /// The case's name for it.
+        /// The fault's name in the case.
         id: Option<String>,
-        /// What fails.
+        /// The fault rule.
         rule: fake_csi::Rule,
     },
-    /// The script of that name is over.
+    /// Remove the driver fault with this name.
     Unscript(String),
     /// Call the driver.
     CsiCall(CsiCall),
-    /// Ask the API server in which versions it serves a resource.
+    /// Discover the versions in which the API server serves a resource.
     Discover(GroupResource),
-    /// Publish the volumes of a pod, by its name, as the kubelet of its node does.
+    /// Publish the volumes of the named pod, as the kubelet of its node does.
     Mount(String),
-    /// Hold devices as an extender does.
+    /// Reserve devices in the driver, as a scheduler extender does.
     Reserve(Reservation),
-    /// Release them.
+    /// Release the reservation with this name.
     Unreserve(String),
     /// Stop a role.
     Stop(Role),
     /// Start a role again.
     Start(Role),
-    /// Start the publisher anew with these settings.
+    /// Restart the publisher with these settings.
     Republish(PublisherSpec),
-    /// Start the scheduler anew with these settings.
+    /// Restart the scheduler with these settings.
     Reschedule(SchedulerSpec),
-    /// The API server fails by a rule, under the case's name for it; perhaps the client that meets it is killed.
+    /// Inject a fault rule into the API server, optionally killing the client whose request matches.
     Fault {
-        /// The case's name for it.
+        /// The fault's name in the case.
         id: String,
-        /// What fails.
+        /// The fault rule.
         rule: fake_apiserver::Rule,
-        /// Whether the client that meets it is killed.
+        /// Whether to kill the client whose request matches.
         kills: bool,
     },
-    /// The fault of that name is over.
+    /// Remove the API server fault with this name.
     Unfault(String),
-    /// The API server becomes a release with these gates.
+    /// Change the API server to this release and these feature gates.
     Release(Release, BTreeMap<String, bool>),
-    /// Do it; a refusal is an answer like another.
+    /// Send the inner action's request; an error response from the API server is accepted.
     Attempt(Box<Action>),
 }
 
 impl Action {
-    /// The resource that it writes to; none: it is no write to the API.
+    /// The resource that this action writes to. None if it is no write to the API.
     pub fn resource(&self) -> Option<String> {
         match self {
             Action::Create(object) => Some(ResourceRef::plural_of(object)?.to_owned()),
@@ -99,35 +99,35 @@ pub enum Target {
     Named {
         /// Plural resource name.
         resource: String,
-        /// Namespace, where there is one.
+        /// Namespace, for namespaced resources.
         namespace: Option<String>,
         /// Name.
         name: String,
     },
-    /// All that have certain labels, which may be none.
+    /// All objects with these labels; an empty set selects all.
     Labelled(Labelled),
     /// The CSIStorageCapacity objects of that class and segment.
     Capacity {
         /// storageClassName.
         class: String,
-        /// The segment, as cases write it.
+        /// The segment, as spelled in cases.
         segment: String,
     },
 }
 
-/// Objects by their labels.
+/// Objects selected by labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labelled {
     /// Plural resource name.
     pub resource: String,
-    /// Only in that namespace.
+    /// Restricts the selection to this namespace.
     pub namespace: Option<String>,
     /// The labels.
     pub labels: Labels,
 }
 
 impl Labelled {
-    /// Whether an object of the resource is one of them. `namespace`: where it is; empty: in none.
+    /// Whether the selection contains the object. `namespace`: the object's namespace; empty if cluster-scoped.
     pub fn means(&self, namespace: &str, object: &Value) -> bool {
         let own = &object["metadata"]["labels"];
         let mut labels = self.labels.iter();
@@ -146,22 +146,22 @@ impl Target {
     }
 }
 
-/// A call under a name.
+/// A CSI call by the harness, with a name for its response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsiCall {
-    /// The case's name for its answer.
+    /// The name of the response in the case.
     pub name: String,
-    /// The class that it is about.
+    /// The storage class that the call is about.
     pub class: Option<String>,
-    /// The segment that it is about.
+    /// The topology segment that the call is about.
     pub segment: Option<Segment>,
     /// The call.
     pub kind: CsiCallKind,
-    /// What its figures have to become, if anything.
+    /// Condition on the fields of the response until which the call is repeated.
     pub until: AnswerSpec,
 }
 
-/// The call. Figures of earlier answers are filled in when it runs.
+/// A CSI call. Fields of earlier responses are filled in at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CsiCallKind {
     /// A call without arguments, by its method.
@@ -170,14 +170,14 @@ pub enum CsiCallKind {
     Capacity(BTreeMap<String, String>),
     /// CreateVolume.
     Create {
-        /// Its name.
+        /// Name of the volume.
         volume: String,
         /// required_bytes.
         size: Expression,
-        /// Parameters of the class, and more.
+        /// Parameters of the class, and additional ones.
         parameters: BTreeMap<String, String>,
     },
-    /// DeleteVolume of what CreateVolume answered under that name.
+    /// DeleteVolume for the volume of the CreateVolume response with this name.
     Delete(String),
 }
 

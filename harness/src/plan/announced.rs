@@ -1,4 +1,4 @@
-//! What the steps of a case will add to its cluster: expectations and faults may name it before it exists.
+//! Names that later steps add to the cluster: expectations and faults may use them before the objects exist.
 
 use fake_csi::Method;
 
@@ -7,7 +7,7 @@ use super::{ActionSpec, ClassAction, NodeAction, objects};
 use crate::scenario::Scenario;
 
 impl Scope<'_> {
-    /// Adds the classes, labels, resources and CSI calls of all steps.
+    /// Registers the classes, labels, resources and CSI calls of all steps.
     pub(super) fn announce(&mut self, scenario: &Scenario) {
         let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
         actions.for_each(|action| self.announced(&action.value));

@@ -1,14 +1,14 @@
-//! The API server of a case, in the words of the specification.
+//! The API server of a case, in the specification's types.
 
 use std::collections::BTreeMap;
 
 use capacity_spec::world::{Api, Release};
 use fake_apiserver::Release as ServerRelease;
 
-/// The gate that governs CSIStorageCapacity in old releases.
+/// The feature gate of CSIStorageCapacity in old releases.
 pub(super) const GATE: &str = "CSIStorageCapacity";
 
-/// The API server of a release with these gates.
+/// The API server of this release with these gates.
 pub(crate) fn api(release: ServerRelease, gates: &BTreeMap<String, bool>) -> Api {
     Api {
         release: Release::new(release.minor()),

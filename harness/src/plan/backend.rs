@@ -1,10 +1,10 @@
-//! Storage, from the case's words to what the driver takes. Does not know what volumes will take of it.
+//! Converts pools of a case into storage of the fake driver. Does not know how volumes use it.
 
 use fake_csi::{Access, Device, Storage};
 
 use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 
-/// Reads the storage of a segment.
+/// Converts the pool of a topology segment.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => linear(spec, capacity),
@@ -25,7 +25,7 @@ pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
 fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
     let total = match spec.overcommit {
         None => capacity.count(),
-        // Bytes below 2^53 are exact, and the driver has whole ones.
+        // Sizes below 2^53 bytes are exact in f64; the driver uses whole bytes.
         Some(factor) if (1.0..=1000.0).contains(&factor) => (capacity.count() as f64 * factor) as u64,
         Some(factor) => {
             return Err(format!(
@@ -63,7 +63,7 @@ fn device(spec: &DeviceSpec) -> Device {
     }
 }
 
-/// The storage in a few words, for the timeline.
+/// Formats a pool for the timeline.
 pub(super) fn note(spec: &PoolSpec) -> String {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), ..) => {

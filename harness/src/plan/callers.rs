@@ -1,10 +1,10 @@
-//! The CSI methods that are called in a case. An expectation or a script about any other method has no effect.
+//! The CSI methods that are called in a case. Expectations and fault rules for other methods would have no effect.
 
 use fake_csi::Method;
 
 use crate::scenario::Role;
 
-/// Methods that the publisher calls, which are those of external-provisioner.
+/// Methods that the publisher calls: those of external-provisioner.
 const PUBLISHER: [Method; 8] = [
     Method::Probe,
     Method::GetPluginInfo,
@@ -16,19 +16,19 @@ const PUBLISHER: [Method; 8] = [
     Method::DeleteVolume,
 ];
 
-/// The method that the harness calls as external-resizer if a publisher runs.
+/// Method that the harness calls in the role of external-resizer if a publisher runs.
 const RESIZER: Method = Method::ControllerExpandVolume;
 
-/// The methods that are called in a case.
+/// The callers of CSI methods in a case.
 pub(super) struct Callers {
-    /// The publisher runs.
+    /// Whether a publisher runs.
     has_publisher: bool,
-    /// Methods of the actions `ask` and `mount` of all steps.
+    /// Methods called by `ask` and `mount` actions of all steps.
     by_actions: Vec<Method>,
 }
 
 impl Callers {
-    /// The callers of a case in which these roles run.
+    /// The callers in a case that runs these roles.
     pub(super) fn of(roles: &[Role]) -> Self {
         Callers {
             has_publisher: roles.contains(&Role::Publisher),
@@ -36,12 +36,12 @@ impl Callers {
         }
     }
 
-    /// Adds a method that an action of some step calls.
+    /// Registers a method that an action of some step calls.
     pub(super) fn called(&mut self, method: Method) {
         self.by_actions.push(method);
     }
 
-    /// Whether a method, or any method, is called at all.
+    /// Checks that the method (or, for None, any method) is called in the case.
     pub(super) fn check(&self, method: Option<Method>) -> Result<(), String> {
         let is_publishers = |method| PUBLISHER.contains(&method) || method == RESIZER;
         let is_called = match method {

@@ -1,4 +1,4 @@
-//! What holds for a case in all its steps: the cluster at the start, the settings of the systems, and what is reported of the case.
+//! The parts of a case that apply to all steps: the initial cluster, settings of the systems under test, and metadata for reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,40 +10,40 @@ use serde_json::Value;
 use crate::scenario::{ExtenderSpec, GrantSpec, Level, Mode, PublisherSpec, Role, SchedulerSpec};
 use crate::segment::Segments;
 
-/// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
+/// Namespace of the publisher and its objects. Pods and PVCs are in another namespace, as in real clusters.
 pub const NAMESPACE: &str = "csi";
-/// Namespace of pods and claims.
+/// Namespace of pods and PVCs.
 pub const WORKLOADS: &str = "default";
 
-/// Role → its rules. A role that is not in it may do everything, and where none is in it, permissions are not looked at.
+/// RBAC rules by role. A role without entry has all permissions; if the map is empty, RBAC is off.
 pub type Grants = BTreeMap<Role, Vec<GrantSpec>>;
 
-/// Everything that a run and its verdict need, but for the steps.
+/// Everything that a run and its verdict need, except the steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Path-like name of the case, unique among all.
+    /// Unique path-like id of the case.
     pub(crate) id: String,
-    /// One sentence that says what is shown.
+    /// The tested behaviour in one sentence.
     pub title: String,
-    /// Ids of the requirements that it shows, as the catalogue has them.
+    /// Ids of the requirements that the case tests, from the requirement catalogue.
     pub requirements: Vec<String>,
-    /// How binding a failure is.
+    /// Whether and for whom a failure counts.
     pub level: Level,
-    /// What the case requires beyond the documents; such a case is never core.
+    /// What the case requires beyond the KEPs and the CSI spec; such a case is never core.
     pub beyond: Option<String>,
-    /// Names of the features that the case names itself.
+    /// Features that the case lists explicitly.
     pub named_features: Vec<String>,
-    /// Public reports of the bug that this case would have caught.
+    /// Public bug reports that this case would have caught.
     pub catches: Vec<String>,
-    /// Where the case was read from, for messages and annotations.
+    /// File of the case, for messages and annotations.
     pub source: String,
-    /// A case file that says the same as the case.
+    /// The equivalent case file.
     pub text: String,
-    /// The release of the API server at the start.
+    /// Release of the API server at the start.
     pub release: Release,
-    /// Its feature gates.
+    /// Feature gates of the API server at the start.
     pub gates: BTreeMap<String, bool>,
-    /// The roles that run.
+    /// Roles that run.
     pub roles: Vec<Role>,
     /// How the publisher is deployed.
     pub mode: Mode,
@@ -51,29 +51,29 @@ pub struct Case {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// Extenders that the scheduler calls.
+    /// Scheduler extenders.
     pub extenders: Vec<ExtenderSpec>,
-    /// What roles may do, where permissions are looked at.
+    /// RBAC rules by role.
     pub grants: Grants,
-    /// The names of the series of which the specification is to speak; none: of no metrics.
+    /// Metrics that the specification checks; empty if it checks none.
     pub specified_metrics: BTreeSet<&'static str>,
-    /// Ids of rules of the specification that are not checked.
+    /// Ids of specification rules that are not checked.
     pub excused_rules: BTreeSet<&'static str>,
-    /// How long the driver must be absent before the cleaner acts.
+    /// Time for which the driver must be absent before the cleaner deletes objects.
     pub orphan_after: std::time::Duration,
-    /// The driver.
+    /// Configuration of the driver.
     pub driver: DriverPlan,
-    /// Reads and writes segments.
+    /// Parses and formats topology segments.
     pub segments: Segments,
     /// Objects that exist before the systems start.
     pub objects: Vec<Value>,
-    /// Nodes that exist before the systems start and run the driver, with their segments.
+    /// Nodes, with their segments, on which the driver runs at the start.
     pub driver_nodes: Vec<(String, Segment)>,
-    /// Class → parameters, for every class of the case.
+    /// Parameters of every class of the case, by class.
     pub class_parameters: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Parameters of a class without those that are meant for sidecars: what the driver gets.
+/// Class parameters that the driver receives: without the reserved ones for sidecars.
 pub(crate) fn without_sidecars<'p>(
     parameters: impl Iterator<Item = (&'p String, &'p str)>,
 ) -> BTreeMap<String, String> {
@@ -82,12 +82,12 @@ pub(crate) fn without_sidecars<'p>(
 }
 
 impl Case {
-    /// Whether each node has a publisher of its own.
+    /// Whether each node has its own publisher.
     pub fn is_distributed(&self) -> bool {
         self.mode == Mode::Distributed
     }
 
-    /// Marks the case as one that requires more than the documents do, unless it is marked already.
+    /// Marks the case as requiring more than the KEPs and the CSI spec, unless it is marked already.
     pub fn go_beyond(&mut self, why: String) {
         self.beyond.get_or_insert(why);
         if self.level == Level::Core {
@@ -100,13 +100,13 @@ impl Case {
         &self.id
     }
 
-    /// The parameters of a class as the driver gets them.
+    /// Parameters of a class as the driver receives them.
     pub fn driver_parameters(&self, class: &str) -> BTreeMap<String, String> {
         let parameters = self.class_parameters.get(class).into_iter().flatten();
         without_sidecars(parameters.map(|(key, value)| (key, value.as_str())))
     }
 
-    /// What comes first in the id: the suite it belongs to.
+    /// The first two parts of the id: the suite of the case.
     pub fn area(&self) -> String {
         self.id().split('/').take(2).collect::<Vec<_>>().join("/")
     }
@@ -115,30 +115,30 @@ impl Case {
 /// The fake driver and its pools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriverPlan {
-    /// Plugin name.
+    /// Name of the CSI driver.
     pub name: String,
     /// Whether GET_CAPACITY is advertised.
     pub get_capacity: bool,
     /// Whether CLONE_VOLUME is advertised.
     pub clone_volume: bool,
-    /// Snapshots that it has from the start, by handle.
+    /// Pre-existing snapshots by handle.
     pub snapshots: BTreeMap<String, Snapshot>,
-    /// Names of the mutable parameters that it knows; with some, MODIFY_VOLUME is advertised.
+    /// Supported mutable parameters; if not empty, MODIFY_VOLUME is advertised.
     pub mutable_parameters: Vec<String>,
-    /// Whether it refuses what the specification does not allow; otherwise that is a finding.
+    /// Whether calls that violate the CSI spec fail. If not, they are reported as findings.
     pub strict: bool,
-    /// Whether GetCapacity still counts what is reserved.
+    /// Whether GetCapacity includes reserved capacity.
     pub tells_reserved: bool,
-    /// gRPC code of a CreateVolume for which there is no room.
+    /// gRPC code of CreateVolume if the capacity is insufficient.
     pub exhausted: i32,
-    /// How far the answers of GetCapacity vary from call to call, in bytes.
+    /// Variation of GetCapacity responses between calls, in bytes.
     pub varies_by: u64,
-    /// Whether CreateVolume answers `capacity_bytes`.
+    /// Whether CreateVolume returns `capacity_bytes`.
     pub tells_volume_size: bool,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
-    /// The release of the CSI specification that it is made for.
+    /// Version of the CSI spec that the driver implements.
     pub version: SpecVersion,
-    /// Storage by segment.
+    /// Storage by topology segment.
     pub pools: Vec<(Segment, Storage)>,
 }

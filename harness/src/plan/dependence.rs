@@ -1,6 +1,6 @@
-//! On what the course and the verdict of a case depend: which runs of it would be the same is told by that.
+//! Inputs on which the course and the verdict of a case depend. They show which runs of the case would be identical.
 //!
-//! Knows no defect.
+//! Does not know any injected defect.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use super::{Action, Plan};
 use crate::expectation::{Expect, Pattern, Predicate};
 
 impl Plan {
-    /// Whether the driver lets a call wait: the journal has a call only when it ends.
+    /// Whether the driver delays calls: the journal contains a call only once it ends.
     pub(crate) fn has_late_answers(&self) -> bool {
         self.scripts().any(|rule| rule.effect.is_late())
     }
 
-    /// How long the driver lets a call wait that it answers.
+    /// The longest delay of a driver call that succeeds.
     pub(crate) fn longest_delay(&self) -> Duration {
         let delays = self.scripts().filter_map(|script| match script.effect {
             Effect::Delay(delay) => Some(delay),
@@ -26,7 +26,7 @@ impl Plan {
         delays.max().unwrap_or_default()
     }
 
-    /// Whether it matters which requests there are: to permissions, faults, or expectations of requests, metrics and logs.
+    /// Whether the result depends on individual requests: through RBAC, faults, or expectations about requests, metrics and logs.
     pub(crate) fn depends_on_requests(&self) -> bool {
         !self.grants.is_empty()
             || self
@@ -43,21 +43,21 @@ impl Plan {
             })
     }
 
-    /// Whether it matters how an object of a resource looks that nobody reads.
+    /// Whether the result depends on the content of objects that no program reads.
     pub(crate) fn depends_on(&self, resource: &str) -> bool {
         self.actions()
             .any(|action| action.resource().as_deref() == Some(resource))
             || expectations(self).any(|expect| expect.predicate.kind().depends_on(resource))
     }
 
-    /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
+    /// Whether the API server has its default release and gates throughout, so that the case is not about them.
     pub fn has_usual_release(&self) -> bool {
         self.release == Release::default()
             && self.gates.is_empty()
             && !self.actions().any(|action| matches!(action, Action::Release(..)))
     }
 
-    /// Whether a connection to the driver may end before both of its ends do.
+    /// Whether a connection to the driver may break while both ends run.
     pub(crate) fn may_cut_connections(&self) -> bool {
         self.actions().any(|action| {
             cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))
@@ -65,7 +65,7 @@ impl Plan {
     }
 }
 
-/// What all steps expect.
+/// The expectations of all steps.
 fn expectations(plan: &Plan) -> impl Iterator<Item = &Expect> {
     plan.steps.iter().flat_map(|step| &step.expect)
 }

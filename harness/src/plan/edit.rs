@@ -1,6 +1,6 @@
-//! The effect of an edit of a scenario on its cluster while that is up: actions for what can change, and sentences for what can't.
+//! Applies edits of a scenario file to its running cluster: actions for what can change, messages for what cannot.
 //!
-//! Pure. Compares what the files say, so what others have done to the cluster meanwhile stays as it is.
+//! Pure. Compares the two versions of the file only, so changes that other clients made to the cluster remain.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use serde_json::{Map, Value};
 
 use super::{Action, Plan, Target};
 
-/// The way from one state of a scenario to another.
+/// The difference between two versions of a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Edit {
-    /// What to do, in order, each with its words.
+    /// Actions to perform, in order, with their timeline text.
     pub actions: Vec<(Action, String)>,
-    /// What has changed in the file and stays as it is in the cluster.
+    /// Changed settings that need a restart, so the cluster keeps the old ones.
     pub fixed: Vec<&'static str>,
 }
 
 impl Edit {
-    /// Whether nothing changes.
+    /// Whether the versions are equivalent.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.fixed.is_empty()
     }
 }
 
-/// Something that programs read at their start.
+/// Compares a setting that programs read at their start.
 type Differs = fn(&Plan, &Plan) -> bool;
 
-/// What stays as it is, by its name in the file.
+/// Settings that cannot change while the cluster runs, by their key in the file.
 const FIXED: [(&str, Differs); 11] = [
     ("roles", |a, b| a.roles != b.roles),
     ("mode", |a, b| a.mode != b.mode),
@@ -48,10 +48,10 @@ const FIXED: [(&str, Differs); 11] = [
     ("driver.costs", |a, b| a.driver.costs != b.driver.costs),
 ];
 
-/// With another one of these nothing of the file means the same any more.
+/// If one of these changes, no other part of the file can be applied.
 const IDENTITY: [&str; 2] = ["driver.name", "driver.topologyKeys"];
 
-/// What leads from the old plan to the new one.
+/// The edit that leads from the old plan to the new one.
 pub fn edit(old: &Plan, new: &Plan) -> Edit {
     let differing = FIXED.iter().filter(|(_, differs)| differs(old, new));
     let fixed: Vec<&str> = differing.map(|(name, _)| *name).collect();
@@ -68,7 +68,7 @@ pub fn edit(old: &Plan, new: &Plan) -> Edit {
     }
     pools(old, new, &mut actions);
     let (ups, downs) = drivers(old, new);
-    // A driver is there before its node says so, and goes after it.
+    // The driver starts before its node lists it and stops after that.
     actions.extend(ups);
     objects(old, new, &mut actions);
     actions.extend(downs);
@@ -98,7 +98,7 @@ fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
 
 type Actions = Vec<(Action, String)>;
 
-/// Nodes on which the driver comes up, and nodes on which it goes.
+/// Actions that start the driver on nodes, and actions that stop it.
 fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
     let added = new
         .driver_nodes
@@ -122,7 +122,7 @@ fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
     )
 }
 
-/// Resource, namespace and name.
+/// (resource, namespace, name)
 type Key = (&'static str, Option<String>, String);
 
 fn by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
@@ -145,7 +145,7 @@ fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
         namespace: namespace.clone(),
         name: name.clone(),
     };
-    // In the order of the file, where what others need comes first.
+    // In the file's order, in which dependencies come first.
     for object in &new.objects {
         let Some((key, _)) = after.iter().find(|(_, other)| std::ptr::eq(**other, object)) else {
             continue;
@@ -166,7 +166,7 @@ fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
     }
 }
 
-/// The merge patch (RFC 7386) from one object to the other; none: they are the same.
+/// The JSON merge patch (RFC 7386) from one object to the other. None if they are equal.
 fn merge(old: &Value, new: &Value) -> Option<Value> {
     let (Value::Object(before), Value::Object(after)) = (old, new) else {
         return (old != new).then(|| new.clone());
@@ -205,7 +205,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
         resolve(&parse("f.yaml", text).unwrap()[0]).unwrap()
     }
 
-    /// What the edit does, in words.
+    /// The timeline texts and the fixed settings of an edit.
     fn words(from: &str, to: &str) -> (Vec<String>, Vec<&'static str>) {
         let edit = edit(&plan(FILE), &plan(&FILE.replace(from, to)));
         (
@@ -215,7 +215,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
     }
 
     #[test]
-    fn what_changes_is_what_was_edited() {
+    fn actions_match_the_edited_lines() {
         for (from, to, expected) in [
             ("title: t", "title: another", vec![]),
             ("n2: 2Gi", "n2: 3Gi", vec!["storage of n2 changes"]),
@@ -243,7 +243,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
     }
 
     #[test]
-    fn what_programs_read_at_their_start_is_named_and_a_new_identity_changes_nothing() {
+    fn fixed_settings_are_listed_and_a_new_driver_identity_has_no_actions() {
         assert_eq!(
             words(
                 "  classes",
@@ -261,7 +261,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
     }
 
     #[test]
-    fn a_merge_leads_from_one_object_to_the_other_and_touches_nothing_else() {
+    fn a_merge_patch_contains_only_the_differences() {
         let old = json!({"a": {"b": 1, "c": 2}, "d": [1, 2], "e": 5});
         let new = json!({"a": {"b": 1, "c": 3, "f": {}}, "d": [1]});
         let patch = merge(&old, &new).unwrap();

@@ -1,4 +1,4 @@
-//! What a case needs of a system beyond its role. Cases that need a feature are skipped for systems that do not claim it.
+//! Features that a case requires of a system under test beyond its role. Systems that do not claim them skip the case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,31 +12,31 @@ use crate::alike::did_you_mean;
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
 
-/// Something that not every implementation of a role does.
+/// An optional capability of a role.
 #[derive(Clone, Copy)]
 pub struct Feature {
     /// Its name, `<role>.<word>`.
     pub name: &'static str,
-    /// What it means to have it, in one sentence.
+    /// The capability in one sentence.
     pub text: &'static str,
-    /// Whether a case needs it because of its settings and steps, whatever the case says itself.
+    /// Whether a case's settings and steps require the feature, in addition to those that the case lists.
     needed: Needed,
 }
 
-/// What a feature is needed for.
+/// The condition under which a case requires a feature.
 #[derive(Clone, Copy)]
 enum Needed {
     ByPlan(fn(&Plan) -> bool),
-    /// By a setting of the role.
+    /// A setting of the role.
     BySettings(Role, fn(&Settings) -> bool),
 }
 
-/// The release since which the type has `maximumVolumeSize`.
+/// The first release whose CSIStorageCapacity has `maximumVolumeSize` (minor version).
 const MAXIMUM: u8 = 21;
-/// The release since which `resource.k8s.io/v1` is there.
+/// The first release that serves `resource.k8s.io/v1` (minor version).
 const RESOURCE_CLAIMS: u8 = 34;
 
-/// Those that are about more than one setting.
+/// Features that are not about a single setting.
 const OTHERS: [Feature; 23] = [
     beyond("publisher.beyond", |plan| goes_beyond(plan, Role::Publisher)),
     beyond("scheduler.beyond", |plan| goes_beyond(plan, Role::Scheduler)),
@@ -139,7 +139,7 @@ const OTHERS: [Feature; 23] = [
     },
 ];
 
-/// What a case marked with `beyond` needs of a role.
+/// Feature that a case marked `beyond` requires of a role.
 const fn beyond(name: &'static str, needed: fn(&Plan) -> bool) -> Feature {
     Feature {
         name,
@@ -152,7 +152,7 @@ fn goes_beyond(plan: &Plan, role: Role) -> bool {
     plan.beyond.is_some() && plays(plan, role)
 }
 
-/// All features: those of settings, and others.
+/// All features: those of settings, and `OTHERS`.
 pub fn features() -> impl Iterator<Item = Feature> {
     let of_settings = SETTINGS.iter().filter_map(|setting| match setting.claim {
         Claim::Feature {
@@ -169,7 +169,7 @@ pub fn features() -> impl Iterator<Item = Feature> {
     OTHERS.into_iter().chain(of_settings)
 }
 
-/// The feature of that name.
+/// The feature with this name.
 pub fn feature(name: &str) -> Result<Feature, String> {
     if name == "publisher.old-releases" {
         return Err(
@@ -205,7 +205,7 @@ impl Feature {
 }
 
 impl Plan {
-    /// Whether the driver is at any time on more than one node, each with an endpoint of its own.
+    /// Whether several driver instances, each with its own endpoint, run at any time.
     pub fn has_several_drivers(&self) -> bool {
         let later = self
             .actions()
@@ -213,14 +213,14 @@ impl Plan {
         self.is_distributed() && self.driver_nodes.len() + later.count() > 1
     }
 
-    /// Whether the driver is stopped in the course of it.
+    /// Whether a step stops the driver.
     pub fn stops_the_driver(&self) -> bool {
         self.actions()
             .any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
-    /// What a case sets of the driver that an external driver cannot be given, in words; none: nothing. Storage from the start
-    /// is nothing where the driver itself is judged: it brings its own.
+    /// Driver configuration of the case that an external driver cannot be given. None if there is none. Initial storage is ignored if the
+    /// driver itself is under test, as it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
         let storage = "what storage there is (`backend`)";
         let changes = self.actions().any(|action| matches!(action, Action::Pool(..)));
@@ -230,7 +230,7 @@ impl Plan {
         first.or_else(|| self.sets_more_than_storage()).or(last)
     }
 
-    /// The same without storage, which some drivers can be told.
+    /// Same as above without storage, which some drivers can be configured with.
     pub fn sets_more_than_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
             Action::Script { .. } | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
@@ -252,18 +252,18 @@ impl Plan {
             .or(abilities)
     }
 
-    /// Whether it says at any time what storage there is.
+    /// Whether the case defines storage at any time.
     pub fn has_storage(&self) -> bool {
         !self.driver.pools.is_empty() || self.actions().any(|action| matches!(action, Action::Pool(..)))
     }
 
-    /// Whether its publisher asks once for storage that comes later: a driver that hears of storage by a watch may not know it by then.
+    /// Whether the publisher calls GetCapacity only once for storage added later: a driver that learns of it by a watch may lag behind.
     pub fn asks_once_for_new_storage(&self) -> bool {
         let comes = |action: &Action| matches!(action, Action::Pool(..) | Action::DriverUp(..));
         plays(self, Role::Publisher) && !self.publisher.polls && self.actions().any(comes)
     }
 
-    /// All the storage that it speaks of.
+    /// All storage that the case defines.
     pub fn storage(&self) -> impl Iterator<Item = &Storage> {
         let later = self.actions().filter_map(|action| match action {
             Action::Pool(_, storage) => storage.as_ref(),
@@ -272,25 +272,25 @@ impl Plan {
         self.driver.pools.iter().map(|(_, storage)| storage).chain(later)
     }
 
-    /// Whether its API server has a place for the largest volume at all times.
+    /// Whether every API server of the case has the field `maximumVolumeSize`.
     pub fn stores_maximum(&self) -> bool {
         !meets_older(self, MAXIMUM)
     }
 
-    /// Whether any of its storage has a largest volume.
+    /// Whether any storage has a maximum volume size.
     pub fn has_largest(&self) -> bool {
         self.storage()
             .any(|storage| matches!(storage, Storage::Linear { largest: Some(_), .. }))
     }
 
-    /// Whether its driver has to make volumes: the case asks for one, or the publisher does for a claim.
+    /// Whether the driver must create volumes: for a call of the case, or for a PVC through the publisher.
     pub fn makes_volumes(&self) -> bool {
         let asks = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
         let from_the_start = self.objects.iter().any(is_claim_or_pod);
         self.actions().any(asks) || plays(self, Role::Publisher) && (from_the_start || has_claims(self))
     }
 
-    /// The names of all features that the case needs.
+    /// Names of all features that the case requires.
     pub fn features(&self) -> BTreeSet<&'static str> {
         let named = &self.named_features;
         features()
@@ -304,7 +304,7 @@ fn plays(plan: &Plan, role: Role) -> bool {
     plan.roles.contains(&role)
 }
 
-/// Every way in which the publisher is set, at the start and later.
+/// All publisher settings of the case, initial and later.
 fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
     let later = plan.actions().filter_map(|action| match action {
         Action::Republish(spec) => Some(*spec),
@@ -314,7 +314,7 @@ fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
     first.into_iter().chain(later)
 }
 
-/// Every way in which the scheduler is set, at the start and later.
+/// All scheduler settings of the case, initial and later.
 fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
     let later = plan.actions().filter_map(|action| match action {
         Action::Reschedule(spec) => Some(spec),
@@ -325,13 +325,13 @@ fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
 }
 
 impl Step {
-    /// Whether a driver that did not run does from then on.
+    /// Whether this step starts the stopped driver.
     pub(crate) fn starts_the_driver(&self) -> bool {
         let mut actions = self.actions.iter();
         actions.any(|(action, _)| matches!(action, Action::Start(Role::Driver)))
     }
 
-    /// Whether the API server becomes another release or gets other gates.
+    /// Whether this step changes the API server's release or gates.
     pub(crate) fn changes_the_release(&self) -> bool {
         let mut actions = self.actions.iter();
         actions.any(|(action, _)| matches!(action, Action::Release(..)))
@@ -358,7 +358,7 @@ pub(super) fn cuts_connection(action: &Action) -> bool {
     }
 }
 
-/// Whether the API server is at any time older than a release.
+/// Whether the API server is older than this release at any time.
 fn meets_older(plan: &Plan, minor: u8) -> bool {
     let becomes_older =
         |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
@@ -375,7 +375,7 @@ enum Served {
 }
 
 impl Served {
-    /// By a release with these feature gates.
+    /// The version served by a release with these feature gates.
     fn by(release: Release, gates: &BTreeMap<String, bool>) -> Served {
         match release.minor() {
             24.. => Served::V1,
@@ -386,7 +386,7 @@ impl Served {
     }
 }
 
-/// Whether the API server serves CSIStorageCapacity so at any time.
+/// Whether the API server serves this version as the newest at any time.
 fn meets(plan: &Plan, wanted: Served) -> bool {
     let later = plan.actions().filter_map(|action| match action {
         Action::Release(release, gates) => Some(Served::by(*release, gates)),

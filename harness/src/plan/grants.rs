@@ -1,4 +1,4 @@
-//! The grants of a case as objects of the API: a ClusterRole, and a Role for each namespace, bound to the group of all instances of a role.
+//! RBAC objects for the grants of a case: a ClusterRole, and a Role per namespace, bound to the group of all instances of a role.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::scenario::{GrantSpec, Role};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The group that all instances of a role are in, where it has grants; also the name of its roles and bindings.
+/// The user group of all instances of a role; also the name of its RBAC objects.
 pub(crate) fn group_of(role: Role) -> &'static str {
     role.as_str()
 }
 
-/// Whether the rules make sense.
+/// Checks that the rules are valid.
 pub(super) fn check(grants: &Grants) -> Result<(), String> {
     for (role, rules) in grants {
         let role_name = role.as_str();
@@ -38,13 +38,13 @@ pub(super) fn check(grants: &Grants) -> Result<(), String> {
     Ok(())
 }
 
-/// The objects that grant this.
+/// The RBAC objects for these grants.
 pub(super) fn objects(grants: &Grants) -> Vec<Value> {
     grants
         .iter()
         .flat_map(|(role, rules)| {
             let mut by_namespace: BTreeMap<Option<&str>, Vec<&GrantSpec>> = BTreeMap::new();
-            // It is there even where nothing is granted, so that a case may change it.
+            // The ClusterRole exists even without rules, so that a case may edit it.
             by_namespace.insert(None, Vec::new());
             for rule in rules {
                 let namespace = rule.namespace.as_deref();
@@ -56,7 +56,7 @@ pub(super) fn objects(grants: &Grants) -> Vec<Value> {
         .collect()
 }
 
-/// A role and its binding.
+/// A Role or ClusterRole and its binding.
 fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2] {
     let kind = if namespace.is_some() {
         "Role"
@@ -79,7 +79,7 @@ fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2]
 }
 
 impl Plan {
-    /// The same case, where each of these roles may do what its rules say, and nothing else.
+    /// The same case, in which each of these roles has exactly these permissions.
     #[must_use]
     pub fn granted(&self, grants: &Grants) -> Plan {
         let mut plan = self.clone();
@@ -106,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn rules_become_roles_by_their_namespace() {
+    fn rules_are_grouped_into_roles_by_namespace() {
         let rule = |namespace: Option<&str>| json!({"namespace": namespace, "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
-        let plan = planned(&json!({"publisher": [rule(None), rule(Some("csi"))]})).expect("it makes sense");
+        let plan = planned(&json!({"publisher": [rule(None), rule(Some("csi"))]})).expect("valid grants");
         let objects = plan.objects.iter();
         let kinds: Vec<String> = objects
             .filter(|object| object["metadata"]["name"] == "publisher")
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grants_nothing_is_refused() {
+    fn rules_that_grant_nothing_are_rejected() {
         let rule =
             json!({"namespace": "elsewhere", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
         for (grants, words) in [

@@ -1,15 +1,15 @@
-//! A resource with its group, written as kubectl takes it: `csistoragecapacities.storage.k8s.io`, `pods`.
+//! A resource with its group, in kubectl's notation: `csistoragecapacities.storage.k8s.io`, `pods`.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// A resource in a group, whatever the version.
+/// A resource of a group, in any version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct GroupResource {
-    /// The API group; empty: the core group.
+    /// The API group; empty for the core group.
     pub group: String,
     /// The plural name.
     pub resource: String,

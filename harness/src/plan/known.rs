@@ -1,4 +1,4 @@
-//! The names that a scenario has defined by a step: a typing error in an expectation must not pass as "absent", or wait for what never comes.
+//! Names that a scenario defines up to a step. Without this check, a typo in an expectation would count as "absent" or time out.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,25 +12,25 @@ use super::{Action, WORKLOADS};
 use crate::expectation::Pattern;
 use crate::scenario::{ClassSpec, ClusterSpec};
 
-/// Names of objects in the namespace of workloads, as far as expectations speak of them, and of classes.
+/// Names of objects in the workload namespace that expectations may use, and of storage classes.
 #[derive(Default)]
 pub(super) struct Known {
     pods: BTreeSet<String>,
-    /// Of every namespace.
+    /// In all namespaces.
     all_pods: BTreeSet<String>,
     claims: BTreeSet<String>,
-    /// Of every step: a claim may wait for its class.
+    /// In all steps, as a PVC may be created before its class.
     classes: BTreeSet<String>,
-    /// Snapshots that the driver has.
+    /// Snapshots in the driver.
     snapshots: BTreeSet<String>,
-    /// Values of the parameters of classes, by key, of every step.
+    /// Values of class parameters by key, in all steps.
     parameters: BTreeMap<String, BTreeSet<String>>,
-    /// What the faults do that there were by then, as the journal says it.
+    /// Effects of the faults injected so far, as the journal formats them.
     faults: Vec<String>,
 }
 
 impl Known {
-    /// What a cluster has from the start, as far as claims and patterns of facts may name it.
+    /// Names of the initial cluster that PVCs and fact patterns may use.
     pub(super) fn of(cluster: &ClusterSpec) -> Self {
         let mut known = Known::default();
         cluster.classes.iter().for_each(|class| known.class(class));
@@ -41,13 +41,13 @@ impl Known {
         known
     }
 
-    /// Adds a class of some step.
+    /// Adds a class of any step.
     pub(super) fn class(&mut self, spec: &ClassSpec) {
         self.classes.insert(spec.name.clone());
         self.parameters(spec.parameters.clone());
     }
 
-    /// Adds an object of some step, if it is a class.
+    /// Adds an object of any step if it is a StorageClass.
     pub(super) fn class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
@@ -55,14 +55,14 @@ impl Known {
         }
     }
 
-    /// Takes in parameters of a class.
+    /// Adds parameters of a class.
     pub(super) fn parameters(&mut self, parameters: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in parameters {
             self.parameters.entry(key).or_default().insert(value);
         }
     }
 
-    /// Takes in what an action creates.
+    /// Adds the names that an action creates.
     pub(super) fn action(&mut self, action: &Action) {
         match action {
             Action::Create(object) => self.object(object),
@@ -72,7 +72,7 @@ impl Known {
         }
     }
 
-    /// Takes in an object.
+    /// Adds an object.
     pub(super) fn object(&mut self, object: &Value) {
         if object["kind"] == "Pod" {
             self.all_pods.extend(name_of(object));
@@ -95,24 +95,24 @@ impl Known {
         }
     }
 
-    /// Whether a class that a claim names is defined, or missing on purpose.
+    /// Checks that a PVC's class is defined, or missing on purpose.
     pub(super) fn claimed_class(&self, name: &str) -> Result<(), String> {
         let remedy = "put it into `missingClasses` if that is meant";
         defined("class", name, &self.classes, "classes", remedy)
     }
 
-    /// Whether a snapshot that a claim names is defined.
+    /// Checks that a PVC's snapshot is defined.
     pub(super) fn snapshot(&self, name: &str) -> Result<(), String> {
         let remedy = "add it to `driver.snapshots`";
         defined("snapshot", name, &self.snapshots, "snapshots", remedy)
     }
 
-    /// Whether a pod that an expectation names is defined.
+    /// Checks that the pod of an expectation is defined.
     pub(super) fn expected_pod(&self, name: &str) -> Result<(), String> {
         defined("pod", name, &self.pods, "pods", "create it in a step before")
     }
 
-    /// Whether a claim that an expectation names is defined.
+    /// Checks that the PVC of an expectation is defined.
     pub(super) fn expected_claim(&self, name: &str) -> Result<(), String> {
         defined(
             "claim",
@@ -123,7 +123,7 @@ impl Known {
         )
     }
 
-    /// Whether all that a pattern of facts names is defined.
+    /// Checks that all names in a fact pattern are defined.
     pub(super) fn pattern(&self, pattern: &Pattern) -> Result<(), String> {
         self.named(pattern)?;
         pattern.fault.as_deref().map_or(Ok(()), |text| self.fault(text))?;
@@ -131,7 +131,7 @@ impl Known {
         parameters.try_for_each(|parameter| self.parameter(parameter))
     }
 
-    /// Whether there can be the pod or the class that a fact is about. Other objects get names that no case gives.
+    /// Checks that the pod or class of a fact pattern can exist. Names of other objects are not known to the case.
     fn named(&self, pattern: &Pattern) -> Result<(), String> {
         let Some(name) = &pattern.name else {
             return Ok(());
@@ -143,7 +143,7 @@ impl Known {
         }
     }
 
-    /// Whether a fault can have that in its text: what it does, and to what, as in `status 503: create pods`.
+    /// Checks that a fault can have this text: its effect and its target, as in `status 503: create pods`.
     fn fault(&self, text: &str) -> Result<(), String> {
         let (effect, _) = text.split_once(": ").unwrap_or((text, ""));
         let mut words = text.split(' ');
@@ -159,7 +159,7 @@ impl Known {
         ))
     }
 
-    /// Whether a class has the parameter, or a publisher adds it.
+    /// Checks that a class has the parameter, or that a publisher adds it.
     fn parameter(&self, (key, value): (&String, &String)) -> Result<(), String> {
         let values = self.parameters.get(key);
         if key.starts_with(SIDECAR_PREFIX) || values.is_some_and(|values| values.contains(value)) {
@@ -175,17 +175,17 @@ impl Known {
         ))
     }
 
-    /// Whether a pod that is to be deleted is there by then.
+    /// Checks that a pod to delete exists by this step.
     pub(super) fn deleted_pod(&self, name: &str) -> Result<(), String> {
         defined("pod", name, &self.pods, "pods", "create it before")
     }
 
-    /// Whether a claim that is to be deleted is there by then.
+    /// Checks that a PVC to delete exists by this step.
     pub(super) fn deleted_claim(&self, name: &str) -> Result<(), String> {
         defined("claim", name, &self.claims, "claims", "create it before")
     }
 
-    /// Whether a class that is to be deleted is there by then.
+    /// Checks that a class to delete exists by this step.
     pub(super) fn deleted_class(&self, name: &str) -> Result<(), String> {
         defined("class", name, &self.classes, "classes", "create it before")
     }
@@ -208,7 +208,7 @@ fn defined(
     ))
 }
 
-/// What there is, for a message.
+/// Lists the defined names for a message.
 fn or_none<S: Borrow<str>>(names: &[S]) -> String {
     match names {
         [] => "none".to_owned(),

@@ -1,4 +1,4 @@
-//! Which metrics a case reads, over all its steps.
+//! Metrics that a case reads, over all its steps.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use super::{Plan, Step};
 use crate::expectation::{Metric, Predicate};
 use crate::scenario::{ClusterSpec, Speaker};
 
-/// The names of the series of which the specification is to speak in a case.
+/// Metrics that the specification checks in a case.
 pub(super) fn specified(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
     let names = capacity_spec::metrics::NAMES.into_iter();
     names.filter(|_| cluster.metrics).collect()
 }
 
-/// What a step says of metrics.
+/// Metrics that a step expects.
 fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
     let lists = step.expect.iter().filter_map(|expect| match &expect.predicate {
         Predicate::Metrics(metrics) => Some(&metrics.0),
@@ -22,17 +22,17 @@ fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
 }
 
 impl Plan {
-    /// What the case says of metrics.
+    /// Metrics that the case expects.
     pub fn metrics(&self) -> impl Iterator<Item = &Metric> {
         self.steps.iter().flat_map(metrics_of)
     }
 
-    /// Whether the case reads the metrics of a role, or of the API server.
+    /// Whether the case reads the metrics of this component.
     pub fn reads_metrics_of(&self, speaker: Speaker) -> bool {
         self.metrics_speakers().contains(&speaker)
     }
 
-    /// Whose metrics it reads.
+    /// Components whose metrics the case reads.
     pub(crate) fn metrics_speakers(&self) -> BTreeSet<Speaker> {
         let is_specified = |speaker: &Speaker| {
             !self.specified_metrics.is_empty() && speaker.role().is_none_or(|role| self.roles.contains(&role))
@@ -42,7 +42,7 @@ impl Plan {
         specified.filter(is_specified).chain(named).collect()
     }
 
-    /// The names of the series that it reads. What else programs tell is not kept.
+    /// Names of the metrics that the case reads. Other metrics are not stored.
     pub(crate) fn metric_names(&self) -> BTreeSet<&str> {
         let named = self.metrics().map(|metric| metric.series.name.as_str());
         named.chain(self.specified_metrics.iter().copied()).collect()
@@ -57,7 +57,7 @@ mod tests {
     use crate::scenario::parse;
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_its_place() {
+    fn unreadable_metrics_are_rejected_with_their_file_position() {
         let error = |metrics: Value| {
             let expect = json!([{"metrics": metrics, "why": "w"}]);
             let text = json!({"id": "publisher/b", "title": "t", "steps": [{"id": "s", "expect": expect}]});

@@ -1,7 +1,7 @@
-//! A scenario made concrete: Kubernetes objects, pools and expectations with every name resolved.
+//! A scenario with every name resolved: Kubernetes objects, pools and expectations, ready to run.
 //!
-//! Resolving is pure: it reads a [`Scenario`](crate::scenario::Scenario) and yields a [`Plan`] or an error that points into the file. The
-//! plan keeps what runs, verdicts and reports need of the case. Nothing here runs.
+//! Resolving is pure: it reads a [`Scenario`](crate::scenario::Scenario) and returns a [`Plan`] or an error with a file position. The plan
+//! contains all that runs, verdicts and reports need of the case. Does not run anything.
 
 mod action;
 mod actions;
@@ -53,13 +53,13 @@ use crate::expectation::Expect;
 /// Everything that a run and its verdict need: a case and its steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What holds in all steps.
+    /// The parts that apply to all steps.
     pub case: Case,
-    /// What happens, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// A plan is its case, with steps.
+/// A plan dereferences to its case.
 impl Deref for Plan {
     type Target = Case;
 
@@ -75,7 +75,7 @@ impl DerefMut for Plan {
 }
 
 impl Plan {
-    /// Puts actions before all others. `note`: what they are for, as the timeline says it.
+    /// Inserts actions before all others. `note`: their timeline text.
     pub fn begin_with(&mut self, actions: impl IntoIterator<Item = Action>, note: &str) {
         if let Some(step) = self.steps.first_mut() {
             let actions = actions.into_iter().map(|action| (action, note.to_owned()));
@@ -83,20 +83,20 @@ impl Plan {
         }
     }
 
-    /// Words of lines in logs that expectations ask for.
+    /// Log line texts that expectations match.
     pub(crate) fn log_words(&self) -> Vec<String> {
         let expectations = self.steps.iter().flat_map(|step| &step.expect);
         let patterns = expectations.flat_map(|expect| expect.predicate.kind().patterns());
         patterns.filter_map(|pattern| pattern.log.clone()).collect()
     }
 
-    /// Everything that the harness does, in order.
+    /// All actions of the case, in order.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         let actions = self.steps.iter().flat_map(|step| &step.actions);
         actions.map(|(action, _)| action)
     }
 
-    /// What the driver is told to do, in order.
+    /// Driver fault rules of all steps, in order.
     pub(crate) fn scripts(&self) -> impl Iterator<Item = &fake_csi::Rule> {
         self.actions().filter_map(|action| match action {
             Action::Script { rule, .. } => Some(rule),
@@ -104,7 +104,7 @@ impl Plan {
         })
     }
 
-    /// How often faults of the API and of the driver that are over by themselves can be met.
+    /// How often API and driver faults with limited `times` can match, in total.
     pub(crate) fn times_of_faults(&self) -> u32 {
         let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
@@ -120,10 +120,10 @@ impl Plan {
 pub struct Step {
     /// Short name.
     pub id: String,
-    /// Line of the file where it begins.
+    /// First line of the step in the file.
     pub line: u64,
-    /// What the harness does, each with its text.
+    /// Actions of the harness, each with its timeline text.
     pub actions: Vec<(Action, String)>,
-    /// What must be seen.
+    /// Expectations.
     pub expect: Vec<Expect>,
 }

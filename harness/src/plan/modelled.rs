@@ -1,4 +1,4 @@
-//! What a case may not have where the specification is to say what is expected: it does not model everything that a case can do.
+//! Rejects `expect: specification` in cases that use something the specification does not model.
 
 use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::{Effect as FaultEffect, Rule};
@@ -9,7 +9,7 @@ use super::{Action, NAMESPACE, Plan, Target};
 use crate::expectation::Predicate;
 use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
 
-/// Fields of a pod's spec by which the scheduler decides and of which the specification knows nothing.
+/// Fields of a pod's spec that the scheduler uses and the specification does not model.
 const POD_FIELDS: [&str; 10] = [
     "/affinity/podAffinity",
     "/affinity/podAntiAffinity",
@@ -23,11 +23,11 @@ const POD_FIELDS: [&str; 10] = [
     "/topologySpreadConstraints",
 ];
 
-/// What parameters of a class that name secrets end with.
+/// Suffix of class parameters that name secrets.
 const SECRET: &str = "-secret-name";
 
-/// Whether the specification knows all that a case does, if it is to say what is expected. The error has the index of the step, and what
-/// it does not know.
+/// Checks that the specification models everything in a case that expects it. The error has the index of the step and names the unsupported
+/// part.
 pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     let mut faults: Vec<&String> = Vec::new();
     let (mut publisher_runs, mut deleted) = (true, None);
@@ -56,7 +56,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// What a case has that the specification does not know; none: nothing.
+/// A part of the case that the specification does not model. None if it models everything.
 fn beyond(plan: &Plan) -> Option<String> {
     let of_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
@@ -115,7 +115,7 @@ fn of_action(action: &Action) -> Option<String> {
     what.map(str::to_owned)
 }
 
-/// What deleting an object of the publisher leads to that the specification does not model; none: it models it.
+/// An effect of deleting an object of the publisher that the specification does not model. None if it models all.
 fn of_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'static str> {
     let Target::Named {
         resource,
@@ -160,7 +160,7 @@ fn of_object(object: &Value) -> Option<String> {
     }
 }
 
-/// Whether a fault keeps programs from their work for as long as it is in force, and that has no end.
+/// Whether a fault blocks programs for as long as it is active, without an end.
 fn is_endless(rule: &Rule) -> bool {
     let keeps = match rule.effect {
         FaultEffect::Status { .. } | FaultEffect::Disconnect | FaultEffect::LoseAnswer => true,
@@ -172,7 +172,7 @@ fn is_endless(rule: &Rule) -> bool {
 }
 
 impl super::Step {
-    /// Whether the specification says what is expected.
+    /// Whether this step expects the specification.
     pub fn expects_specification(&self) -> bool {
         let mut expectations = self.expect.iter();
         expectations.any(|expect| matches!(expect.predicate, Predicate::Specification))
@@ -180,7 +180,7 @@ impl super::Step {
 }
 
 impl Plan {
-    /// Whether the specification says what is expected, in any step.
+    /// Whether any step expects the specification.
     pub fn expects_specification(&self) -> bool {
         self.steps.iter().any(super::Step::expects_specification)
     }
@@ -199,12 +199,12 @@ mod tests {
             "id": "a/b", "title": "t", "cluster": cluster,
             "steps": [{"id": "s", "do": actions, "expect": [expect]}, {"id": "t", "expect": "specification"}],
         });
-        let cases = parse("f.yaml", &text.to_string()).expect("it is a case");
+        let cases = parse("f.yaml", &text.to_string()).expect("valid case");
         resolve(&cases[0]).err().map(|error| error.to_string())
     }
 
     #[test]
-    fn what_the_specification_does_not_know_is_refused_with_its_name() {
+    fn parts_that_the_specification_does_not_model_are_rejected_by_name() {
         let none = json!([]);
         let devices = json!({"n1": {"devices": {"sda": {"size": "1Gi", "group": true}}}});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"},
@@ -258,7 +258,7 @@ mod tests {
             (json!({}), json!([fault]), "a fault without an end (`down`)"),
             (json!({}), json!([owner]), "owner"),
         ] {
-            let error = error(&cluster, &actions).expect("it cannot be judged");
+            let error = error(&cluster, &actions).expect("unsupported part");
             assert!(error.contains(words) && error.contains("write a list"), "{error}");
             assert!(error.starts_with("f.yaml:1:"), "{error}");
         }

@@ -1,4 +1,4 @@
-//! Kubernetes objects as the harness writes them: each function is one kind, none knows where it is sent.
+//! Builds the Kubernetes objects that the harness writes, one function per kind. Does not know where they are sent.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::NAMESPACE;
 use crate::scenario::{Binding, CapacitySpec, ClassSpec, NodeSpec, VolumeSpec};
 use crate::segment::Segments;
 
-/// Label that every node carries.
+/// Label of every node.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// A namespace.
@@ -18,7 +18,7 @@ pub(crate) fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// The labels of a node: its own, its host name, and for every topology key without a label what the driver reports of the node.
+/// Labels of a node: its explicit labels, its host name, and the driver's default value for every other topology key.
 pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(HOSTNAME.to_owned(), spec.name.clone())]);
     if spec.registered {
@@ -58,7 +58,7 @@ pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value 
     node
 }
 
-/// The `spec.drivers` of a CSINode: the driver with its keys, or none.
+/// The `spec.drivers` of a CSINode: the driver with its topology keys, or empty.
 pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
     match keys {
         Some(keys) => json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),
@@ -66,7 +66,7 @@ pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) ->
     }
 }
 
-/// The CSINode of a node. Drivers besides the case's are in it where they have a limit of volumes.
+/// The CSINode of a node. Contains other drivers too if they have volume limits.
 pub(crate) fn csi_node(driver: &str, spec: &NodeSpec, keys: Option<&[String]>) -> Value {
     let own = registration(driver, &spec.name, keys);
     let mut drivers = own.as_array().cloned().unwrap_or_default();
@@ -88,7 +88,7 @@ pub(crate) fn csi_node(driver: &str, spec: &NodeSpec, keys: Option<&[String]>) -
     })
 }
 
-/// A CSIDriver; without `storage_capacity` the field is left out.
+/// A CSIDriver. Without `storage_capacity` the field is omitted.
 pub(crate) fn csi_driver(name: &str, storage_capacity: Option<bool>) -> Value {
     let mut spec = json!({"attachRequired": false});
     if let Some(on) = storage_capacity {
@@ -156,7 +156,7 @@ pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segme
     object
 }
 
-/// A PersistentVolume of a class without provisioning.
+/// A pre-created PersistentVolume.
 pub(crate) fn volume(spec: &VolumeSpec) -> Value {
     let mut volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume",

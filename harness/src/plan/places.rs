@@ -1,5 +1,5 @@
-//! Nodes, segments and resources that a case has, in whatever step: an expectation or a fault that names another one is a typing error,
-//! and must not pass as "never seen", or wait for what never comes.
+//! Nodes, segments and resources that exist in any step of a case. A typo in an expectation or fault must be an error, not "never seen" or
+//! a timeout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use crate::expectation::{Pattern, check_fields};
 use crate::scenario::ClusterSpec;
 use crate::segment::Segments;
 
-/// What there may be in the cluster of a case, in whatever step it comes.
+/// Names that may exist in the cluster in any step.
 #[derive(Default)]
 pub(super) struct Places {
-    /// Values of node labels by key, of whatever node at whatever time.
+    /// Values of node labels by key, of all nodes and steps.
     values: BTreeMap<String, BTreeSet<String>>,
-    /// Resources that a CustomResourceDefinition of the case defines.
+    /// Resources defined by CustomResourceDefinitions of the case.
     custom: BTreeSet<String>,
 }
 
 impl Places {
-    /// What a cluster has from the start.
+    /// Names in the initial cluster.
     pub(super) fn of(cluster: &ClusterSpec, segments: &Segments) -> Self {
         let mut places = Places::default();
         for node in &cluster.nodes {
             places.labels(node_labels(node, segments));
         }
-        // Rows of one file share their pools, whatever nodes each has.
+        // All rows of a file share its pools, even if their nodes differ.
         let stored = cluster.capacity_objects.iter();
         let stored = stored.filter_map(|object| object.segment.as_ref());
         cluster
@@ -43,14 +43,14 @@ impl Places {
         places
     }
 
-    /// Adds labels that some node has in some step.
+    /// Adds labels of a node in any step.
     pub(super) fn labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in labels {
             self.values.entry(key).or_default().insert(value);
         }
     }
 
-    /// Adds the labels of an object of some step, and the resource that it defines.
+    /// Adds the labels of an object, and the resource if the object is a CustomResourceDefinition.
     pub(super) fn object(&mut self, object: &Value) {
         if let Some(plural) = object["spec"]["names"]["plural"].as_str() {
             self.custom.insert(plural.to_owned());
@@ -60,7 +60,7 @@ impl Places {
         self.labels(texts.collect::<Vec<_>>());
     }
 
-    /// A resource, with or without a subresource, or `*`.
+    /// Checks a resource, with or without subresource, or `*`.
     pub(super) fn resource(&self, text: &str) -> Result<(), String> {
         let plural = text.split('/').next().unwrap_or(text);
         if plural == "*" || self.custom.contains(plural) || ResourceRef::by_plural(plural).is_some() {
@@ -71,7 +71,7 @@ impl Places {
         ))
     }
 
-    /// A segment that the backend or an object names from the start, or whose values some node has at some time.
+    /// Checks that an initial pool or object has the segment, or that its label values occur on a node at any time.
     pub(super) fn segment(&self, segment: &Segment, segments: &Segments) -> Result<(), String> {
         let has = |key: &String, value: &String| self.values.get(key).is_some_and(|it| it.contains(value));
         let Some((key, _)) = segment.iter().find(|(key, value)| !has(key, value)) else {
@@ -87,7 +87,7 @@ impl Places {
         ))
     }
 
-    /// The resource that a pattern of facts names, and the fields of its objects.
+    /// Checks the resource of a fact pattern, and the fields of its objects.
     pub(super) fn pattern(&self, pattern: &Pattern) -> Result<(), String> {
         match pattern.resource() {
             Some(resource) => {
@@ -98,7 +98,7 @@ impl Places {
         }
     }
 
-    /// What an action names.
+    /// Checks the names in an action.
     pub(super) fn check_action(&self, action: &Action) -> Result<(), String> {
         match action {
             Action::Fault { rule, .. } => match &rule.on.resource {

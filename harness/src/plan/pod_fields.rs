@@ -1,20 +1,20 @@
-//! Pod fields by which kube-scheduler chooses a node and which the built-in scheduler ignores: in a case they have no effect.
+//! Pod fields that kube-scheduler uses to choose a node but the built-in scheduler ignores: they would have no effect in a case.
 
 use serde_json::Value;
 
 use crate::scenario::Role;
 
-/// Field of an affinity that only scores nodes.
+/// Affinity field that only scores nodes.
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Fields of `spec` of plugins that the built-in scheduler lacks.
+/// Fields of `spec` and their plugins that the built-in scheduler lacks.
 const OTHER_PLUGINS: [(&str, &str); 3] = [
     ("resourceClaims", "DynamicResources"),
     ("schedulingGroup", "GangScheduling"),
     ("workloadRef", "GangScheduling"),
 ];
 
-/// Whether the scheduler reads all fields of a pod by which it would choose a node. A pod that has its node already is not scheduled.
+/// Checks that the scheduler supports all scheduling fields of a pod. Pods with a node are not scheduled.
 pub(super) fn check(object: &Value, roles: &[Role]) -> Result<(), String> {
     let spec = &object["spec"];
     let has_node = spec["nodeName"].as_str().is_some_and(|node| !node.is_empty());

@@ -1,6 +1,6 @@
-//! From a [`Scenario`] to a [`Plan`]: names become objects, and a name that nothing defines is an error with its place.
+//! Resolves a [`Scenario`] to a [`Plan`]: names become objects; an undefined name is an error with its file position.
 //!
-//! `steps` resolves what a step does and expects.
+//! `steps` resolves actions and expectations of a step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,13 +24,13 @@ use super::{
 use crate::scenario::{ClusterSpec, NodeSpec, Role, Scenario, ScenarioError, Short, SnapshotSpec, Spanned};
 use crate::segment::Segments;
 
-/// The gRPC code that CSI has for a volume for which there is no room.
+/// gRPC code that CSI uses for insufficient capacity.
 const RESOURCE_EXHAUSTED: i32 = 8;
 
-/// How long a driver is absent before the cleaner acts, where the case does not say.
+/// Default time for which a driver is absent before the cleaner deletes objects.
 const ORPHAN_AFTER: Duration = Duration::from_millis(200);
 
-/// Resolves a scenario that is run as a case.
+/// Resolves a scenario to run as a case.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let plan = resolve_cluster(scenario)?;
     if plan.steps.is_empty() {
@@ -40,7 +40,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     Ok(plan)
 }
 
-/// Resolves a scenario whose cluster is wanted. It need not have steps.
+/// Resolves a scenario to start as a cluster. Steps are optional.
 pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
@@ -123,7 +123,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             return Err(scenario.error(spec.defined, message));
         }
         let step = scope.step(spec, scenario, polls)?;
-        // Where nothing is done there is nothing new to be shown.
+        // A step without actions that repeats the specification would test nothing new.
         let before = steps.last().is_some_and(Step::expects_specification);
         let is_repeated = before && step.actions.is_empty() && step.expects_specification();
         steps.extend((!is_repeated).then_some(step));
@@ -198,7 +198,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     Ok(plan)
 }
 
-/// The id of a rule of the specification.
+/// Checks the id of a specification rule.
 fn rule_id(id: &str) -> Result<&'static str, String> {
     let rule = RULES.iter().find(|rule| rule.id == id);
     rule.map(|rule| rule.id).ok_or_else(|| {
@@ -206,12 +206,12 @@ fn rule_id(id: &str) -> Result<&'static str, String> {
     })
 }
 
-/// The texts of a list of a case, without their places.
+/// The strings of a list, without their file positions.
 fn texts(list: &[Spanned<String>]) -> Vec<String> {
     list.iter().map(|item| item.value.clone()).collect()
 }
 
-/// The roles that run: as the case says, or as its id does.
+/// Roles that run: those that the case lists, or those implied by its id.
 fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     if let Some(roles) = &cluster.roles {
         return roles.clone();
@@ -225,7 +225,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     }
 }
 
-/// Whether the extenders have different names and a positive weight, and at most one binds.
+/// Checks that extenders have unique names and a positive weight, and that at most one binds.
 fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
     let (mut names, mut managed) = (BTreeSet::new(), BTreeSet::new());
     for extender in &cluster.extenders {
@@ -256,7 +256,6 @@ fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
     }
 }
 
-/// The release of CSI that the driver is made for.
 impl Scope<'_> {
     fn initial_objects(&mut self) -> Result<Vec<Value>, String> {
         let mut list = vec![
@@ -298,15 +297,15 @@ impl Scope<'_> {
         }
     }
 
-    /// A pool where no node is, by its number, where a node lacks its own at the same time: rows of one file share their pools, so one alone
-    /// says nothing.
+    /// Finds a pool without nodes while some node lacks a pool: probably a typo in the segment. Returns its index and the error. Rows of
+    /// one file share their pools, so a pool without nodes alone is no error.
     fn misplaced(&self, pools: &[(Segment, Storage)]) -> Option<(usize, String)> {
         let places: BTreeSet<Segment> = self
             .nodes
             .values()
             .filter_map(|labels| self.segments.of_node(labels))
             .collect();
-        // Most pools are that of one node, and need no look at every one.
+        // Fast path: most pools belong to exactly one node.
         let is_reached = |pool: &Segment| {
             places.contains(pool) || self.nodes.values().any(|labels| contains(labels, pool))
         };
@@ -360,7 +359,7 @@ mod tests {
     use crate::plan::Action;
     use crate::scenario::parse;
 
-    /// A case with this cluster and these steps.
+    /// Resolves a case with this cluster and these steps.
     fn resolved(id: &str, cluster: &Value, steps: &Value) -> Result<Plan, String> {
         let text = json!({"id": id, "title": "t", "cluster": cluster, "steps": steps}).to_string();
         let plan = parse("case.yaml", &text).and_then(|cases| resolve(&cases[0]));
@@ -377,12 +376,12 @@ mod tests {
     }
 
     #[test]
-    fn the_roles_are_those_of_the_id_unless_the_case_names_them() {
+    fn roles_default_to_those_of_the_id() {
         let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         let roles = |id: &str, roles: &Value| {
             let mut cluster = cluster();
             cluster["roles"] = roles.clone();
-            resolved(id, &cluster, &steps).expect("it makes sense").case.roles
+            resolved(id, &cluster, &steps).expect("valid case").case.roles
         };
         for (id, expected) in [
             ("publisher/a/b", vec![Role::Publisher]),
@@ -398,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_defines_is_an_error_with_its_place_and_what_there_is() {
+    fn undefined_names_in_expectations_are_errors_with_position_and_defined_names() {
         for (expect, words) in [
             (
                 json!({"capacities": {"slow": {"n1": "5Gi"}}, "why": "w"}),
@@ -511,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_about_what_nothing_defines_is_an_error() {
+    fn undefined_names_in_actions_are_errors() {
         for (action, words) in [
             (
                 json!({"class": {"delete": "slow"}}),
@@ -543,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_without_effect_are_errors_with_their_place() {
+    fn keys_without_effect_are_errors_with_their_file_position() {
         let claim = |fields: &Value| json!({"pod": {"name": "p", "claims": [fields]}});
         let pod = |spec: &Value| json!({"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}});
         let preferred =
@@ -603,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_may_promise_more_than_it_has_and_volumes_are_never_free() {
+    fn overcommit_multiplies_capacity_and_volume_costs_are_positive() {
         let resolved = |pool: Value, factor: u64| {
             let mut cluster = cluster();
             cluster["backend"]["n1"] = pool;
@@ -637,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_above_the_topmost_one_is_an_error() {
+    fn an_owner_level_above_the_topmost_owner_is_an_error() {
         let steps = expects(&json!({"capacities": {}, "why": "w"}));
         for (mode, level, is_there) in [
             ("central", 2, true),
@@ -657,7 +656,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_role_that_does_not_run_are_errors() {
+    fn expected_calls_of_a_role_that_does_not_run_are_errors() {
         let expect = |method: &str| expects(&json!({"never": {"call": method}, "why": "w"}));
         let resolved = |id: &str, method: &str| resolved(id, &cluster(), &expect(method));
         let error = resolved("scheduler/a/b", "CreateVolume").expect_err("no publisher runs");
@@ -668,7 +667,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_an_object_is_known_like_any_other() {
+    fn classes_created_as_plain_objects_are_defined() {
         let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "own"},
             "provisioner": "disk.example.com", "parameters": {"tier": "gold"}, "volumeBindingMode": "WaitForFirstConsumer"});
         let later = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "later"},
@@ -678,7 +677,7 @@ mod tests {
         let rows = json!({"own": {"n1": "5Gi"}, "later": {"n1": "5Gi"}, "fast": {"n1": "5Gi"}});
         let script = json!({"csi": {"method": "GetCapacity", "class": "own", "code": "INTERNAL"}});
         let steps = json!([{"id": "a", "do": [{"object": later}, script], "expect": [{"capacities": rows, "why": "w"}]}]);
-        let plan = resolved("publisher/a/b", &cluster, &steps).expect("the classes are defined");
+        let plan = resolved("publisher/a/b", &cluster, &steps).expect("defined classes");
         assert_eq!(
             plan.driver_parameters("own"),
             [("tier".to_owned(), "gold".to_owned())].into()
@@ -686,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_where_no_node_is_and_a_node_without_one_are_a_mistake_in_the_segment() {
+    fn a_pool_without_nodes_is_an_error_if_a_node_lacks_a_pool() {
         let resolved = |backend: Value| {
             let cluster = json!({"nodes": ["n1", "n2"], "classes": ["fast"], "backend": backend});
             resolved(
@@ -705,12 +704,12 @@ mod tests {
             json!({"n1": "5Gi", "n2": "5Gi", "n3": "5Gi"}),
             json!({"*": "5Gi"}),
         ] {
-            resolved(backend).expect("it makes sense");
+            resolved(backend).expect("valid pools");
         }
     }
 
     #[test]
-    fn a_case_that_could_not_fail_is_an_error() {
+    fn a_case_that_cannot_fail_is_an_error() {
         let expect = json!({"placement": {"app": "n1"}, "why": "w"});
         let step = |id: &str| json!({"id": id, "expect": [expect]});
         for (steps, words) in [
@@ -719,21 +718,21 @@ mod tests {
             (json!([step("a"), step("a")]), "step `a` appears twice"),
         ] {
             let steps = match steps.as_array().map(Vec::len) {
-                // The pod has to be there.
+                // A step that creates the pod must come first.
                 Some(2) => json!([expects(&expect)[0], step("a")]),
                 _ => steps,
             };
-            let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
+            let error = resolved("a/b/c", &cluster(), &steps).expect_err("invalid case");
             assert!(error.contains(words), "{error}");
         }
     }
 
     #[test]
-    fn pods_of_a_step_come_after_all_their_claims() {
+    fn pods_of_a_step_are_created_after_all_pvcs() {
         let pod = |name: &str| json!({"pod": {"name": name, "claims": [{"class": "fast", "size": "1Gi"}]}});
         let steps = json!([{"id": "a", "do": [pod("p"), pod("q")],
             "expect": [{"placement": {"p": "n1"}, "why": "w"}]}]);
-        let plan = resolved("a/b/c", &cluster(), &steps).expect("it makes sense");
+        let plan = resolved("a/b/c", &cluster(), &steps).expect("valid case");
         let kinds: Vec<&str> = plan.steps[0]
             .actions
             .iter()
@@ -749,7 +748,7 @@ mod tests {
     }
 
     #[test]
-    fn extenders_that_cannot_be_told_apart_or_both_bind_are_errors() {
+    fn extenders_with_equal_names_or_several_binders_are_errors() {
         let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         for (extenders, words) in [
             (

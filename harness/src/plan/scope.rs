@@ -1,4 +1,4 @@
-//! What is defined by a step of a scenario: names that later steps may use, and what they stand for. Knows no step.
+//! Names defined up to a step of a scenario, and what they refer to. Does not know any step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,62 +15,62 @@ use super::trial::Trial;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, PUBLISHED, Role};
 use crate::segment::Segments;
 
-/// What is known by the step that is being resolved.
+/// The definitions visible to the step that is being resolved.
 pub(super) struct Scope<'s> {
     pub(super) cluster: &'s ClusterSpec,
-    /// The roles that run.
+    /// Roles that run.
     pub(super) roles: Vec<Role>,
     pub(super) segments: Segments,
-    /// Parameters of every class seen so far.
+    /// Parameters of all classes so far.
     pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,
-    /// What the driver under test needs in every class besides.
+    /// Additional parameters that the driver under test requires in every class.
     pub(super) needed_parameters: BTreeMap<String, String>,
-    /// Labels of every node seen so far.
+    /// Labels of all nodes so far.
     pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Number of objects created by hand so far, for their names.
+    /// Number of objects created by `capacity` so far, for unique names.
     pub(super) by_hand: usize,
-    /// Names of all faults so far.
+    /// Names of all API server faults so far.
     pub(super) faults: BTreeSet<String>,
-    /// Names of all scripts of the driver so far.
+    /// Names of all driver faults so far.
     pub(super) scripts: BTreeSet<String>,
     /// Names of all reservations so far.
     pub(super) reservations: BTreeSet<String>,
-    /// Names of all answers of the driver so far.
+    /// Names of all driver responses so far.
     pub(super) answers: BTreeSet<String>,
-    /// Pods, claims and classes by then.
+    /// Pods, PVCs and classes defined so far.
     pub(super) known: Known,
-    /// The CSI methods that are called in whatever step.
+    /// The CSI methods called in any step.
     pub(super) callers: Callers,
-    /// What there is in whatever step.
+    /// Nodes, segments and resources of all steps.
     pub(super) places: Places,
-    /// Whether the driver was unregistered from a node by then.
+    /// Whether the driver was unregistered from a node in an earlier step.
     pub(super) is_unregistered: bool,
-    /// The release of the API server by then.
+    /// Current release of the API server.
     pub(super) release: Release,
-    /// Its feature gates by then.
+    /// Current feature gates of the API server.
     pub(super) gates: BTreeMap<String, bool>,
-    /// Tries the objects that the case names as the API takes them.
+    /// Validates objects with a dry run against an API server.
     pub(super) trial: Trial,
-    /// Whether there may be CSIStorageCapacity objects by then: the API server has served them at some time.
+    /// Whether CSIStorageCapacity objects may exist: the API server has served the resource at some time.
     pub(super) has_capacities: bool,
 }
 
 impl Scope<'_> {
-    /// The API server has that release now, with these gates.
+    /// Records the current release and feature gates of the API server.
     pub(super) fn serve(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
         self.gates.clone_from(gates);
         self.has_capacities |= api(release, gates).version().is_some();
     }
 
-    /// Whether the API server, as it is by then, would take an object.
+    /// Checks that the current API server would accept the object.
     pub(super) fn would_take(&mut self, object: &Value) -> Result<(), String> {
         self.class_object(object);
         pod_fields::check(object, &self.roles)?;
         self.trial.create(object, self.release, &self.gates)
     }
 
-    /// Registers a StorageClass that a case writes as an object of the API.
+    /// Registers a StorageClass that the case defines as a plain object.
     pub(super) fn class_object(&mut self, object: &Value) {
         let name = object["metadata"]["name"].as_str();
         if let Some(name) = name.filter(|_| object["kind"] == "StorageClass") {
@@ -79,7 +79,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether CSIStorageCapacity objects can be expected by then.
+    /// Checks that CSIStorageCapacity objects may exist.
     pub(super) fn can_have_capacities(&self) -> Result<(), String> {
         if self.has_capacities {
             return Ok(());
@@ -102,7 +102,7 @@ impl Scope<'_> {
         &self.cluster.driver.name
     }
 
-    /// The Node and the CSINode.
+    /// Builds the Node and the CSINode.
     pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
         let labels = objects::node_labels(spec, &self.segments);
         let keys = spec.topology_keys.as_deref();

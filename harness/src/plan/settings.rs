@@ -1,4 +1,4 @@
-//! The settings of the systems under test, as a plan has them.
+//! Settings of the systems under test in a plan.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use super::Case;
 use crate::scenario::{Mode, PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
-/// The poll interval of a publisher that is not to poll.
+/// Poll interval that disables polling: no case runs that long.
 const UNPOLLED: Duration = Duration::from_secs(3600);
 
-/// The poll interval of a publisher, where others have that one.
+/// Poll interval of this publisher, if polling publishers use `refresh`.
 pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
     if publisher.polls { refresh } else { UNPOLLED }
 }
 
-/// Whether `ownerLevel` is within the publisher's chain of owners.
+/// Checks that `ownerLevel` is within the publisher's owner chain.
 pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), String> {
     let (highest, topmost) = match mode {
         Mode::Central => (2, "Deployment"),
@@ -30,7 +30,7 @@ pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), St
 }
 
 impl Case {
-    /// The settings at the start, without the extenders, which have no address yet.
+    /// Settings at the start, without extenders, whose addresses are not known yet.
     pub(crate) fn settings(&self, refresh: Duration) -> Settings {
         Settings {
             mode: self.mode,
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    /// The same, with another publisher.
+    /// The settings with another publisher.
     pub(super) fn settings_with_publisher(&self, publisher: PublisherSpec) -> Settings {
         Settings {
             publisher,
@@ -51,7 +51,7 @@ impl Case {
         }
     }
 
-    /// The same, with another scheduler.
+    /// The settings with another scheduler.
     pub(super) fn settings_with(&self, scheduler: &SchedulerSpec) -> Settings {
         Settings {
             scheduler: scheduler.clone(),

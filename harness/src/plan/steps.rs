@@ -1,4 +1,4 @@
-//! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
+//! Resolves a step of a scenario: its actions, and its expectations, which may use defined names only.
 
 use super::scope::Scope;
 use super::vocabulary::{self, names};
@@ -7,7 +7,7 @@ use crate::expectation::{Expect, ExpectSpecs, Names, Pattern, check_keys};
 use crate::scenario::{Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
-    /// Resolves a step. `polls`: whether a publisher refreshes by itself.
+    /// Resolves a step. `polls`: whether a publisher polls GetCapacity.
     pub(super) fn step(
         &mut self,
         spec: &Spanned<StepSpec>,
@@ -15,7 +15,7 @@ impl Scope<'_> {
         polls: bool,
     ) -> Result<Step, ScenarioError> {
         let mut actions = Vec::new();
-        // Pods of a step come after all their claims, so that the systems know those first.
+        // Pods are created after all PVCs of the step, so that the systems see the PVCs first.
         let mut pods = Vec::new();
         for action in &spec.value.actions {
             let mut resolved = action
@@ -66,7 +66,7 @@ impl Scope<'_> {
     }
 }
 
-/// The names that an expectation may use: what the case has defined by the step, and what the step does.
+/// Names that an expectation may use: those defined up to the step, and the step's actions.
 struct StepNames<'a> {
     scope: &'a Scope<'a>,
     actions: &'a [(Action, String)],
@@ -186,7 +186,7 @@ fn creates_pod(action: &Action, name: &str) -> bool {
     matches!(action, Action::Create(object) if object["kind"] == "Pod" && object["metadata"]["name"] == name)
 }
 
-/// What is meant by a word for a pod without a node.
+/// Hint for a word that probably means a pod without a node.
 fn meant(node: &str) -> &'static str {
     match node.to_ascii_lowercase().as_str() {
         "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {

@@ -1,7 +1,7 @@
-//! Objects that a case names as the API takes them, tried on a server when the plan is made: what no server would take is told
-//! with its place, and not only once the case runs.
+//! Validates the plain objects of a case with a dry run when the plan is made, so that an invalid object is an error with its file position
+//! before the case runs.
 //!
-//! Only what is wrong with an object alone counts. What else is there by then, and may refuse it too, is known when the case runs.
+//! Only errors of the object itself count. Conflicts with other objects are known at run time only.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, ServerOptions
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Feature gates that are set.
+/// Explicitly set feature gates.
 type Gates = BTreeMap<String, bool>;
 
-/// Starting a server takes as long as trying hundreds of objects, and all cases are looked at before one runs.
+/// Cached, as starting a server takes as long as hundreds of dry runs, and all cases are resolved before one runs.
 static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTreeMap::new());
 
-/// What a server needs to know to try objects.
+/// State for dry runs of a case's objects.
 #[derive(Default)]
 pub(super) struct Trial {
-    /// The kinds that the case defines itself.
+    /// CustomResourceDefinitions of the case.
     definitions: Vec<Value>,
 }
 
 impl Trial {
-    /// Whether a server of that release, with these gates, would take an object that is created.
+    /// Checks that a server of this release and these gates would accept the object.
     pub(super) fn create(&mut self, object: &Value, release: Release, gates: &Gates) -> Result<(), String> {
         self.kind(object)?;
         if !self.is_known(object) {
             return Ok(());
         }
-        // Nothing that is tried is stored, so that none meets what another one would have changed.
+        // Dry runs store nothing, so objects cannot conflict with each other.
         let refused = self.server(release, gates).dry_run_create(object.clone()).err();
         if object["kind"] == "CustomResourceDefinition" {
             self.definitions.push(object.clone());
@@ -44,7 +44,7 @@ impl Trial {
         }
     }
 
-    /// A server of that release with these gates: one for all cases, but for those that define kinds.
+    /// A server of this release and these gates: shared by all cases, except those with CustomResourceDefinitions.
     fn server(&self, release: Release, gates: &Gates) -> LocalClient {
         let start = || {
             let options = ServerOptions {
@@ -65,13 +65,13 @@ impl Trial {
         }
         let client = start();
         for definition in &self.definitions {
-            // It has been tried itself.
+            // The definition was validated when the case defined it.
             client.create(definition.clone()).ok();
         }
         client
     }
 
-    /// Whether an object is of a kind that there may be: of a group that is built in, only one that is known.
+    /// Checks that the kind exists. Kinds of built-in groups must be known; other groups may be unknown.
     pub(super) fn kind(&self, object: &Value) -> Result<(), String> {
         let (version, kind) = (text(object, "apiVersion"), text(object, "kind"));
         if version.is_empty() || kind.is_empty() {
@@ -89,7 +89,7 @@ impl Trial {
         }
     }
 
-    /// Whether its kind is built in, or one that the case defines. A driver under test may define others.
+    /// Whether the kind is built in or defined by the case. A driver under test may define further kinds.
     fn is_known(&self, object: &Value) -> bool {
         let (group, kind) = (group(text(object, "apiVersion")), text(object, "kind"));
         let is_defined = |it: &Value| it["spec"]["group"] == group && it["spec"]["names"]["kind"] == kind;
@@ -101,19 +101,19 @@ fn text<'o>(object: &'o Value, field: &str) -> &'o str {
     object[field].as_str().unwrap_or_default()
 }
 
-/// The group of an `apiVersion`; that of the core has no name.
+/// The group of an `apiVersion`; empty for the core group.
 fn group(version: &str) -> &str {
     version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Whether a refusal is for what the object says: it can't be read, or is invalid.
+/// Whether the error is about the object itself: unreadable (400) or invalid (422).
 fn is_of_object_alone(status: &Status) -> bool {
     const UNREADABLE: u16 = 400;
     const INVALID: u16 = 422;
     matches!(status.code, UNREADABLE | INVALID)
 }
 
-/// An object by its kind and name.
+/// Formats an object by kind and name.
 fn told(object: &Value) -> String {
     let kind = text(object, "kind");
     match object["metadata"]["name"].as_str() {

@@ -1,4 +1,4 @@
-//! Names that the API and CSI have for everybody: a typing error in one must not pass as "never seen". Knows no case.
+//! Parses names defined by the API and CSI, so that a typo is an error and does not count as "never seen". Does not know any case.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use fake_csi::{Code, Method, code_from_name, code_name};
 
 use crate::alike::did_you_mean;
 
-/// A CSI method.
+/// Parses a CSI method.
 pub(super) fn method(text: &str) -> Result<Method, String> {
     let unknown = |_| {
         let all: Vec<&str> = Method::all().map(Method::as_str).collect();
@@ -16,7 +16,7 @@ pub(super) fn method(text: &str) -> Result<Method, String> {
     text.parse().map_err(unknown)
 }
 
-/// A gRPC code under its name in the CSI specification.
+/// Parses the name of a gRPC code as the CSI spec spells it.
 pub(super) fn code(text: &str) -> Result<Code, String> {
     code_from_name(text).ok_or_else(|| {
         let all: Vec<&str> = (0..=16).map(|number| code_name(Code::from(number))).collect();
@@ -25,7 +25,7 @@ pub(super) fn code(text: &str) -> Result<Code, String> {
     })
 }
 
-/// The names of what is defined, for a message.
+/// Lists the defined names for a message.
 pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {
     map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }

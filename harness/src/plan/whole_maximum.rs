@@ -1,13 +1,13 @@
-//! A case without largest volumes, as it is for a driver that always tells one: all that there is.
+//! Adapts a case without maximum volume sizes to a driver that always reports one, equal to the capacity.
 //!
-//! Does not touch figures for which the case itself names a maximum.
+//! Does not change rows and objects for which the case sets a maximum.
 
 use serde_json::Value;
 
 use super::{Action, Plan};
 use crate::expectation::{Predicate, Row};
 
-/// Puts the maximum into what the case expects, and into the objects that it begins with or makes.
+/// Sets the maximum in expected capacities, initial objects and created objects.
 pub(super) fn tell(plan: &mut Plan) {
     plan.objects.iter_mut().for_each(object);
     for step in &mut plan.steps {

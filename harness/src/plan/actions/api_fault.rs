@@ -1,5 +1,5 @@
-//! `fault` and `unfault`: failures of the API server, from the words of the case to rules that the server takes. What a real server may do
-//! needs no further word; the rest must be marked.
+//! The `fault` and `unfault` actions: parses API server faults of a case into fault rules. Faults that a real API server never shows must
+//! be marked `illegal`.
 
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
 use fake_csi::CutText;
@@ -11,89 +11,89 @@ use crate::plan::Action;
 use crate::plan::scope::Scope;
 use crate::scenario::{Role, duration};
 
-/// A failure of the API server. The harness itself and its controllers never meet it.
+/// A fault of the API server. Requests of the harness and its controllers are never affected.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FaultSpec {
     /// Name for `unfault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
+    /// Matches `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
     pub api: String,
-    /// Only for that role. Unset: for every system under test.
+    /// Matches requests of this role only. Unset: of every system under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Role>,
-    /// Only for the object of that name; creates have none.
+    /// Matches requests for the object with this name only; create requests have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Leave the first matching requests alone.
+    /// Number of matching requests to leave unaffected first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip: u32,
-    /// Apply to so many requests; unset: until `unfault`.
+    /// Number of requests to affect; unset: unlimited until `unfault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// Apply to some of them only, at random.
+    /// Affects matching requests at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<ChanceSpec>,
-    /// Refuse with that HTTP status.
+    /// Responds with this HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// With `status`: seconds of Retry-After.
+    /// With `status`: seconds of the Retry-After header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
-    /// Look at the request after so long, such as `50ms`.
+    /// Delays the request by a duration such as `50ms` before processing it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<String>,
-    /// Cut the connection: `before` the request is looked at, or `after` it was carried out.
+    /// Cuts the connection `before` the request is processed, or `after` it was carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<CutText>,
-    /// End watches: open ones at once, new ones after so many events.
+    /// Ends watches: open ones at once, new ones after this number of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_after: Option<u32>,
-    /// Let watches lag: until `unfault`, or for so long, such as `200ms`.
+    /// Delays watch events: until `unfault`, or by a duration such as `200ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagSpec>,
-    /// Forget the history so far: a watch from an earlier revision gets 410.
+    /// Compacts the history: watches from an earlier revision get status 410 (Gone).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compact: bool,
-    /// Get and list see the state of now, later on as well: where they allow it, or always.
+    /// Serves gets and lists from the current state later on as well: if the request allows stale data, or always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<StaleSpec>,
-    /// The client that meets it is killed at that very moment: what it does next never happens.
+    /// Kills the client at the moment of its matching request, so that it does nothing further.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kill: bool,
-    /// No real server does this; the case means it all the same.
+    /// Confirms a fault that no real API server shows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub illegal: bool,
 }
 
-/// A random choice with a seed, so that it can be repeated.
+/// A random choice with a seed, so that it is reproducible.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChanceSpec {
-    /// From 0 to 1.
+    /// Probability from 0 to 1.
     pub probability: f64,
     /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// How long a watch lags.
+/// For how long watch events are delayed.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum LagSpec {
     /// `true`: until `unfault`.
     Open(bool),
-    /// For that long.
+    /// By this duration.
     For(String),
 }
 
-/// Which reads see an old state.
+/// Which reads return an old state.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StaleSpec {
-    /// Those with resourceVersion 0.
+    /// Reads with resourceVersion 0.
     Allowed,
-    /// Those that request the newest state as well.
+    /// Also reads that request the newest state.
     Always,
 }
 
@@ -138,7 +138,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     )])
 }
 
-/// Reads the failure that a case describes.
+/// Parses the fault of a case into a fault rule.
 fn rule(spec: &FaultSpec) -> Result<Rule, String> {
     let rule = Rule {
         on: on(spec)?,
@@ -182,7 +182,7 @@ fn on(spec: &FaultSpec) -> Result<Match, String> {
     })
 }
 
-/// The client names of a role: publishers of nodes are called `publisher@n1`.
+/// Client name pattern of a role: the publisher on node n1 is named `publisher@n1`.
 fn clients(role: Role) -> String {
     format!("{}*", role.as_str())
 }

@@ -1,4 +1,4 @@
-//! `ask`: the harness calls the driver, as a publisher would, and stores the answer under a name.
+//! The `ask` action: the harness calls the driver like a publisher, and stores the response under a name.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,34 @@ use crate::plan::vocabulary::names;
 use crate::plan::{Action, CsiCall, CsiCallKind};
 use crate::scenario::{AnswerSpec, Expression, Short};
 
-/// One call of the driver by the harness, through the socket that publishers use.
+/// A CSI call by the harness, through the socket that publishers use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CsiCallSpec {
-    /// The name under which expectations and later questions find the answer.
+    /// Name of the response, for expectations and later calls.
     #[serde(rename = "as")]
     pub name: String,
     /// The CSI method, such as `GetCapacity`.
     pub call: String,
-    /// GetCapacity and CreateVolume: for that class.
+    /// GetCapacity and CreateVolume: the storage class.
     pub class: Option<String>,
-    /// GetCapacity and CreateVolume: parameters besides those of the class.
+    /// GetCapacity and CreateVolume: parameters in addition to those of the class.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// GetCapacity and CreateVolume: in that segment.
+    /// GetCapacity and CreateVolume: the topology segment.
     pub segment: Option<String>,
     /// CreateVolume: name of the volume.
     pub volume: Option<String>,
-    /// CreateVolume: its size, such as `1Gi`, `before.room` or `before.room + 1`.
+    /// CreateVolume: size of the volume, such as `1Gi`, `before.room` or `before.room + 1`.
     pub size: Option<Short<Expression>>,
-    /// DeleteVolume: the answer of the CreateVolume that made it.
+    /// DeleteVolume: name of the CreateVolume response that contains the volume.
     pub of: Option<String>,
-    /// GetCapacity: ask again until the figures are so, for up to ten seconds, as drivers may count a moment later; the last answer counts.
+    /// GetCapacity: repeats the call until the response matches, for up to 10 s, as drivers may update late; stores the last response.
     #[serde(default)]
     pub until: AnswerSpec,
 }
 
-/// The calls without arguments.
+/// Calls without arguments.
 const PLAIN: [Method; 5] = [
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,
@@ -107,7 +107,7 @@ fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
     })
 }
 
-/// Those of the class, and more.
+/// The parameters of the class, and the additional ones of the call.
 fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, String>, String> {
     let mut parameters = match &spec.class {
         None => BTreeMap::new(),
@@ -122,7 +122,7 @@ fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, 
     Ok(parameters)
 }
 
-/// What a call has no use for would be ignored without a word.
+/// Rejects keys that the method does not have, as they would be ignored silently.
 fn check_keys(spec: &CsiCallSpec, method: Option<Method>) -> Result<(), String> {
     let is = |wanted| method == Some(wanted);
     let is_about_room = is(Method::GetCapacity) || is(Method::CreateVolume);

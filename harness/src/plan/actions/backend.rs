@@ -1,4 +1,4 @@
-//! `backend`: raw storage by segment.
+//! The `backend` action: raw storage by topology segment.
 
 use std::collections::BTreeMap;
 

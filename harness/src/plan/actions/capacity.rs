@@ -1,4 +1,4 @@
-//! `capacity`: a CSIStorageCapacity object that another client creates, edits or deletes.
+//! The `capacity` action: another client creates, edits or deletes a CSIStorageCapacity object.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,26 +8,26 @@ use crate::plan::scope::Scope;
 use crate::plan::{Action, Target};
 use crate::scenario::CapacitySpec;
 
-/// What another client does to a CSIStorageCapacity object.
+/// A write to a CSIStorageCapacity object by another client.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CapacityAction {
-    /// Create it.
+    /// Create an object.
     Create(CapacitySpec),
-    /// Change an existing object of that class and segment, whichever client wrote it.
+    /// Edit an existing object of this class and segment, whichever client wrote it.
     Edit {
         /// storageClassName.
         class: String,
-        /// The segment it selects.
+        /// The topology segment of the object.
         segment: String,
         /// A JSON merge patch.
         merge: Value,
     },
-    /// Delete an existing object of that class and segment, whichever client wrote it.
+    /// Delete an existing object of this class and segment, whichever client wrote it.
     Delete {
         /// storageClassName.
         class: String,
-        /// The segment it selects.
+        /// The topology segment of the object.
         segment: String,
     },
 }

@@ -1,4 +1,4 @@
-//! `class`: a storage class comes or goes.
+//! The `class` action: creates or deletes a StorageClass.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::plan::Action;
 use crate::plan::scope::Scope;
 use crate::scenario::{ClassSpec, Short};
 
-/// A storage class comes or goes.
+/// Creates or deletes a StorageClass.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ClassAction {

@@ -1,4 +1,4 @@
-//! `csiDriver`: the CSIDriver object.
+//! The `csiDriver` action: writes the CSIDriver object.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -11,11 +11,11 @@ use crate::plan::{Action, objects};
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CsiDriverAction {
-    /// Set spec.storageCapacity: `csiDriver: {storageCapacity: true}`. Up to 1.22 it cannot be changed: delete the object and create it.
+    /// Set spec.storageCapacity: `csiDriver: {storageCapacity: true}`. Immutable up to 1.22: delete and create the object instead.
     StorageCapacity(bool),
     /// Delete the object: `csiDriver: delete`.
     Delete,
-    /// Create it with that spec.storageCapacity: `csiDriver: {create: true}`. An API server whose gate is off drops the field.
+    /// Create it with this spec.storageCapacity: `csiDriver: {create: true}`. An API server with the gate off drops the field.
     Create(Option<bool>),
 }
 

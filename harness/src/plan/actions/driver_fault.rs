@@ -1,4 +1,4 @@
-//! `csi` and `uncsi`: faults of the driver, from the words of the case to the rules of [`fake_csi`].
+//! The `csi` and `uncsi` actions: parses driver faults of a case into rules of [`fake_csi`].
 
 use fake_csi::{Code, RuleText};
 
@@ -48,7 +48,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     Ok(vec![(Action::Unscript(id.to_owned()), note)])
 }
 
-/// Which of the calls, or of the requests, are meant.
+/// Formats which of the matching calls or requests a fault affects.
 pub(super) fn which(skip: u32, times: Option<u32>) -> String {
     let skip = match skip {
         0 => String::new(),
@@ -58,7 +58,7 @@ pub(super) fn which(skip: u32, times: Option<u32>) -> String {
     skip + &times
 }
 
-/// A figure as CSI has it.
+/// Converts a size to int64, the type of CSI capacity fields.
 fn figure(size: &Size) -> Result<i64, String> {
     let out_of_range =
         |_| format!("`{size}` is none of the 64 bits that CSI has for it; write one such as 30Gi");

@@ -1,7 +1,7 @@
-//! What a step does: the registry of the actions of a case.
+//! Actions of a step: the registry of the action kinds of a case.
 //!
-//! An action is a file with its keys, how it is resolved, and the text that the timeline shows; it has a line in the registry. What is done in
-//! the end are the [`Action`]s of the plan, which the cluster carries out.
+//! Each action is a file with its keys, its resolution and its timeline text, and has a line in the registry. Actions resolve to
+//! [`Action`]s of the plan, which the cluster carries out.
 
 mod api_fault;
 mod ask;
@@ -38,12 +38,12 @@ use super::{Action, Target};
 use crate::scenario::{ApplySpec, PoolSpec, PublisherSpec, ReplaceSpec, Role, SchedulerSpec, Short, Size};
 use fake_csi::RuleText;
 
-/// What is done, each with the text of the timeline. Errors are texts; the caller knows the place.
+/// Resolved actions with their timeline text. Errors are messages; the caller adds the file position.
 pub(super) type Resolved = Result<Vec<(Action, String)>, String>;
 
 macro_rules! actions {
     ($($(#[$doc:meta])* $key:ident($spec:ty) => $resolve:path,)*) => {
-        /// One thing the harness does.
+        /// One action of a case file.
         #[derive(Debug, Clone, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub enum ActionSpec {
@@ -51,7 +51,7 @@ macro_rules! actions {
         }
 
         impl ActionSpec {
-            /// Checks what it names, and makes objects and rules of it.
+            /// Checks the names in an action and resolves it into objects and rules.
             pub(super) fn resolve(&self, scope: &mut Scope<'_>) -> Resolved {
                 match self {
                     $(ActionSpec::$key(spec) => $resolve(scope, spec),)*
@@ -62,61 +62,61 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Change raw storage by segment, as in `backend: {n1: 20Gi}`; null takes the pool away.
+    /// Change raw storage by segment, as in `backend: {n1: 20Gi}`; null removes the pool.
     Backend(BTreeMap<String, Option<Short<PoolSpec>>>) => backend::resolve,
-    /// A node comes, goes or changes.
+    /// Create, delete or change a node.
     Node(NodeAction) => node::resolve,
-    /// A storage class comes or goes.
+    /// Create or delete a storage class.
     Class(ClassAction) => class::resolve,
     /// Change the CSIDriver object.
     CsiDriver(CsiDriverAction) => csi_driver::resolve,
-    /// Create a pod, and the claims it names.
+    /// Create a pod and its PVCs.
     Pod(PodSpec) => pod::resolve,
-    /// Create a claim.
+    /// Create a PVC.
     Claim(ClaimSpec) => pod::resolve_claim,
     /// Create, edit or delete a CSIStorageCapacity object as another client.
     Capacity(CapacityAction) => capacity::resolve,
-    /// Delete a pod, a claim, or any other object.
+    /// Delete a pod, a PVC, or any other object.
     Delete(DeleteAction) => object::resolve_delete,
-    /// Ask the driver, as a publisher would, and keep the answer under a name.
+    /// Call the driver like a publisher, and store the response under a name.
     Ask(CsiCallSpec) => ask::resolve,
-    /// Ask the API server in which versions it serves a resource, such as `csistoragecapacities.storage.k8s.io`; `served` says what it must
-    /// answer.
+    /// Discover the versions in which the API server serves a resource, such as `csistoragecapacities.storage.k8s.io`; `served` checks the
+    /// response.
     Discover(String) => release::resolve_discover,
-    /// The kubelet's part, once, for a pod that has a node: the driver publishes its volumes (NodePublishVolume), and the pod's status and
-    /// an event say what came of it.
+    /// Mount the volumes of a scheduled pod once, as the kubelet does: call NodePublishVolume, then report the result in the pod's status
+    /// and in an event.
     Mount(String) => mount,
-    /// Script what the driver answers.
+    /// Inject a fault into the driver, or set its response.
     Csi(Box<RuleText<String, Size>>) => driver_fault::resolve,
-    /// A script, by its id, is over: `uncsi: slow`. Calls that hang because of it go on.
+    /// End a driver fault, by its id: `uncsi: slow`. Calls that already hang continue to hang.
     Uncsi(String) => driver_fault::resolve_end,
-    /// An extender of the scheduler holds devices for claims.
+    /// Reserve devices for PVCs, as a scheduler extender does.
     Reserve(ReserveSpec) => reserve::resolve,
-    /// An extender's reservation, by its name, is over.
+    /// End an extender's reservation, by its name.
     Unreserve(String) => reserve::resolve_end,
-    /// Stop a role, as in `stop: publisher`: its processes end, its objects stay. The driver's sockets go away with it, and its storage stays.
+    /// Stop a role, as in `stop: publisher`: its processes end, its objects remain. A stopped driver loses its sockets, not its storage.
     Stop(Role) => program::resolve_stop,
-    /// Start a role that was stopped: `start: publisher`. Where the publisher's namespace, its pod or an owner of that was deleted, it is created again.
+    /// Start a stopped role: `start: publisher`. Recreates the publisher's namespace, pod and owners if they were deleted.
     Start(Role) => program::resolve_start,
-    /// Start the publisher anew with these settings; what is left out has its default again.
+    /// Restart the publisher with these settings; omitted settings return to their defaults.
     Publisher(PublisherSpec) => program::resolve_publisher,
-    /// Start the scheduler anew with these settings; what is left out has its default again.
+    /// Restart the scheduler with these settings; omitted settings return to their defaults.
     Scheduler(SchedulerSpec) => program::resolve_scheduler,
-    /// The API server fails in some way from now on.
+    /// Inject a fault into the API server from now on.
     Fault(Box<FaultSpec>) => api_fault::resolve,
-    /// A fault, by its id, is over: `unfault: down`.
+    /// End an API server fault, by its id: `unfault: down`.
     Unfault(String) => api_fault::resolve_end,
-    /// The API server becomes another release, or the same one with other gates: `release: {gates: {CSIStorageCapacity: true}}`.
+    /// Change the API server to another release, or to other feature gates: `release: {gates: {CSIStorageCapacity: true}}`.
     Release(ReleaseSpec) => release::resolve,
-    /// Change an object.
+    /// Patch an object (JSON merge patch).
     Merge(MergeSpec) => object::resolve_merge,
-    /// Send an object in the place of the one with its name (PUT).
+    /// Replace the object of the same name (PUT).
     Replace(ReplaceSpec) => object::resolve_replace,
     /// Apply an object as a field manager (server-side apply).
     Apply(ApplySpec) => object::resolve_apply,
-    /// Create any other object, as the API takes it.
+    /// Create any other object from its manifest.
     Object(Value) => object::resolve_object,
-    /// Do something that the API server may refuse. Whether it must is for the expectations to say.
+    /// Perform an action that the API server may reject. Expectations decide whether it must.
     Attempt(Box<ActionSpec>) => attempt,
 }
 
@@ -125,7 +125,7 @@ fn mount(_: &mut Scope<'_>, pod: &str) -> Resolved {
     Ok(vec![(Action::Mount(pod.to_owned()), note)])
 }
 
-/// The API server may refuse these, so objects need not be valid.
+/// The API server may reject these, so objects need not be valid.
 fn attempt(scope: &mut Scope<'_>, inner: &ActionSpec) -> Resolved {
     let actions = match inner {
         ActionSpec::Replace(spec) => vec![object::replace(spec)],

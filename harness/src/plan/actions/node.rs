@@ -1,4 +1,4 @@
-//! `node`: a node comes, goes or changes, and the driver registers in its CSINode.
+//! The `node` action: creates, deletes or changes a node, and registers the driver in its CSINode.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,45 @@ use crate::plan::scope::Scope;
 use crate::plan::vocabulary::names;
 use crate::scenario::{FromShort, NodeSpec, Short};
 
-/// A node comes, goes or changes: exactly one of the fields.
+/// A change of a node: exactly one of these keys.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeAction {
-    /// The node is created, and the driver registers on it: `node: {join: n4}`.
+    /// Create the node and register the driver on it: `node: {join: n4}`.
     Join(Short<NodeSpec>),
-    /// Node and CSINode are deleted: `node: {leave: n1}`.
+    /// Delete the Node and the CSINode: `node: {leave: n1}`.
     Leave(String),
-    /// Labels are set (null removes one): `node: {relabel: {name: n1, labels: {zone: west}}}`.
+    /// Set labels (null removes one): `node: {relabel: {name: n1, labels: {zone: west}}}`.
     Relabel {
         /// The node.
         name: String,
         /// The labels.
         labels: BTreeMap<String, Option<String>>,
     },
-    /// The driver registers in the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
+    /// Register the driver in the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
     Register(Short<RegisterSpec>),
-    /// The driver's entry in the CSINode goes away: `node: {unregister: n1}`.
+    /// Remove the driver's entry from the CSINode: `node: {unregister: n1}`.
     Unregister(String),
 }
 
-/// What the kubelet does for a driver that registers.
+/// Driver registration as the kubelet performs it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegisterSpec {
     /// The node.
     pub name: String,
-    /// When the node gets the labels of the segment that NodeGetInfo returns, as the kubelet sets them: `first`, before the CSINode names the
-    /// driver, or `last`, after that; unset: never.
+    /// When to set the topology labels that NodeGetInfo returns: `first`, before the CSINode lists the driver, as the kubelet does, or
+    /// `last`, after that; unset: never.
     pub labels: Option<LabelOrder>,
 }
 
-/// When a node gets the labels of its segment. The kubelet sets them first; a watch may show them last.
+/// When a node gets its topology labels. The kubelet sets them first; watches may deliver them last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelOrder {
-    /// Before the CSINode names the driver.
+    /// Before the CSINode lists the driver.
     First,
-    /// After that.
+    /// After the CSINode lists the driver.
     Last,
 }
 

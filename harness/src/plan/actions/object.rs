@@ -1,4 +1,4 @@
-//! `object`, `merge`, `replace`, `apply` and `delete`: objects of any kind, by their names.
+//! The `object`, `merge`, `replace`, `apply` and `delete` actions: objects of any resource, by name.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::plan::scope::Scope;
 use crate::plan::{Action, Labelled, Target, WORKLOADS};
 use crate::scenario::{ApplySpec, ReplaceSpec};
 
-/// Delete something by name.
+/// Deletes objects.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DeleteAction {
-    /// The pod.
+    /// A pod.
     Pod(String),
-    /// The claim.
+    /// A PVC.
     Claim(String),
     /// Any other object.
     Object {
         /// Plural resource name, such as `replicasets`.
         resource: String,
-        /// Namespace, where there is one.
+        /// metadata.namespace, for namespaced resources.
         namespace: Option<String>,
         /// metadata.name.
         name: String,
     },
-    /// All objects with certain labels, one by one, as `kubectl delete -l` does.
+    /// All objects with these labels, one by one, as `kubectl delete -l` does.
     All {
         /// Plural resource name.
         resource: String,
-        /// Only in that namespace.
+        /// Restricts the deletion to this namespace.
         namespace: Option<String>,
         /// The labels.
         labels: BTreeMap<String, String>,
     },
 }
 
-/// A change of an object that nothing else in the format makes.
+/// A patch of an object for which the format has no other action.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MergeSpec {
@@ -147,7 +147,7 @@ pub(super) fn create_object(object: &Value) -> (Action, String) {
     (Action::Create(object.clone()), note)
 }
 
-/// An object that the case names itself.
+/// Resolves the object that the case names.
 fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
     match (is_namespaced(resource)?, namespace) {
         (true, None) => Err(format!(
@@ -164,7 +164,7 @@ fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, 
     }
 }
 
-/// Whether objects of a resource are in namespaces.
+/// Whether the resource is namespaced.
 fn is_namespaced(resource: &str) -> Result<bool, String> {
     let known = ResourceRef::by_plural(resource).map(|(_, namespaced)| namespaced);
     known.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `pod` and `claim`: a pod with the claims that it brings along, or a claim of its own.
+//! The `pod` and `claim` actions: a pod with its PVCs, or a single PVC.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::plan::objects::SNAPSHOT_GROUP;
 use crate::plan::scope::Scope;
 use crate::scenario::Size;
 
-/// A pod with its claims.
+/// A pod with its PVCs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodSpec {
     /// metadata.name.
     pub name: String,
-    /// Claims to create and mount; one with a `name` only mounts the claim that exists.
+    /// PVCs to create and mount; an entry with only a `name` mounts the existing PVC.
     #[serde(default)]
     pub claims: Vec<ClaimSpec>,
     /// Generic ephemeral volumes.
@@ -31,21 +31,21 @@ pub struct PodSpec {
     pub inline: Option<String>,
 }
 
-/// A claim.
+/// A PersistentVolumeClaim.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSpec {
     /// metadata.name; unset inside a pod: `<pod>-<index>`.
     pub name: Option<String>,
-    /// spec.storageClassName; unset inside a pod: the claim exists already; unset in a claim of its own: it has no class.
+    /// spec.storageClassName; unset inside a pod: the PVC already exists; unset in a single PVC: it has no class.
     pub class: Option<String>,
     /// spec.resources.requests.storage.
     pub size: Option<Size>,
     /// spec.volumeMode; unset: Filesystem.
     pub mode: Option<VolumeMode>,
-    /// spec.dataSource: the claim of whose volume a copy is wanted.
+    /// spec.dataSource: the PVC to clone.
     pub copy_of: Option<String>,
-    /// spec.dataSource: the VolumeSnapshot, one of `driver.snapshots`, from which the volume is made.
+    /// spec.dataSource: the VolumeSnapshot, one of `driver.snapshots`, to restore.
     pub snapshot: Option<String>,
     /// spec.volumeAttributesClassName.
     pub attributes: Option<String>,
@@ -60,7 +60,7 @@ pub enum VolumeMode {
     Block,
 }
 
-/// A claim of its own.
+/// Resolves a PVC without pod.
 pub(super) fn resolve_claim(scope: &mut Scope<'_>, spec: &ClaimSpec) -> Resolved {
     check(scope, spec)?;
     let name = spec.name.clone().ok_or("a claim of its own needs a `name`")?;
@@ -70,7 +70,7 @@ pub(super) fn resolve_claim(scope: &mut Scope<'_>, spec: &ClaimSpec) -> Resolved
     Ok(vec![create(claim_object(&name, spec), "claim", &name)])
 }
 
-/// The pod and the claims that it brings along; claims first, as users do.
+/// Resolves a pod and its PVCs; PVCs come first, in the order in which users create them.
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     let mut claims = spec.claims.iter().chain(&spec.ephemeral);
     claims.try_for_each(|claim| check(scope, claim))?;
@@ -102,9 +102,9 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     Ok(list)
 }
 
-/// Whether a claim can have its class, unless that is missing on purpose, and a size that there can be.
+/// Checks that the PVC's class can exist or is missing on purpose, and that its size is valid.
 fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
-    // An empty name stands for a volume without a class.
+    // An empty name means a PVC without class.
     if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
         scope.known.claimed_class(class)?;
     }
@@ -122,7 +122,7 @@ fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
     }
 }
 
-/// Rejects settings of a claim that a pod only mounts (one without class and size): it exists, so they have no effect.
+/// Rejects settings of an existing PVC that a pod only mounts (no class, no size), as they would have no effect.
 fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
     let ClaimSpec {
         name: Some(name),
@@ -150,7 +150,7 @@ fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
     }
 }
 
-/// A claim that a pod brings along.
+/// Checks that a PVC created with a pod has class and size.
 fn complete(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     match (&spec.class, &spec.size) {
         (Some(_), Some(_)) => Ok(spec),
@@ -158,7 +158,7 @@ fn complete(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     }
 }
 
-/// The spec of a claim.
+/// The `spec` of a PVC.
 fn claim_spec(spec: &ClaimSpec) -> Value {
     let mut claim = json!({
         "accessModes": ["ReadWriteOnce"],
@@ -185,7 +185,7 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
     claim
 }
 
-/// A claim.
+/// Builds a PersistentVolumeClaim.
 pub(crate) fn claim_object(name: &str, spec: &ClaimSpec) -> Value {
     json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
@@ -194,7 +194,7 @@ pub(crate) fn claim_object(name: &str, spec: &ClaimSpec) -> Value {
     })
 }
 
-/// A pod that mounts these claims, besides its ephemeral and inline volumes.
+/// Builds a pod that mounts these PVCs, its ephemeral volumes and its inline volume.
 pub(crate) fn pod_object(spec: &PodSpec, claims: &[String]) -> Value {
     let mut volumes: Vec<Value> = Vec::new();
     for (index, claim) in claims.iter().enumerate() {

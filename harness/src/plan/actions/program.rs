@@ -1,4 +1,4 @@
-//! `stop`, `start`, `publisher` and `scheduler`: systems under test end, and start again, perhaps with other settings.
+//! The `stop`, `start`, `publisher` and `scheduler` actions: stops and starts systems under test, optionally with other settings.
 
 use super::Resolved;
 use crate::plan::scope::Scope;
@@ -28,7 +28,7 @@ pub(super) fn resolve_scheduler(_: &mut Scope<'_>, spec: &SchedulerSpec) -> Reso
     Ok(vec![(Action::Reschedule(spec.clone()), note)])
 }
 
-/// The publisher's settings that are not usual, in words.
+/// Formats the publisher's non-default settings.
 fn of_publisher(spec: PublisherSpec) -> String {
     let settings = Settings {
         publisher: spec,
@@ -37,7 +37,7 @@ fn of_publisher(spec: PublisherSpec) -> String {
     unusual(Role::Publisher, &settings)
 }
 
-/// The scheduler's settings that are not usual, in words.
+/// Formats the scheduler's non-default settings.
 fn of_scheduler(spec: &SchedulerSpec) -> String {
     let settings = Settings {
         scheduler: spec.clone(),

@@ -1,4 +1,4 @@
-//! `release` and `discover`: what the API server serves.
+//! The `release` and `discover` actions: resources and versions that the API server serves.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::plan::Action;
 use crate::plan::scope::Scope;
 use crate::scenario::gates;
 
-/// The server becomes another release, or the same one with other gates.
+/// Changes the API server's release or feature gates.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReleaseSpec {
-    /// The release, such as `"1.20"`; unset: the same as before.
+    /// The release, such as `"1.20"`; unset: unchanged.
     pub to: Option<Release>,
-    /// Feature gates of the API server; those that are left out have the default of the release.
+    /// Feature gates of the API server; omitted gates have the default of the release.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
 }

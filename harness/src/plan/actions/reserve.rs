@@ -1,4 +1,4 @@
-//! `reserve` and `unreserve`: an extender of the scheduler holds devices for claims to come.
+//! The `reserve` and `unreserve` actions: a scheduler extender reserves devices for later PVCs.
 
 use fake_csi::{Reservation, ReservedVolume};
 use serde::Deserialize;
@@ -9,31 +9,31 @@ use crate::plan::scope::Scope;
 use crate::plan::vocabulary::names;
 use crate::scenario::Bytes;
 
-/// An extender's reservation (Dell CSI bare-metal proposal, AvailableCapacityReservation): one device per claim, on each of the segments.
+/// An extender's reservation (Dell CSI bare-metal proposal, AvailableCapacityReservation): one device per PVC, in each segment.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReserveSpec {
-    /// Its name, for `unreserve`.
+    /// Name for `unreserve`.
     pub name: String,
-    /// The segments, in general nodes, that it reserves in.
+    /// The topology segments (usually nodes) to reserve in.
     pub segments: Vec<String>,
-    /// The claims that it is for.
+    /// The PVCs to reserve for.
     pub claims: Vec<ReservedClaimSpec>,
 }
 
-/// A claim that a device is held for. The driver knows it by `csi.storage.k8s.io/pvc/name`, so the publisher must pass that on.
+/// A PVC with a reserved device. The driver identifies it by `csi.storage.k8s.io/pvc/name`, which the publisher must pass on.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservedClaimSpec {
-    /// metadata.name of the claim.
+    /// metadata.name of the PVC.
     pub name: String,
-    /// Its class.
+    /// Storage class of the PVC.
     pub class: String,
-    /// Its size.
+    /// Size of the PVC.
     pub size: Bytes,
 }
 
-/// The parameter in which external-provisioner sends the name of a claim to the driver (`--extra-create-metadata`).
+/// CreateVolume parameter in which external-provisioner passes the PVC's name (`--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReserveSpec) -> Resolved {
