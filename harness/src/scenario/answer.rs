@@ -1,4 +1,4 @@
-//! What a case says of answers of the driver: relations between figures, not figures alone, because only the driver knows what it has.
+//! Conditions on driver responses in a case. They relate fields to each other, as only the driver knows its capacity.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::{FromShort, Short, Size};
 
-/// In relations: the object that is published for the class and the segment of the answer.
+/// Refers, in relations, to the published object for the class and segment of the response.
 pub(crate) const PUBLISHED: &str = "published";
 
-/// What one answer must be: figure → relation, or relations of which one is enough.
+/// Conditions on one response: field → relation, or several relations of which one must hold.
 pub type AnswerSpec = BTreeMap<String, Short<Relations>>;
 
-/// A figure is as one of these says.
+/// Relations of which at least one must hold for a field.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relations {
-    /// The relations.
+    /// The alternatives.
     #[serde(rename = "oneOf")]
     pub any: Vec<Relation>,
 }
@@ -40,22 +40,22 @@ impl FromShort for Relations {
     }
 }
 
-/// What a figure must be.
+/// A condition on a field.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Relation {
-    /// Not reported.
+    /// The field is not set.
     Absent,
-    /// A DNS subdomain of at most 63 characters, as CSI demands of a plugin's name (GetPluginInfo).
+    /// A DNS subdomain of at most 63 characters, as CSI requires for the plugin name (GetPluginInfo).
     DnsSubdomain,
-    /// A number that compares so.
+    /// A number that compares to the expression in this way.
     Compared(Comparison, Expression),
-    /// That text.
+    /// This exact string.
     Text(String),
 }
 
 impl Relation {
-    /// Whether a figure is so, given numbers by answer and name. A comparison of texts is not known here.
+    /// Whether a field satisfies the relation. `figure` looks up numbers by response and field. The caller compares strings.
     pub fn holds(&self, got: Option<&Value>, figure: &impl Fn(&str, &str) -> Option<i128>) -> bool {
         match (self, got) {
             (Relation::Absent, got) => got.is_none(),
@@ -64,7 +64,7 @@ impl Relation {
             (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
             (Relation::Compared(comparison, right), Some(got)) => {
                 let pair = (got.as_i64(), right.value(figure));
-                // Figures of one answer are compared by order alone, and exactly.
+                // Within one response, inequalities are exact.
                 let compares_answers = *comparison == Comparison::Equal || right.terms.len() > 1;
                 let tolerance = match compares_answers && right.has_free_space() {
                     true => TOLERANCE,
@@ -76,7 +76,7 @@ impl Relation {
     }
 }
 
-/// Words of lower or upper case letters, digits and dashes, joined by dots, of 63 characters in all (CSI, "GetPluginInfo").
+/// Letters, digits and dashes in labels joined by dots, at most 63 characters in all (CSI, "GetPluginInfo").
 fn is_subdomain(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -86,14 +86,14 @@ fn is_subdomain(name: &str) -> bool {
     name.len() <= 63 && name.split('.').all(is_word)
 }
 
-/// Bytes by which figures of free space of two answers may differ and count as equal: the free space of a file system that others write to moves by some
-/// blocks. The volumes of cases have 1Gi and more.
+/// Tolerance in bytes when comparing free space of two responses: it moves by some blocks while other processes write to a file system.
+/// Volumes of cases have 1Gi and more.
 const TOLERANCE: i128 = 1 << 20;
 
-/// The figures of free space, in answers of GetCapacity and in published objects.
+/// Fields with free space, in GetCapacity responses and in published objects.
 const FREE_SPACE: [&str; 5] = ["available", "room", "maximum", "minimum", "capacity"];
 
-/// How two numbers compare.
+/// A comparison of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `>=`
@@ -108,7 +108,7 @@ pub enum Comparison {
     Less,
 }
 
-/// The longer ones first, so that none is taken for the beginning of another.
+/// Longer operators first, as some are prefixes of others.
 const COMPARISONS: [(&str, Comparison); 5] = [
     (">=", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
@@ -118,14 +118,14 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 ];
 
 impl Comparison {
-    /// The comparison that a text begins with, and what comes after it.
+    /// Splits off the comparison operator at the start.
     pub(super) fn split(text: &str) -> Option<(Self, &str)> {
         COMPARISONS
             .iter()
             .find_map(|(sign, comparison)| Some((*comparison, text.strip_prefix(sign)?)))
     }
 
-    /// Whether it holds.
+    /// Whether `left` compares to `right` in this way.
     pub fn holds<N: PartialOrd + Copy>(self, left: N, right: N) -> bool {
         match self {
             Comparison::AtLeast => left >= right,
@@ -136,7 +136,7 @@ impl Comparison {
         }
     }
 
-    /// The same for numbers of bytes, of which so many make no difference.
+    /// The comparison of byte counts with a tolerance.
     fn holds_within(self, left: i128, right: i128, tolerance: i128) -> bool {
         match self {
             Comparison::AtLeast => left >= right - tolerance,
@@ -153,7 +153,7 @@ impl Relation {
             (Some((comparison, rest)), _) => Relation::Compared(comparison, Expression::parse(rest)?),
             (None, "absent") => Relation::Absent,
             (None, "dns-subdomain") => Relation::DnsSubdomain,
-            // A bare figure is one that it equals.
+            // A bare size means equality.
             (None, text) => match Expression::parse(text) {
                 Ok(figure) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                     Relation::Compared(Comparison::Equal, figure)
@@ -189,7 +189,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// A sum of figures and sizes.
+/// A sum of fields and sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Expression {
@@ -197,11 +197,11 @@ pub struct Expression {
     terms: Vec<(i128, Term)>,
 }
 
-/// One term of a sum.
+/// A term of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     Bytes(i128),
-    /// A figure of an answer.
+    /// A field of a response: (response, field).
     Figure(String, String),
 }
 
@@ -221,7 +221,7 @@ impl TryFrom<String> for Expression {
 }
 
 impl Expression {
-    /// Reads terms joined by ` + ` and ` - `.
+    /// Parses terms joined by ` + ` and ` - `.
     fn parse(text: &str) -> Result<Self, String> {
         let mut terms = Vec::new();
         let mut sign = Some(1);
@@ -245,7 +245,7 @@ impl Expression {
         })
     }
 
-    /// Its value, given figures by answer and name; the error names the figure that is not there.
+    /// Evaluates the sum. `figure` looks up numbers by response and field. Error: a message with the missing field.
     pub fn value(&self, figure: impl Fn(&str, &str) -> Option<i128>) -> Result<i128, String> {
         let mut sum: i128 = 0;
         for (sign, term) in &self.terms {
@@ -261,7 +261,7 @@ impl Expression {
         Ok(sum)
     }
 
-    /// The figure that it is, if it is nothing more.
+    /// The field, if the expression is nothing else.
     pub fn figure(&self) -> Option<(&str, &str)> {
         match self.terms.as_slice() {
             [(1, Term::Figure(answer, name))] => Some((answer, name)),
@@ -269,13 +269,13 @@ impl Expression {
         }
     }
 
-    /// Whether it has a figure of free space, which moves while others write.
+    /// Whether it contains a free space field, which changes while other processes write.
     fn has_free_space(&self) -> bool {
         let mut terms = self.terms.iter();
         terms.any(|(_, term)| matches!(term, Term::Figure(_, name) if FREE_SPACE.contains(&name.as_str())))
     }
 
-    /// The answers that it names.
+    /// The responses that it refers to.
     pub fn answers(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(|(_, term)| match term {
             Term::Figure(answer, _) => Some(answer.as_str()),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_have_figures_and_sizes() {
+    fn expressions_add_and_subtract_fields_and_sizes() {
         for (text, sum) in [
             ("1Ki", 1024),
             ("a.room", 10),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn relations_read_as_they_are_written() {
+    fn relations_format_as_they_parse() {
         for text in [">= 0", "<= a.room", "= a.room - 1", "absent", "OK"] {
             assert_eq!(Relation::parse(text).unwrap().to_string(), text);
         }
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_two_answers_may_differ_by_some_blocks() {
+    fn free_space_of_two_responses_may_differ_by_some_blocks() {
         let figure = |_: &str, _: &str| Some(10 << 30);
         let holds = |text: &str, left: i64| {
             let relation = Relation::parse(text).unwrap();
@@ -346,16 +346,16 @@ mod tests {
         assert!(holds(">= a.available - 1Gi", (9 << 30) - 8192));
         assert!(
             !holds(">= a.available", (10 << 30) - 8192),
-            "they may be of one answer"
+            "both fields may be of one response"
         );
         assert!(!holds("= a.available", (10 << 30) - (2 << 20)));
         assert!(!holds("< a.available", 10 << 30));
-        assert!(!holds("= 10Gi", (10 << 30) - 8192), "a size of the case is exact");
-        assert!(!holds("= a.getCapacity", 0), "so is a flag");
+        assert!(!holds("= 10Gi", (10 << 30) - 8192), "literal sizes are exact");
+        assert!(!holds("= a.getCapacity", 0), "flags are exact");
     }
 
     #[test]
-    fn equal_is_told_from_more_and_less() {
+    fn comparisons_distinguish_less_equal_and_more() {
         let holds = |text: &str, left| match Relation::parse(text).unwrap() {
             Relation::Compared(comparison, right) => {
                 comparison.holds(left, right.value(|_, _| None).unwrap())
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_name_is_a_subdomain() {
+    fn plugin_names_are_dns_subdomains_of_at_most_63_characters() {
         let long = "a".repeat(63);
         for (name, is_one) in [
             ("hostpath.csi.k8s.io", true),

@@ -1,6 +1,6 @@
-//! `axes:`: one file, a case for each row of a covering array of named values.
+//! The `axes` key: one file that expands to a case for each row of a covering array of named values.
 //!
-//! A value sets cells, which stand for `$names` of the file as those of a table do; a cell may name other cells.
+//! A value sets cells, which replace `$names` in the file like those of a table. A cell may refer to other cells.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ use super::coverage::PairCoverage;
 use super::ordered::Ordered;
 use super::table::{self, Row, TableError};
 
-/// The axes of a file, and what does not occur together.
+/// The axes of a file and their constraints.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Axes {
-    /// Axis → value → the cells that it sets.
+    /// Axis → value → the cells that the value sets.
     axes: Spanned<Ordered<Ordered<Cells>>>,
-    /// What a cell is where no value sets it.
+    /// Default values of the cells.
     #[serde(default)]
     cells: Cells,
-    /// Axis → value, or values: these do not occur together.
+    /// Excluded combinations: axis → value or values.
     #[serde(default)]
     constraints: Vec<Spanned<BTreeMap<String, OneOrMore>>>,
 }
@@ -34,14 +34,14 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
-/// Maximum number of values of all axes of a file: there are rows for all pairs of them.
+/// Limit of values of all axes of a file, as the rows cover all their pairs.
 const VALUES_MAX: usize = 200;
 
-/// What joins the values of a row in its name.
+/// Separator of the values in a row's name.
 pub(super) const JOIN: char = '+';
 
 impl Axes {
-    /// The rows of a covering array, filled into the text of the file.
+    /// Expands the file to the rows of a covering array.
     pub(super) fn expand(&self, text: &str, strength: Strength) -> Result<Vec<Row>, TableError> {
         let space = self.space()?;
         let rows = cover(&space, strength);
@@ -50,7 +50,7 @@ impl Axes {
         Ok(filled)
     }
 
-    /// The row of that name, covered or not; none: there is no such row.
+    /// The row with this name, whether in the covering array or not. None if it does not exist.
     pub(super) fn row(&self, text: &str, name: &str) -> Result<Option<Row>, TableError> {
         let space = self.space()?;
         match self.numbers(name).filter(|row| space.allows(row)) {
@@ -59,7 +59,7 @@ impl Axes {
         }
     }
 
-    /// Which pairs of values the rows of these names have, for every two axes.
+    /// Counts the covered pairs of values for every two axes in the rows with these names.
     pub(super) fn pairs(&self, names: &[&str]) -> Result<Vec<PairCoverage>, TableError> {
         let space = self.space()?;
         let rows: Vec<Vec<usize>> = names.iter().filter_map(|name| self.numbers(name)).collect();
@@ -78,7 +78,7 @@ impl Axes {
         Ok(choices(space.sizes.len(), 2).into_iter().map(of_axes).collect())
     }
 
-    /// The values of a row in numbers; none: it is not the name of one.
+    /// The value indexes of a row. None if `name` is not a row name.
     fn numbers(&self, name: &str) -> Option<Vec<usize>> {
         let words: Vec<&str> = name.split(JOIN).collect();
         let axes = Some(&self.axes.value.0).filter(|axes| axes.len() == words.len())?;
@@ -106,7 +106,7 @@ impl Axes {
         })
     }
 
-    /// A constraint in numbers.
+    /// Converts a constraint to indexes.
     fn exclusion(&self, constraint: &Spanned<BTreeMap<String, OneOrMore>>) -> Result<Exclusion, TableError> {
         let mut exclusion = Exclusion::new();
         for (axis, values) in &constraint.value {
@@ -123,7 +123,7 @@ impl Axes {
         Ok(exclusion)
     }
 
-    /// Names make ids, and each cell is set by one axis.
+    /// Checks that values are valid parts of an id, and that each cell is set by one axis only.
     fn check(&self) -> Result<(), TableError> {
         let wrong = |message: String| Err(table::at(&self.axes, message));
         if self.axes.value.0.len() < 2 {
@@ -250,12 +250,12 @@ steps: [{id: s, expect: specification}]
 ";
 
     fn ids(strength: Strength) -> Vec<String> {
-        let cases = parse_at("f.yaml", FILE, strength).expect("it is a case");
+        let cases = parse_at("f.yaml", FILE, strength).expect("valid case");
         cases.into_iter().map(|case| case.id).collect()
     }
 
     #[test]
-    fn rows_are_named_by_their_values_in_the_order_of_the_axes() {
+    fn row_names_join_their_values_in_axis_order() {
         let pairs = ids(Strength::Pairs);
         assert!(pairs.contains(&"a/b/central+two+1.n".to_owned()), "{pairs:?}");
         assert!(pairs.iter().all(|id| !id.contains("distributed+two")));
@@ -264,32 +264,32 @@ steps: [{id: s, expect: specification}]
         assert!(triples.is_superset(&pairs.into_iter().collect()));
     }
 
-    /// The folder of a run keeps it, and has it judged again.
+    /// A run directory contains this text, from which the run can be judged again.
     #[test]
-    fn the_text_of_a_row_is_a_case_of_its_own() {
-        let row = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("it is a case");
-        let row = row.expect("there is such a row");
-        let again = parse_one("scenario.yaml", &row.text).expect("it is a case");
+    fn the_text_of_a_row_parses_to_the_same_case() {
+        let row = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("valid case");
+        let row = row.expect("existing row");
+        let again = parse_one("scenario.yaml", &row.text).expect("valid case");
         assert_eq!((again.id, again.text), (row.id, row.text));
     }
 
     #[test]
-    fn a_row_is_found_by_its_name_and_an_excluded_one_is_not() {
-        let found = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("it is a case");
-        let found = found.expect("there is such a row");
+    fn rows_are_found_by_name_unless_excluded() {
+        let found = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("valid case");
+        let found = found.expect("existing row");
         assert_eq!(found.id, "a/b/distributed+one+1.n");
         assert!(found.text.contains(r#"backend: {"n9":"1Gi"}"#), "{}", found.text);
         assert_eq!(found.file.cluster.nodes[0].name, "n9");
         for name in ["distributed+two+n1", "central+one", "central+one+n2", "one"] {
             assert!(
-                parse_row("f.yaml", FILE, name).expect("it is a case").is_none(),
+                parse_row("f.yaml", FILE, name).expect("valid case").is_none(),
                 "{name}"
             );
         }
     }
 
     #[test]
-    fn what_makes_no_sense_is_an_error_with_its_place() {
+    fn invalid_axes_are_errors_with_their_file_position() {
         for (from, to, place, words) in [
             ("class: two}", "class: three}", "f.yaml:7:15", "values: one, two"),
             (

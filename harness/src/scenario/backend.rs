@@ -1,4 +1,4 @@
-//! The storage behind a segment, as a case file says it: one of three layouts. Does not know how it is served.
+//! Storage of a topology segment in a case file, in one of three layouts. Does not know how the driver serves it.
 
 use std::collections::BTreeMap;
 
@@ -6,60 +6,60 @@ use serde::Deserialize;
 
 use super::{Bytes, FromShort};
 
-/// Raw storage that the nodes of one segment reach: exactly one of `capacity`, `filesystem` and `devices`.
+/// Raw storage of one topology segment: exactly one of `capacity`, `filesystem` and `devices`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolSpec {
-    /// Raw bytes of one store.
+    /// Raw bytes of a single store.
     pub capacity: Option<Bytes>,
-    /// With `capacity`: bytes of the largest single volume, reported as maximum_volume_size; unset: not reported.
+    /// With `capacity`: maximum volume size in bytes, reported as maximum_volume_size; unset: not reported.
     pub largest: Option<Bytes>,
-    /// With `capacity`: how many times these bytes volumes may have in all, as with thin provisioning (`overprovision-ratio` of TopoLVM),
-    /// such as `2` or `1.5`; GetCapacity returns what is left of that. Unset: 1.
+    /// With `capacity`: overcommit factor for thin provisioning (`overprovision-ratio` of TopoLVM), such as `2` or `1.5`; GetCapacity
+    /// returns the remainder of the multiplied capacity. Unset: 1.
     pub overcommit: Option<f64>,
-    /// A filesystem that holds other files too; what remains is reported, also as maximum_volume_size.
+    /// A filesystem that other files use too; its free space is reported, also as maximum_volume_size.
     pub filesystem: Option<FilesystemSpec>,
-    /// Disks and volume groups by name; sum, largest and smallest of the free ones are reported.
+    /// Disks and volume groups by name; reports the sum, the largest and the smallest of the free ones.
     pub devices: Option<BTreeMap<String, Short>>,
 }
 
 type Short = super::Short<DeviceSpec>;
 
-/// A filesystem with other files.
+/// A filesystem that other files use too.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesystemSpec {
-    /// Bytes in all.
+    /// Total bytes.
     pub size: Bytes,
-    /// Bytes that other files take.
+    /// Bytes used by other files.
     pub used: Bytes,
 }
 
-/// A disk, or a volume group.
+/// A disk or a volume group.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
     /// Raw bytes.
     pub size: Bytes,
-    /// Only for classes that do not set one of these parameters to another value.
+    /// Excludes classes that set one of these parameters to another value.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// A group is divided into volumes of at least 10Mi; a disk is taken as a whole.
+    /// A group is divided into volumes of at least 10Mi; a disk is used as a whole.
     #[serde(default)]
     pub group: bool,
-    /// The ways of use that it is good for.
+    /// Supported access types.
     #[serde(default)]
     pub access: AccessSpec,
 }
 
-/// The ways of use that a device is good for.
+/// Access types that a device supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessSpec {
     /// Raw or mounted.
     #[default]
     Any,
-    /// As a raw device only.
+    /// Raw block device only.
     Block,
     /// Mounted only.
     Mount,

@@ -1,15 +1,15 @@
-//! Bounds of expectations: how long something may take, or must stay.
+//! Bounds of expectations: timeouts and hold times.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A bound, in the unit that the case uses.
+/// A time bound in the unit of the case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Poll intervals of the publisher.
     Refreshes(u32),
-    /// Rounds of the system: capacity calls about the same thing, or scheduling attempts.
+    /// Rounds of the system: GetCapacity calls for the same class and segment, or scheduling attempts.
     Rounds(u32),
     /// Wall-clock time.
     Time(Duration),
@@ -17,7 +17,7 @@ pub enum Bound {
 
 impl FromStr for Bound {
     type Err = String;
-    /// Reads `2 refreshes`, `1 round`, `10s` or `500ms`.
+    /// Parses `2 refreshes`, `1 round`, `10s` or `500ms`.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no bound; write `2 refreshes`, `3 rounds`, `10s` or `500ms`");
         let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
@@ -33,7 +33,7 @@ impl FromStr for Bound {
 }
 
 impl Bound {
-    /// How often the system must have made the same call again.
+    /// How often the system must repeat the same call.
     pub fn count(self) -> u32 {
         match self {
             Bound::Refreshes(count) | Bound::Rounds(count) => count,
@@ -41,7 +41,7 @@ impl Bound {
         }
     }
 
-    /// The outer limit in wall-clock time, given the publisher's poll interval.
+    /// The upper limit in wall-clock time for the publisher's poll interval.
     pub fn time(self, refresh: Duration) -> Duration {
         match self {
             Bound::Refreshes(count) | Bound::Rounds(count) => refresh * count,
@@ -62,7 +62,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// Reads a plain duration.
+/// Parses a duration.
 pub fn duration(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(Bound::Time(time)) => Ok(time),
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writing_is_inverse_to_reading() {
+    fn bounds_format_as_they_parse() {
         for text in ["1 refresh", "2 refreshes", "1 round", "3 rounds", "10s", "500ms"] {
             assert_eq!(text.parse::<Bound>().unwrap().to_string(), text);
         }

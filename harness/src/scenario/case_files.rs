@@ -1,30 +1,30 @@
-//! Where case files come from: a folder, or texts that a program carries. Does not know what they say.
+//! Sources of case files: a folder, or texts embedded in the program. Does not know their content.
 
 use std::path::{Path, PathBuf};
 
 use super::ScenarioError;
 use crate::text::text_of;
 
-/// Case files that belong together. The id of each is its path among them, without the ending.
+/// A set of case files. The id of each is its path in the set, without extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseFiles {
-    /// Those below a folder.
+    /// All case files below a folder.
     Folder(PathBuf),
-    /// Those that a program carries: the id and the text of each.
+    /// Case files embedded in the program: (id, text).
     Carried(&'static [(&'static str, &'static str)]),
 }
 
-/// One of them.
+/// One case file.
 pub(super) struct CaseFile {
     pub(super) id: String,
-    /// What messages call it.
+    /// The file's name in messages.
     pub(super) source: String,
-    /// What the program carries; none: it is read where `source` says.
+    /// The embedded text. None: read the file `source`.
     text: Option<&'static str>,
 }
 
 impl CaseFiles {
-    /// All of them, in the order of their paths.
+    /// All case files, sorted by path.
     pub(super) fn all(&self) -> Result<Vec<CaseFile>, ScenarioError> {
         match self {
             CaseFiles::Folder(root) => {
@@ -38,7 +38,7 @@ impl CaseFiles {
         }
     }
 
-    /// The one of that id; reads no other.
+    /// The case file with this id; does not read other files.
     pub(super) fn named(&self, id: &str) -> Option<CaseFile> {
         match self {
             CaseFiles::Folder(root) => {
@@ -79,7 +79,7 @@ impl CaseFile {
     }
 }
 
-/// The text of a case file.
+/// Reads the text of a case file.
 pub(super) fn text_in(path: &Path) -> Result<String, ScenarioError> {
     text_of(path)
         .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; name a case file")))
@@ -99,14 +99,14 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
             }
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("yaml") => files.push(path),
-                // It would be lost in silence.
+                // An error, as it would otherwise be ignored silently.
                 Some("yml") => {
                     return Err(ScenarioError::whole(
                         &path,
                         "is not read as a case; cases end in .yaml",
                     ));
                 }
-                // A page about the cases, or what an editor leaves.
+                // Documentation and editor files.
                 _ => {}
             }
         }

@@ -1,17 +1,17 @@
-//! Cells that name other cells.
+//! Cells that refer to other cells.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Cells by name.
+/// Cell values by name.
 pub(super) type Cells = BTreeMap<String, Value>;
 
-/// Cells that name others may do so so many times over.
+/// Maximum depth of references between cells.
 const DEPTH_MAX: usize = 4;
 
-/// A cell with the cells in it that it names: as a whole, or as a part of a text. `left`: how many bytes the result may have; 0 after the
-/// call means that it has more, and is incomplete.
+/// A cell with its `$name` references replaced, as a whole value or inside a string. `left`: bytes that the result may still use; 0 after
+/// the call means that the limit was exceeded and the result is incomplete.
 pub(super) fn replaced(cell: &Value, cells: &Cells, left: &mut usize) -> Value {
     replaced_at(cell, cells, 0, left)
 }
@@ -52,7 +52,7 @@ fn text_with(text: &str, cells: &Cells, depth: usize, left: &mut usize) -> Strin
         return String::new();
     }
     let mut text = text.to_owned();
-    // The longest name first: it may begin with another.
+    // Longest name first, as shorter names may be its prefix.
     for (name, value) in cells.iter().rev() {
         let word = format!("${name}");
         if text.contains(&word)

@@ -1,4 +1,4 @@
-//! The part of the case format that says what exists before the systems under test start.
+//! The `cluster` key of the case format: everything that exists before the systems under test start.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,17 +15,17 @@ use super::{
     Size, Spanned,
 };
 
-/// What exists before the systems under test start.
+/// Everything that exists before the systems under test start.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterSpec {
-    /// The release that the API server has, such as `"1.20"`. Unset: the newest that is known well.
+    /// The API server's release, such as `"1.20"`. Unset: the newest supported one.
     #[serde(default)]
     pub release: Release,
-    /// Feature gates of the API server; those that are left out have the default of the release: CSIStorageCapacity is off before 1.21.
+    /// Feature gates of the API server; omitted gates have the default of the release: CSIStorageCapacity is off before 1.21.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
-    /// The roles that run. Unset: the first part of the case's id, or both when that names no role.
+    /// Roles that run. Unset: the first part of the case's id, or publisher and scheduler if that is no role.
     pub roles: Option<Vec<Role>>,
     /// How the publisher is deployed.
     #[serde(default)]
@@ -36,17 +36,16 @@ pub struct ClusterSpec {
     /// Settings of the scheduler.
     #[serde(default)]
     pub scheduler: SchedulerSpec,
-    /// Extenders that the scheduler is configured to call, in this order; the harness plays them.
+    /// Scheduler extenders in call order; the harness implements them.
     #[serde(default)]
     pub extenders: Vec<ExtenderSpec>,
-    /// Permissions are looked at (RBAC): each of these roles may do what its rules say, and nothing else. Roles that are not named may do
-    /// everything.
+    /// Enables RBAC: each of these roles has exactly the permissions of its rules. Unlisted roles have all permissions.
     #[serde(default)]
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
-    /// Whether the specification, where it says what is expected, speaks of the metrics of the programs and of the API server, too.
+    /// Whether `specification` also checks the metrics of the programs and of the API server.
     #[serde(default)]
     pub metrics: bool,
-    /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
+    /// Time for which the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
     #[serde(default, deserialize_with = "time")]
     pub orphan_after: Option<Duration>,
     /// The CSI driver.
@@ -58,33 +57,33 @@ pub struct ClusterSpec {
     /// Storage classes, by name or with settings.
     #[serde(default)]
     pub classes: Vec<Short<ClassSpec>>,
-    /// Classes that claims name and that do not exist, on purpose: any other name that nothing defines is an error.
+    /// Classes that PVCs use although they do not exist; any other undefined name is an error.
     #[serde(default)]
     pub missing_classes: Vec<String>,
     /// Raw storage by topology segment.
     #[serde(default)]
     pub backend: BTreeMap<String, Spanned<Short<PoolSpec>>>,
-    /// CSIStorageCapacity objects that were created by hand, or that an earlier publisher left behind.
+    /// CSIStorageCapacity objects created by hand, or left behind by an earlier publisher.
     #[serde(default)]
     pub capacity_objects: Vec<CapacitySpec>,
-    /// PersistentVolumes that exist already.
+    /// PersistentVolumes that already exist.
     #[serde(default)]
     pub volumes: Vec<VolumeSpec>,
-    /// Any other objects, as the API takes them.
+    /// Any other objects, as API manifests.
     #[serde(default)]
     pub objects: Vec<Spanned<Value>>,
 }
 
-/// The CSI driver, its CSIDriver object and how classes use up its storage.
+/// The CSI driver, its CSIDriver object and the storage cost of classes.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DriverSpec {
-    /// The name that GetPluginInfo answers and classes name as provisioner.
+    /// Plugin name returned by GetPluginInfo and used as provisioner of classes.
     #[serde(default = "DriverSpec::default_name")]
     pub name: String,
-    /// Keys of the node labels that make up a segment. Unset: `<driver name>/node`. Empty: no topology support.
+    /// Keys of the node labels that define a topology segment. Unset: `<driver name>/node`. Empty: no topology support.
     pub topology_keys: Option<Vec<String>>,
-    /// CSIDriver.spec.storageCapacity; null leaves the field out.
+    /// CSIDriver.spec.storageCapacity; null omits the field.
     #[serde(default = "DriverSpec::default_tracking")]
     pub storage_capacity: Option<bool>,
     /// Whether the CSIDriver object exists.
@@ -93,29 +92,28 @@ pub struct DriverSpec {
     /// Whether the driver advertises GET_CAPACITY.
     #[serde(default = "DriverSpec::default_true")]
     pub get_capacity: bool,
-    /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
+    /// Version of the CSI spec that the driver implements, such as `"1.3"`; unset: the newest. Before 1.4 no maximum_volume_size is
     /// reported.
     #[serde(default, deserialize_with = "parsed")]
     pub csi_version: Option<SpecVersion>,
     /// Whether the driver advertises CLONE_VOLUME.
     #[serde(default)]
     pub clone_volume: bool,
-    /// Snapshots that the driver has from the start, by handle; with some, it advertises CREATE_DELETE_SNAPSHOT. Each has a VolumeSnapshot of
-    /// that name, and a volume from it is made in its segment alone.
+    /// Pre-existing snapshots, by handle; if any, the driver advertises CREATE_DELETE_SNAPSHOT. Each has a VolumeSnapshot of that name; a
+    /// volume restored from it must be in its segment.
     #[serde(default)]
     pub snapshots: BTreeMap<String, SnapshotSpec>,
-    /// Names of the mutable parameters that the driver knows; with some, it advertises MODIFY_VOLUME.
+    /// Supported mutable parameters; if any, the driver advertises MODIFY_VOLUME.
     #[serde(default)]
     pub mutable_parameters: Vec<String>,
-    /// Whether the driver refuses requests that the CSI specification does not allow; otherwise it goes on where it can, and they are
-    /// findings.
+    /// Whether the driver rejects calls that violate the CSI spec; otherwise it continues if possible, and they are findings.
     #[serde(default)]
     pub strict: bool,
-    /// Whether GetCapacity still counts what an extender reserved.
+    /// Whether GetCapacity includes capacity that an extender reserved.
     #[serde(default = "DriverSpec::default_true")]
     pub tells_reserved: bool,
-    /// Raw bytes per volume byte, by class parameter, such as 2 for mirrored volumes. A pool of which volumes may have more than it has
-    /// bytes is one with `overcommit`.
+    /// Raw bytes per volume byte, by class parameter, such as 2 for mirrored volumes. For more volume bytes than raw bytes use `overcommit`
+    /// of a pool.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
 }
@@ -125,7 +123,7 @@ impl DriverSpec {
         "disk.example.com".to_owned()
     }
 
-    // serde wants a function for the default of a field, and the field itself is an option.
+    // serde needs a function for the default, and the field is an Option.
     #[expect(
         clippy::unnecessary_wraps,
         reason = "serde calls it for a field of type Option"
@@ -158,25 +156,25 @@ impl Default for DriverSpec {
     }
 }
 
-/// A snapshot that the driver has.
+/// A pre-existing snapshot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SnapshotSpec {
-    /// Where it is.
+    /// Topology segment of the snapshot.
     pub segment: String,
-    /// Least size of a volume from it.
+    /// Minimum size of a volume restored from it.
     pub size: Bytes,
 }
 
-/// Volumes of classes with this parameter take `factor` raw bytes per byte.
+/// Volumes of classes with this parameter use `factor` raw bytes per byte.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CostSpec {
     /// Name of the class parameter.
     pub parameter: String,
-    /// Its value.
+    /// Value of the parameter.
     pub value: String,
-    /// Raw bytes per volume byte: a whole number of at least 1.
+    /// Raw bytes per volume byte: an integer of at least 1.
     pub factor: u64,
 }
 
@@ -184,25 +182,25 @@ pub struct CostSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeSpec {
-    /// Its name, also the value of `kubernetes.io/hostname` and of topology keys without a label.
+    /// metadata.name; also the default value of `kubernetes.io/hostname` and of the topology keys.
     pub name: String,
-    /// Labels besides those; null takes one of those away.
+    /// Additional labels; null removes a default label.
     #[serde(default)]
     pub labels: BTreeMap<String, Option<String>>,
-    /// Whether the driver is registered in its CSINode.
+    /// Whether the driver is registered in the CSINode.
     #[serde(default = "DriverSpec::default_true")]
     pub registered: bool,
-    /// The topology keys with which it is registered there; unset: the driver's.
+    /// Topology keys of that registration; unset: the driver's.
     pub topology_keys: Option<Vec<String>>,
     /// Node.spec.unschedulable.
     #[serde(default)]
     pub unschedulable: bool,
-    /// Node.spec.taints, as the API takes them.
+    /// Node.spec.taints in API notation.
     #[serde(default)]
     pub taints: Vec<Value>,
-    /// Node.status.allocatable; unset: plenty.
+    /// Node.status.allocatable; unset: cpu 16, memory 64Gi, pods 110.
     pub allocatable: Option<BTreeMap<String, String>>,
-    /// CSINode.spec.drivers[].allocatable.count by driver name: at most so many of its volumes on the node; unset: no limit.
+    /// CSINode.spec.drivers[].allocatable.count by driver name: the volume limit of the node; unset: no limit.
     #[serde(default)]
     pub volume_limits: BTreeMap<String, u32>,
 }
@@ -224,13 +222,13 @@ impl FromShort for NodeSpec {
     }
 }
 
-/// A storage class.
+/// A StorageClass.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClassSpec {
     /// metadata.name.
     pub name: String,
-    /// Unset: the case's driver.
+    /// StorageClass.provisioner; unset: the case's driver.
     pub provisioner: Option<String>,
     /// StorageClass.parameters.
     #[serde(default)]
@@ -238,7 +236,7 @@ pub struct ClassSpec {
     /// StorageClass.volumeBindingMode.
     #[serde(default)]
     pub binding: Binding,
-    /// Values of `allowedTopologies`, by key: one term.
+    /// Values of `allowedTopologies`, by key, in a single term.
     #[serde(default)]
     pub allowed_topologies: BTreeMap<String, Vec<String>>,
 }
@@ -260,10 +258,10 @@ impl FromShort for ClassSpec {
 /// StorageClass.volumeBindingMode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub enum Binding {
-    /// A claim waits for its first pod.
+    /// A PVC waits for its first pod.
     #[default]
     WaitForFirstConsumer,
-    /// A claim is provisioned at once.
+    /// A PVC is provisioned at once.
     Immediate,
 }
 
@@ -271,30 +269,30 @@ pub enum Binding {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CapacitySpec {
-    /// metadata.name; unset: derived from class and topology.
+    /// metadata.name; unset: generated from class and topology.
     pub name: Option<String>,
-    /// Unset: the publisher's namespace.
+    /// metadata.namespace; unset: the publisher's namespace.
     pub namespace: Option<String>,
     /// storageClassName.
     pub class: String,
-    /// Selects one node by its segment, or a segment by name. Short for `topology`.
+    /// Topology segment, or the only node of a segment. Short form of `topology`.
     pub segment: Option<String>,
-    /// nodeTopology as the API takes it; `null` is left out (no node), `{}` is every node.
+    /// nodeTopology in API notation; `null` omits it (no node), `{}` selects every node.
     #[serde(default)]
     pub topology: Option<Value>,
     /// capacity.
     pub capacity: Option<Size>,
     /// maximumVolumeSize.
     pub maximum: Option<Size>,
-    /// Whether it carries the labels of the publisher under test, as if an earlier life of it had written the object.
+    /// Whether it has the labels of the publisher under test, as if an earlier instance had written it.
     #[serde(default)]
     pub managed: bool,
-    /// Labels besides those.
+    /// Additional labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
 }
 
-/// A PersistentVolume that exists before the case starts.
+/// A pre-existing PersistentVolume.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VolumeSpec {
@@ -304,6 +302,6 @@ pub struct VolumeSpec {
     pub class: String,
     /// spec.capacity.storage.
     pub size: Size,
-    /// The only node that reaches it; unset: all.
+    /// The only node with access to it; unset: all nodes.
     pub node: Option<String>,
 }

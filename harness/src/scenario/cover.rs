@@ -1,19 +1,19 @@
-//! Covering arrays: few rows in which every allowed combination of so many values occurs. Knows axes and values by their numbers alone.
+//! Covering arrays: few rows that contain every allowed combination of two or three values. Uses indexes; does not know names.
 //!
-//! Greedy, one row at a time, as AETG does: a row begins with a combination that is still missing, and each further axis takes the value
-//! that adds most of those. The same space always gives the same rows.
+//! Greedy, one row at a time, like AETG: a row starts with a missing combination, and each further axis takes the value that adds most
+//! missing combinations. Deterministic: the same space always results in the same rows.
 //!
-//! Rows are the names of cases, so a space keeps its rows as long as they are few enough, though a wider search might save one.
+//! Rows are names of cases. To keep them stable, a wider search runs only if a space has too many rows.
 
 use std::collections::BTreeMap;
 
-/// How many values occur together in every allowed combination.
+/// Size of the combinations that the rows cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Strength {
-    /// Two.
+    /// All pairs.
     #[default]
     Pairs,
-    /// Three.
+    /// All triples.
     Triples,
 }
 
@@ -26,30 +26,29 @@ impl Strength {
     }
 }
 
-/// Axes with so many values each, and what does not occur together.
+/// Axes as their numbers of values, with the excluded combinations.
 #[derive(Debug)]
 pub(super) struct Space {
     pub(super) sizes: Vec<usize>,
     pub(super) excluded: Vec<Exclusion>,
 }
 
-/// Values that do not occur together: for each of its axes some of them.
+/// An excluded combination: for each of its axes the excluded values.
 pub(super) type Exclusion = Vec<(usize, Vec<usize>)>;
 
 /// Values of some axes, in the order of the axes: (axis, value).
 type Combination = Vec<(usize, usize)>;
 
-/// A row that is not complete: the value of each axis that has one.
+/// An incomplete row: the value of each axis, if set.
 type Partial = Vec<Option<usize>>;
 
-/// A combination as one number, in the order of combinations: looking for one allocates nothing.
+/// A combination encoded as one sortable number, so that lookups do not allocate.
 type Key = u64;
 
-/// Rows may be so many times what the two (or three) largest axes need alone.
+/// Factor above the lower bound (`least`) from which a wider search runs.
 const WASTE_MAX: usize = 2;
 
-/// Rows in which every two values of different axes occur together; each row has the number of a value for each axis, which has as many
-/// values as `sizes` says.
+/// Rows that contain every pair of values of different axes. A row has a value index for each axis, below that axis's size.
 pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
     let space = Space {
         sizes: sizes.to_vec(),
@@ -58,7 +57,7 @@ pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
     cover(&space, Strength::Pairs)
 }
 
-/// The rows in which every combination of this strength occurs that any allowed row has.
+/// Rows that contain every allowed combination of this strength.
 pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     let strength = strength.size().min(space.sizes.len());
     let rows = Search::new(space, strength).rows(&[Tie::First]);
@@ -69,21 +68,21 @@ pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     if wider.len() < rows.len() { wider } else { rows }
 }
 
-/// How many rows the largest axes need alone.
+/// Lower bound of rows: the product of the sizes of the largest axes.
 fn least(sizes: &[usize], strength: usize) -> usize {
     let mut largest = sizes.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
     largest[..strength].iter().product()
 }
 
-/// Which of several values that add as many combinations a row takes.
+/// How a row chooses between values that add equally many combinations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tie {
     First,
     Last,
 }
 
-/// The key of values, whose axes need no order.
+/// Encodes a combination; the order of its axes does not matter.
 fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
     const AXIS: u32 = 9;
     const VALUE: u32 = 12;
@@ -103,13 +102,13 @@ fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
         .fold(0, |key, part| key << (AXIS + VALUE) | part)
 }
 
-/// The combinations that have no row yet.
+/// Greedy search for rows; `missing` has the combinations without a row.
 struct Search<'a> {
     space: &'a Space,
     missing: BTreeMap<Key, Combination>,
-    /// Of all axes, so many as a combination has.
+    /// All sets of axes of the combination size.
     of_row: Vec<Vec<usize>>,
-    /// By the number of values that are fixed: the choices that make a combination with one more.
+    /// By number of already set values: the index sets that form a combination together with one more value.
     of_fixed: Vec<Vec<Vec<usize>>>,
 }
 
@@ -129,7 +128,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// All rows, each the best of those that are found with these ways to settle ties.
+    /// Finds all rows, each the best candidate of these tie rules.
     fn rows(mut self, ties: &[Tie]) -> Vec<Vec<usize>> {
         let axes = self.space.sizes.len();
         let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -141,7 +140,7 @@ impl<'a> Search<'a> {
                 .filter_map(|(turn, tie)| self.row(first, turn, tie))
                 .collect();
             let gain = |row: &Vec<usize>| found(row, &self.of_row).filter(|it| self.is_missing(it)).count();
-            // Of several that are as good, the first.
+            // The first of equally good candidates.
             let Some(row) = candidates.into_iter().rev().max_by_key(gain) else {
                 break;
             };
@@ -158,7 +157,7 @@ impl<'a> Search<'a> {
         self.missing.contains_key(key)
     }
 
-    /// A row with a combination, and with as many missing ones as can be had when axes are filled from this one on.
+    /// A row with the combination, filled greedily from axis `turn` on. None if it cannot be completed.
     fn row(&self, combination: &Combination, turn: usize, tie: Tie) -> Option<Vec<usize>> {
         let mut row = self.space.begun(combination);
         let axes = row.len();
@@ -184,7 +183,7 @@ impl<'a> Search<'a> {
         row.into_iter().collect()
     }
 
-    /// How many missing combinations a value adds to those that are fixed.
+    /// Number of missing combinations that a value adds to the values already set.
     fn gain(&self, fixed: &Combination, added: (usize, usize)) -> usize {
         let others = self.of_fixed[fixed.len()].iter();
         let with = others.map(|places| {
@@ -197,14 +196,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The combinations that a row has of these choices of axes.
+/// The combinations in a row.
 fn found<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
     of_row
         .iter()
         .map(|axes| key(axes.iter().map(|axis| (*axis, row[*axis]))))
 }
 
-/// All ways to choose so many of the first numbers, each in ascending order.
+/// All subsets of `0..of` with this size, each in ascending order.
 pub(super) fn choices(of: usize, size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -220,7 +219,7 @@ pub(super) fn choices(of: usize, size: usize) -> Vec<Vec<usize>> {
 }
 
 impl Space {
-    /// All values of these axes together, allowed or not.
+    /// All combinations of the axes' values, allowed or not.
     pub(super) fn combinations(&self, axes: &[usize]) -> Vec<Combination> {
         let mut all = vec![Combination::new()];
         for axis in axes {
@@ -236,12 +235,12 @@ impl Space {
         all
     }
 
-    /// Whether any allowed row has a combination.
+    /// Whether any allowed row contains the combination.
     pub(super) fn is_possible(&self, combination: &Combination) -> bool {
         self.can_be_completed(&mut self.begun(combination))
     }
 
-    /// Whether a row is allowed.
+    /// Whether the row is allowed.
     pub(super) fn allows(&self, row: &[usize]) -> bool {
         let row: Partial = row.iter().copied().map(Some).collect();
         !self.is_excluded(&row)
@@ -299,7 +298,7 @@ mod tests {
         })
     }
 
-    /// All rows that are allowed, one by one.
+    /// All allowed rows.
     fn allowed(space: &Space) -> Vec<Vec<usize>> {
         let axes: Vec<usize> = (0..space.sizes.len()).collect();
         let all = space.combinations(&axes).into_iter();
@@ -309,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_combination_of_an_allowed_row_occurs_and_no_row_is_excluded(space in space(), triples in any::<bool>()) {
+        fn rows_cover_exactly_the_allowed_combinations(space in space(), triples in any::<bool>()) {
             let strength = if triples { Strength::Triples } else { Strength::Pairs };
             let size = strength.size().min(space.sizes.len());
             let rows = cover(&space, strength);
@@ -321,16 +320,16 @@ mod tests {
         }
 
         #[test]
-        fn without_exclusions_rows_are_few(sizes in prop::collection::vec(2..8_usize, 3..8)) {
+        fn rows_without_exclusions_stay_near_the_lower_bound(sizes in prop::collection::vec(2..8_usize, 3..8)) {
             let least = least(&sizes, 2);
             let rows = cover(&Space { sizes, excluded: Vec::new() }, Strength::Pairs).len();
             prop_assert!(rows <= least * WASTE_MAX, "{rows} rows, and {least} are needed");
         }
     }
 
-    /// Where the first value of a tie gives 34 rows.
+    /// Choosing the first value of each tie would need 34 rows.
     #[test]
-    fn a_space_in_which_the_first_of_a_tie_is_no_good_choice_has_few_rows() {
+    fn the_wider_search_reduces_rows_of_a_space_with_many_ties() {
         let space = Space {
             sizes: vec![4; 7],
             excluded: Vec::new(),

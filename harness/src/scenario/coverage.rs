@@ -1,22 +1,22 @@
-//! How many pairs of values occur together in cases, for every two axes of a file. Does not know how rows are made.
+//! Pair coverage of cases for every two axes of a file. Does not know how rows are generated.
 
-/// Two axes, of a file or of all cases.
+/// Pair coverage of two axes, of one file or of all cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairCoverage {
     /// The first axis.
     pub first: String,
     /// The second.
     pub second: String,
-    /// How many pairs of values some case has.
+    /// Number of pairs that occur in a case.
     pub covered: usize,
-    /// How many some allowed row has.
+    /// Number of pairs that occur in an allowed row.
     pub possible: usize,
-    /// Those that no case has, and an allowed row would.
+    /// Allowed pairs that occur in no case.
     pub missing: Vec<(String, String)>,
 }
 
 impl PairCoverage {
-    /// Of these two axes, before anything is counted.
+    /// An empty count for these two axes.
     pub fn of(first: &str, second: &str) -> Self {
         PairCoverage {
             first: first.to_owned(),
@@ -27,7 +27,7 @@ impl PairCoverage {
         }
     }
 
-    /// Counts a pair that some allowed row has.
+    /// Counts an allowed pair; `occurs`: whether a case has it.
     pub fn add(&mut self, value: &str, with: &str, occurs: bool) {
         self.possible += 1;
         match occurs {

@@ -1,20 +1,20 @@
-//! What is wrong with a case file: the message, the place, and the line that is meant. Knows neither keys of the format nor the reader.
+//! Errors in case files, with message, position and source line. Does not know keys of the format or the YAML reader.
 
 use std::fmt;
 use std::path::Path;
 
 use serde_saphyr::Location;
 
-/// Something is wrong with a case file: what, where, and what to do.
+/// An error in a case file: its position, what is wrong, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file, as it was named.
+    /// The file name as given.
     pub source: String,
-    /// Line and column, from 1; none where the file as a whole is meant.
+    /// Line and column, from 1. None if the error is about the whole file.
     pub place: Option<(u64, u64)>,
-    /// What is wrong and what to do.
+    /// What is wrong and how to fix it.
     pub message: String,
-    /// The line that is meant, where there is one.
+    /// The source line, if known.
     pub line: Option<String>,
 }
 
@@ -39,9 +39,9 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// A line as far as it fits on a screen, and how many characters of that stand before the column, which counts from 1.
+/// Shortens a line to screen width. Also returns the number of characters before the column, which counts from 1.
 fn around(line: &str, column: usize) -> (String, usize) {
-    /// Characters that are shown of a long line.
+    /// Maximum number of characters of a line in an error.
     const SHOWN: usize = 160;
     let length = line.chars().count();
     let caret = column.saturating_sub(1).min(length);
@@ -63,7 +63,7 @@ fn around(line: &str, column: usize) -> (String, usize) {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// An error about a place in a text.
+    /// An error at a position in the text.
     pub fn at(source: &str, text: &str, location: Location, message: impl Into<String>) -> Self {
         Self::in_text(
             source,
@@ -85,7 +85,7 @@ impl ScenarioError {
         }
     }
 
-    /// An error about a whole file.
+    /// An error about the whole file.
     pub fn whole(source: &Path, message: impl Into<String>) -> Self {
         let source = source.display().to_string();
         ScenarioError {

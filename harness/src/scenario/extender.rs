@@ -1,44 +1,44 @@
-//! Scheduler extenders that the harness plays, as a case file says them.
+//! Scheduler extenders in a case file; the harness implements them.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// An HTTP service that the scheduler is configured to call (`KubeSchedulerConfiguration.extenders`).
+/// A scheduler extender (`KubeSchedulerConfiguration.extenders`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExtenderSpec {
-    /// Its name in the journal.
+    /// Name of the extender in the journal.
     pub name: String,
-    /// It holds a device for each claim of a pod on every node of the call, makes the scheduler call again, and then keeps the
-    /// nodes where it holds them (Dell CSI bare-metal proposal). The driver knows a claim by its name, so the publisher must pass that on.
+    /// Reserves a device for each PVC of a pod on every node of the call, rejects the call, and filters for reserved nodes on the retry
+    /// (Dell CSI bare-metal proposal). The driver identifies PVCs by name, so the publisher must pass it on.
     #[serde(default)]
     pub reserves: bool,
-    /// It keeps the nodes for which the CSIStorageCapacity objects have room, whether or not CSIDriver says that the driver tracks capacity.
+    /// Filters nodes by the capacity of CSIStorageCapacity objects, whether or not CSIDriver has `storageCapacity: true`.
     #[serde(default)]
     pub by_capacity: bool,
-    /// Nodes that it refuses, each with its reason.
+    /// Rejected nodes, each with its reason.
     #[serde(default)]
     pub refuses: BTreeMap<String, String>,
-    /// Its scores, 0 to 10, by node; unset: it does not score.
+    /// Scores from 0 to 10, by node; unset: does not score.
     #[serde(default)]
     pub prefers: BTreeMap<String, i64>,
-    /// Multiplies its scores.
+    /// Weight of its scores.
     #[serde(default = "ExtenderSpec::default_weight")]
     pub weight: i64,
-    /// It binds the pods that pass it, in the scheduler's place.
+    /// Binds the pods that pass it, instead of the scheduler.
     #[serde(default)]
     pub binds: bool,
-    /// Calls have the names of nodes (`nodeCacheCapable`) instead of whole nodes.
+    /// Calls contain node names (`nodeCacheCapable`) instead of Node objects.
     #[serde(default)]
     pub by_name: bool,
-    /// The scheduler may go on without it.
+    /// The scheduler may continue without it.
     #[serde(default)]
     pub ignorable: bool,
-    /// It answers every call with HTTP 500.
+    /// Answers every call with HTTP 500.
     #[serde(default)]
     pub fails: bool,
-    /// Only pods that request this extended resource concern it.
+    /// Restricts the extender to pods that request this extended resource.
     pub resource: Option<String>,
 }
 

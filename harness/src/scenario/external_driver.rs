@@ -1,4 +1,4 @@
-//! An external driver in the place of the scripted one: its name and topology, and how they replace those of a case.
+//! An external driver under test: its name and topology, which replace those of the built-in driver in a case.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use super::outline::Outline;
 use super::{ClusterSpec, Mode, Scenario, ScenarioError, read};
 use crate::segment::NODE;
 
-/// What a case must know of a driver under test.
+/// Properties of an external driver.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalDriver {
-    /// What GetPluginInfo answers; the provisioner of all classes.
+    /// Plugin name returned by GetPluginInfo; the provisioner of all classes.
     pub name: String,
-    /// Keys of its topology.
+    /// Topology keys of the driver.
     pub topology_keys: Vec<String>,
-    /// What NodeGetInfo answers for them, with `{node}` for the name of the node; without an entry, that name.
+    /// Topology values returned by NodeGetInfo, by key; `{node}` stands for the node's name, which is also the default.
     #[serde(default)]
     pub topology: BTreeMap<String, String>,
-    /// Parameters that every class needs with it.
+    /// Additional parameters that every class needs.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// How it is deployed, whatever a case says of that; none: as the case says.
+    /// Deployment mode, overriding the case. Unset: as in the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Whether it can be told what storage there is, so that it plays its part where a case says that.
+    /// Whether its storage can be configured from `backend` of a case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_backend: bool,
-    /// Whether it tells a maximum_volume_size where a case has none in mind: then that is all that there is.
+    /// Whether it reports maximum_volume_size although the case has none; it then equals the capacity.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tells_maximum: bool,
 }
 
 impl ExternalDriver {
-    /// What is wrong with its topology, if anything.
+    /// Checks the topology. Returns the error, if any.
     pub(crate) fn wrong_topology(&self) -> Option<String> {
         let keys = &self.topology_keys;
         if let Some(stranger) = self.topology.keys().find(|key| !keys.contains(key)) {
@@ -57,7 +57,7 @@ impl ExternalDriver {
         None
     }
 
-    /// Whether it can stand in for the built-in driver in a case that is not about drivers; the error says what is in the way.
+    /// Checks that it can replace the built-in driver in a case that is not about drivers. The error names the obstacle.
     pub(crate) fn stands_in(&self, cluster: &ClusterSpec, text: &str) -> Result<(), String> {
         let built_in = &cluster.driver.name;
         if self.mode.is_some_and(|mode| mode != cluster.mode) {
@@ -76,12 +76,12 @@ impl ExternalDriver {
         Ok(())
     }
 
-    /// Puts its names in the place of those that a case has chosen.
+    /// Replaces driver name and topology keys of a case.
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
         if !self.takes_backend {
-            // What the storage is, only the driver knows.
+            // Only the driver knows its storage.
             cluster.backend.clear();
         }
         cluster.mode = self.mode.unwrap_or(cluster.mode);
@@ -89,10 +89,10 @@ impl ExternalDriver {
 }
 
 impl Scenario {
-    /// The same case with an external driver. Its text says so as well, and its lines stay where they are.
+    /// The same case with an external driver. The case text contains it too, without moving other lines.
     pub fn with_driver(&self, driver: &ExternalDriver) -> Result<Scenario, ScenarioError> {
         let outline: Outline = read(&self.source, &self.text)?;
-        // Texts, lists and maps of texts can always be written as JSON, which is YAML.
+        // Infallible: only strings, lists and maps, written as JSON, which is valid YAML.
         let value = serde_json::to_string(driver).unwrap_or_default();
         let mut scenario = self.clone();
         scenario.file.external_driver = Some(driver.clone());

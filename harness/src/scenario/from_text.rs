@@ -1,4 +1,4 @@
-//! Values that are written as texts with a meaning: what means nothing is refused where it stands. Knows no key.
+//! Deserializes values from strings; an invalid string is an error at its position. Does not know any key.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use super::bound::duration;
 
-/// A value that is read from a text.
+/// Parses an optional value from a string.
 pub(crate) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -18,7 +18,7 @@ where
     text.parse().map(Some).map_err(D::Error::custom)
 }
 
-/// A time, such as `10s` or `500ms`.
+/// Parses a duration such as `10s` or `500ms`.
 pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     duration(&text).map(Some).map_err(D::Error::custom)

@@ -1,4 +1,4 @@
-//! Feature gates of the API server as cases set them: a name that no release has is refused where it stands.
+//! Deserializes feature gates of the API server; a gate that no release has is an error at its position.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl<'de> Deserialize<'de> for Gate {
     }
 }
 
-/// Gates by name, on or off.
+/// Deserializes feature gates by name.
 pub(crate) fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
     let gates = BTreeMap::<Gate, bool>::deserialize(deserializer)?;
     Ok(gates.into_iter().map(|(gate, on)| (gate.0, on)).collect())

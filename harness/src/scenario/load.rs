@@ -1,4 +1,4 @@
-//! From files to [`Scenario`]s: one file, many of them, or one case by its id.
+//! Loads [`Scenario`]s from files: one file, a tree of files, or one case by its id.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,22 +10,22 @@ use super::parse::{is_id, pairs, parse, parse_at, parse_cluster, parse_row};
 use super::{Scenario, ScenarioError};
 use crate::cores::on_all_cores;
 
-/// Reads one case file.
+/// Loads one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse(&path.display().to_string(), &text_in(path)?)
 }
 
-/// Reads one file that describes a cluster, as a case does or without what only a case needs: `id`, `title` and `steps`.
+/// Loads a file that describes a cluster: a case, or a file without the keys `id`, `title` and `steps`.
 pub fn load_cluster(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse_cluster(&path.display().to_string(), &text_in(path)?)
 }
 
-/// Reads all cases of these files, in the order of their ids. The id of a case begins with that of its file.
+/// Loads all cases of these files, sorted by id. The id of a case starts with that of its file.
 pub fn load_tree(files: &CaseFiles) -> Result<Vec<Scenario>, ScenarioError> {
     load_tree_where(files, Strength::default(), &|_| true)
 }
 
-/// The same, with so many values of axes together, and of those files only whose id is wanted.
+/// Same as above, with this strength of covering arrays, and only for files whose id `is_wanted`.
 pub fn load_tree_where(
     files: &CaseFiles,
     strength: Strength,
@@ -55,7 +55,7 @@ pub fn load_tree_where(
     Ok(cases.into_values().collect())
 }
 
-/// Which pairs of values of axes these cases have, by the file that has the axes.
+/// Pair coverage of these cases, for each file with axes.
 pub fn coverage(
     files: &CaseFiles,
     ids: &[&str],
@@ -72,7 +72,7 @@ pub fn coverage(
     Ok(covered)
 }
 
-/// Finds one case by its id without reading the others; none if there is no such file or row.
+/// Loads one case by id without reading other files. None if the file or row does not exist.
 pub fn load_row(files: &CaseFiles, id: &str) -> Result<Option<Scenario>, ScenarioError> {
     let of_row = id.rsplit_once('/').filter(|(file, _)| is_id(file));
     let of_row = of_row.and_then(|(file, row)| Some((files.named(file)?, row)));

@@ -1,4 +1,4 @@
-//! What a case says of metrics: whose they are, and what a sum of series must be. Which series there are is the programs' own.
+//! Expected metrics in a case: the component, and conditions on sums of series. Does not know metric names.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::answer::Comparison;
 use super::{FromShort, Role};
 
-/// Whoever has metrics.
+/// A component with metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
@@ -22,12 +22,12 @@ pub enum Speaker {
 }
 
 impl Speaker {
-    /// The word used in case files and journals.
+    /// The component's name in case files and journals.
     pub fn as_str(self) -> &'static str {
         self.role().map_or("server", Role::as_str)
     }
 
-    /// The role whose instances speak; none: the API server does.
+    /// The role of the component. None for the API server.
     pub fn role(self) -> Option<Role> {
         match self {
             Speaker::Publisher => Some(Role::Publisher),
@@ -38,11 +38,11 @@ impl Speaker {
     }
 }
 
-/// What the sum over all series that are meant must be: as one of these says.
+/// Conditions on a sum of series, of which one must hold.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Amounts {
-    /// The amounts.
+    /// The alternatives.
     #[serde(rename = "oneOf")]
     pub any: Vec<Amount>,
 }
@@ -65,12 +65,12 @@ impl FromShort for Amounts {
 }
 
 impl Amounts {
-    /// Whether a sum is as wanted; none: there is no such series.
+    /// Whether a sum satisfies one of the conditions. None: no series matches.
     pub fn hold(&self, sum: Option<f64>) -> bool {
         self.any.iter().any(|amount| amount.holds(sum))
     }
 
-    /// Whether what holds now holds for ever, as long as nothing is counted down.
+    /// Whether the conditions, once satisfied, stay satisfied while counters only grow.
     pub fn only_grow(&self) -> bool {
         self.any.iter().all(|amount| {
             matches!(
@@ -88,13 +88,13 @@ impl fmt::Display for Amounts {
     }
 }
 
-/// What a sum must be.
+/// A condition on a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Amount {
-    /// There is no such series.
+    /// No series matches.
     Absent,
-    /// A number that compares so.
+    /// A number that compares in this way.
     Compared(Comparison, f64),
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_is_compared_with_a_sum_or_says_that_there_is_none() {
+    fn amounts_compare_sums_or_require_their_absence() {
         for (text, below, equal, none) in [
             ("6", false, true, false),
             (">= 6", false, true, false),

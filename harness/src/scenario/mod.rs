@@ -1,4 +1,4 @@
-//! The case format: what a YAML file may say, as types, and nothing about running it.
+//! The case format: the content of a YAML file as types. Does not know how cases run.
 //!
 //! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see `table`).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
@@ -67,26 +67,26 @@ pub use step::StepSpec;
 pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
 pub(crate) use yaml_words::complaint;
 
-/// One runnable case: a file without a table, or one row of a file with one.
+/// A runnable case: a file without a table, or one row of a table.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Path-like name, unique among all cases: the file's `id`, plus `/row` for a table row.
+    /// Unique path-like id: the file's `id`, plus `/row` for a table row.
     pub id: String,
-    /// Where it was read from, for error messages and annotations.
+    /// The file's name, for error messages and annotations.
     pub source: String,
-    /// A case file that says the same: for a row with its id, with the table's values filled in, and without the table.
+    /// An equivalent case file. For a row: with its id, with the cells filled in, and without the table.
     pub text: String,
-    /// What the file says.
+    /// The parsed file.
     pub file: ScenarioFile,
 }
 
 impl Scenario {
-    /// An error about a place in it.
+    /// An error at a position in this case.
     pub fn error(&self, location: Location, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.source, &self.text, location, message)
     }
 
-    /// An error about the value of a key of `cluster`, by the keys that lead to it from there.
+    /// An error at the value of a key of `cluster`; `path`: the keys below `cluster`.
     pub(crate) fn error_in_cluster(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
         let path: Vec<&str> = std::iter::once("cluster").chain(path.iter().copied()).collect();
         let place = yaml_place::place_of(&self.text, &path);
@@ -98,47 +98,47 @@ impl Scenario {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioFile {
-    /// Path-like name: `<role>/<area>/<behaviour>`.
+    /// Path-like id: `<role>/<area>/<behaviour>`.
     pub id: Spanned<String>,
-    /// One sentence that says what is shown.
+    /// The tested behaviour in one sentence.
     pub title: String,
-    /// Ids of the requirement catalogue.
+    /// Ids from the requirement catalogue.
     #[serde(default)]
     pub requirements: Vec<Spanned<String>>,
-    /// How binding a failure is.
+    /// Whether and for whom a failure counts.
     #[serde(default)]
     pub level: Level,
-    /// What the case requires beyond the documents, in a sentence. Such a case is not core, and runs for systems that claim `<role>.beyond`.
+    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs for systems that claim `<role>.beyond`.
     #[serde(default)]
     pub beyond: Option<String>,
-    /// What a system must support for the case to apply.
+    /// Features that a system must support for the case to apply.
     #[serde(default)]
     pub features: Vec<Spanned<String>>,
-    /// Public reports of the bug that this case would have caught.
+    /// Public bug reports that this case would have caught.
     #[serde(default)]
     pub catches: Vec<String>,
-    /// Rows that turn the file into several cases. Read by `table`; kept here so that the key is known.
+    /// Table that expands the file to one case per row. Parsed by `table`; declared here so that the key is valid.
     #[serde(default)]
     pub table: Option<table::Table>,
-    /// Axes with named values, which turn the file into a case for each row in which every two values occur together. Read by `axes`;
-    /// kept here so that the key is known.
+    /// Axes of named values that expand the file to cases covering every pair of values. Parsed by `axes`; declared here so that the key is
+    /// valid.
     #[serde(default)]
     pub axes: Option<Value>,
-    /// With `axes`: the cells that values set, and what each is where no value sets it.
+    /// With `axes`: default values of the cells that axis values set.
     #[serde(default)]
     pub cells: Option<Value>,
-    /// With `axes`: values that do not occur together.
+    /// With `axes`: combinations of values that do not occur.
     #[serde(default)]
     pub constraints: Option<Value>,
-    /// What exists before the systems under test start.
+    /// Everything that exists before the systems under test start.
     #[serde(default)]
     pub cluster: ClusterSpec,
-    /// An external driver in the place of the scripted one. Runs against one write it, so that their journals can be judged
-    /// again; cases leave it out.
+    /// An external driver instead of the built-in one. Only runs against an external driver write this key, so that their journals can be
+    /// judged again.
     pub external_driver: Option<ExternalDriver>,
-    /// Ids of rules of the specification that the case does not check, because another case shows how they are broken. `explore` writes it.
+    /// Ids of specification rules that this case does not check, as another case already shows the violation. Written by `explore`.
     #[serde(default)]
     pub excused_rules: Vec<Spanned<String>>,
-    /// What happens, in order.
+    /// The steps, in order.
     pub steps: Vec<Spanned<StepSpec>>,
 }

@@ -1,4 +1,4 @@
-//! A map of which the order of the text counts.
+//! A map that retains the order of its entries in the file.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-/// Entries of a map, in the order of the text.
+/// Entries of a map, in file order.
 #[derive(Debug, Clone)]
 pub(super) struct Ordered<T>(pub(super) Vec<(String, T)>);
 
 impl<T> Ordered<T> {
-    /// The place of an entry; the error is the names of those that there are.
+    /// Index of an entry. Error: the valid names.
     pub(super) fn place(&self, name: &str) -> Result<usize, String> {
         let names = || self.0.iter().map(|(known, _)| known.as_str());
         names()

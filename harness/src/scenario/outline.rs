@@ -1,17 +1,17 @@
-//! Where the keys of a YAML document stand in its text, so that one can be taken out or put in without touching the rest. Knows no key.
+//! Positions of the top-level keys in a YAML text, to remove or add a key without touching the rest. Does not know any key.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
-/// The keys of the outermost map, in the order of the text.
+/// Keys of the top-level map with their byte offsets, in file order.
 pub(super) struct Outline {
     keys: Vec<(String, usize)>,
 }
 
 impl Outline {
-    /// The text without a key and its value. All lines stay where they are, and so do the columns of a map that is written in braces.
+    /// Removes a key and its value. Other lines keep their numbers, and in a map in braces other keys keep their columns.
     pub(super) fn without(&self, text: &str, key: &str) -> String {
         let Some(index) = self.keys.iter().position(|(name, _)| name == key) else {
             return text.to_owned();
@@ -29,12 +29,12 @@ impl Outline {
         [&text[..start], &blank, &text[end..]].concat()
     }
 
-    /// Whether there is such a key.
+    /// Whether the key exists.
     pub(super) fn has(&self, key: &str) -> bool {
         self.keys.iter().any(|(name, _)| name == key)
     }
 
-    /// The text with one more key. `value`: as JSON.
+    /// Adds a key. `value`: as JSON.
     pub(super) fn with(&self, text: &str, key: &str, value: &str) -> String {
         if !self.is_in_braces(text) {
             return format!("{}\n{key}: {value}\n", text.trim_end());
@@ -43,7 +43,7 @@ impl Outline {
         format!("{}\"{key}\": {value}, {}", &text[..start], &text[start..])
     }
 
-    /// Whether the map is written as `{…}`.
+    /// Whether the map is written in braces.
     fn is_in_braces(&self, text: &str) -> bool {
         let start = self.keys.first().map_or(0, |(_, start)| *start);
         text[..start].trim_end().ends_with('{')
@@ -73,12 +73,12 @@ impl<'de> Deserialize<'de> for Outline {
     }
 }
 
-/// A place or length in bytes, as the parser counts it.
+/// A byte offset or length reported by the parser.
 pub(super) fn offset(bytes: Option<u64>) -> Option<usize> {
     usize::try_from(bytes?).ok()
 }
 
-/// Where the brace stands that ends the outermost map; comments may follow it.
+/// Offset of the closing brace of the top-level map; comments may follow it.
 fn last_brace(text: &str) -> usize {
     let mut end = text.len();
     for line in text.split_inclusive('\n').rev() {
@@ -103,7 +103,7 @@ mod tests {
     use crate::scenario::read;
 
     #[test]
-    fn a_key_goes_without_a_trace_and_lines_stay() {
+    fn removing_a_key_keeps_the_positions_of_others() {
         for (text, expected) in [
             ("a: 1\nb:\n  - 2\n# of c\nc: 3\n", "a: 1\n\n\n\nc: 3\n"),
             ("a: 1\nc: 3\nb: 2\n", "a: 1\nc: 3\n\n"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_added_in_the_way_of_the_text() {
+    fn adding_a_key_follows_the_style_of_the_file() {
         for (text, expected) in [
             ("a: 1\n\n", "a: 1\nb: {\"c\":2}\n"),
             ("{a: 1}", "{\"b\": {\"c\":2}, a: 1}"),

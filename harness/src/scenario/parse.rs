@@ -1,4 +1,4 @@
-//! From a text to [`Scenario`]s: the table is expanded, and each row becomes a case with a text of its own.
+//! Parses a text to [`Scenario`]s: expands tables and axes so that each row becomes a case with its own text.
 
 use std::path::Path;
 
@@ -14,19 +14,19 @@ use super::table::{self, Table, TableError};
 use super::yaml_words::complaint;
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
-/// Only what makes several cases of a file: everything else may still hold `$names`.
+/// Only the keys that expand a file to several cases: other values may still contain `$names`.
 #[derive(Deserialize)]
 struct Multiplier {
     table: Option<Table>,
     axes: Option<IgnoredAny>,
 }
 
-/// Reads all cases of a text; of one with axes so many that every two values occur together. `source` is only used in messages.
+/// Parses all cases of a text; axes expand to cover all pairs of values. `source` is only used in messages.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     parse_at(source, text, Strength::default())
 }
 
-/// The same of a text that may describe a cluster alone: it need not have what only a case needs.
+/// Same as `parse`, but `id`, `title` and `steps` may be missing, as the text may describe a cluster only.
 pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     const NEEDED: [(&str, &str); 3] = [
         ("id", r#""cluster""#),
@@ -44,7 +44,7 @@ pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, S
     parse(source, &whole)
 }
 
-/// The same, with so many values together.
+/// Same as `parse`, with this strength of covering arrays.
 pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
     let by: Multiplier = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
     let rows = match (by.table, by.axes) {
@@ -62,7 +62,7 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
         .collect()
 }
 
-/// The row of a text with axes that has this name, whether it is covered or not; none: there is none, or the text has no axes.
+/// The row with this name, in the covering array or not. None if it does not exist or the text has no axes.
 pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<Scenario>, ScenarioError> {
     if read::<Multiplier>(source, text)?.axes.is_none() {
         return Ok(None);
@@ -74,7 +74,7 @@ pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<S
         .transpose()
 }
 
-/// Which pairs of values the rows of these names have, by file and row; none: the text has no axes.
+/// Pair coverage of the rows with these names. None if the text has no axes.
 pub(super) fn pairs(
     source: &str,
     text: &str,
@@ -87,7 +87,7 @@ pub(super) fn pairs(
     pairs.map(Some).map_err(|error| placed(source, text, error))
 }
 
-/// The keys that belong to axes.
+/// Keys that belong to axes.
 const AXES: [&str; 3] = ["axes", "cells", "constraints"];
 
 fn without(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioError> {
@@ -103,7 +103,7 @@ fn placed(source: &str, text: &str, error: TableError) -> ScenarioError {
     ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
 }
 
-/// Reads the only case of a text. Fails if the text has a table.
+/// Parses a text with exactly one case.
 pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     let mut cases = parse(source, text)?;
     match (cases.pop(), cases.is_empty()) {
@@ -115,12 +115,12 @@ pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     }
 }
 
-/// Reads the case of a text that has neither a table nor axes, as programs write it.
+/// Parses the case of a generated text, without table or axes.
 pub fn parse_plain(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     scenario(source, text.to_owned(), None)
 }
 
-/// What is wrong with a table that is written in another way than ours, where that is what is wrong.
+/// Explains a table in another notation, such as rows written as maps. None if that is not the error.
 fn ill_formed(source: &str, text: &str) -> Option<ScenarioError> {
     #[derive(Deserialize)]
     struct AnyTable {
@@ -169,7 +169,7 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
     })
 }
 
-/// The text with another id in the place of the one that was read from it.
+/// Replaces the id in the text.
 fn with_id(mut text: String, read: &Spanned<String>, id: &str) -> String {
     let span = read.defined.span();
     if read.value != id
@@ -190,7 +190,7 @@ pub(super) fn is_id(id: &str) -> bool {
     id.split('/').all(word)
 }
 
-/// Whether that is the id of a row of axes, as it stands in the text of the row alone: its last part joins the names of values.
+/// Whether this is the id of an expanded row of axes: value names joined by `+` in the last part.
 fn is_row_id(id: &str) -> bool {
     let is_name = |name: &str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
@@ -216,14 +216,14 @@ mod tests {
     const MINIMAL: &str = "id: a/b\ntitle: t\nsteps: []\n";
 
     #[test]
-    fn unknown_keys_name_the_key_and_the_place() {
+    fn unknown_keys_are_errors_with_key_and_line() {
         let error = parse("f.yaml", &format!("{MINIMAL}colour: red\n")).unwrap_err();
         assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
         assert!(error.message.contains("colour"), "{error}");
     }
 
     #[test]
-    fn wrong_types_name_what_was_expected() {
+    fn unknown_keys_in_nested_maps_are_errors_with_key_and_line() {
         let text = MINIMAL.replace("steps: []", "cluster:\n  nodes: [{nome: n1}]\nsteps: []");
         let error = parse("f.yaml", &text).unwrap_err();
         assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_far_to_the_right_is_shown_with_what_stands_around_it() {
+    fn long_lines_are_shortened_around_the_error() {
         let far = " ".repeat(70_000);
         let error = parse(
             "f.yaml",
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_speak_no_words_of_the_yaml_library() {
+    fn errors_do_not_contain_terms_of_the_yaml_library() {
         let deep = format!("{MINIMAL}cluster: {}{}\n", "[".repeat(3000), "]".repeat(3000));
         let large = format!("{MINIMAL}cluster: {{nodes: [{}n]}}\n", "n, ".repeat(300_000));
         for (text, words) in [
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_with_an_older_name_is_told_its_new_one() {
+    fn errors_for_renamed_keys_contain_the_new_name() {
         let head = "id: a/b\ntitle: t\n";
         for (rest, words) in [
             (
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_wrong_is_named() {
+    fn errors_in_a_row_name_the_row() {
         let text = "id: a/b\ntitle: t\ntable:\n  columns: [row, size]\n  rows:\n  - [good, 1Gi]\n  - [bad, lots]\n\
                     cluster:\n  backend: {n1: $size}\nsteps: []\n";
         let error = parse("f.yaml", text).unwrap_err();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_paths_of_plain_words() {
+    fn ids_are_paths_of_lower_case_words() {
         assert!(is_id("publisher/topology/new-node"));
         for bad in ["", "A/b", "a//b", "../b", "a/b.yaml"] {
             assert!(!is_id(bad), "{bad}");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_row_is_a_case_of_its_own() {
+    fn the_text_of_a_row_parses_to_a_single_case() {
         let block = "# about\nid: a/b\ntitle: t\ntable:\n  columns: [row, size]\n  rows:\n  - [small, 1Gi]\n  - [large, 9Gi]\n\
                      cluster:\n  backend: {n1: $size}\nsteps: []\n";
         let flow = r#"{"id": "a/b", "title": "t", "table": {"columns": ["row", "size"], "rows": [["small", "1Gi"], ["large", "9Gi"]]},

@@ -1,31 +1,31 @@
-//! The parts that systems under test play, and how binding a failure of theirs is.
+//! Roles of systems under test, and levels of cases.
 
 use serde::Deserialize;
 
-/// How binding a failure is.
+/// Whether and for whom a failure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Every implementation of the role must pass.
     #[default]
     Core,
-    /// Must pass where the feature is claimed.
+    /// Systems that claim the feature must pass.
     Extended,
-    /// Runs and is reported, but never gates.
+    /// Runs and is reported, but never fails the run.
     Provisional,
 }
 
-/// The part a system under test plays.
+/// The role of a system under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Keeps CSIStorageCapacity objects right, and provisions volumes.
+    /// Publishes CSIStorageCapacity objects and provisions volumes.
     Publisher,
-    /// Filters and scores nodes with them.
+    /// Filters and scores nodes by CSIStorageCapacity objects.
     Scheduler,
-    /// Removes the objects of publishers whose nodes are gone.
+    /// Deletes the objects of publishers whose nodes were deleted.
     Cleaner,
-    /// Holds the storage, and reports how much there is (CSI).
+    /// Provides the storage and reports its capacity (CSI).
     Driver,
 }
 
@@ -43,7 +43,7 @@ impl Role {
         }
     }
 
-    /// The name of the client that plays it: of the one on a node, or of the only one.
+    /// Client name of the role's instance on a node, or of its only instance.
     pub(crate) fn client(self, node: Option<&str>) -> String {
         match node {
             Some(node) => format!("{}@{node}", self.as_str()),
@@ -51,7 +51,7 @@ impl Role {
         }
     }
 
-    /// The role that the name of a client belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
+    /// The role of a client: `publisher@n1` is a publisher. None for the harness and its controllers.
     pub fn of_client(client: &str) -> Option<Role> {
         let name = client.split('@').next();
         Role::ALL.into_iter().find(|role| name == Some(role.as_str()))

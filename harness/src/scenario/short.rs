@@ -1,6 +1,6 @@
-//! A value that a case may write short (a scalar) or in full (a map).
+//! A value with a short form (a scalar) and a full form (a map).
 //!
-//! serde's untagged enums would do it, but their errors name neither the key nor what was expected.
+//! Not a serde untagged enum, as its errors contain neither the key nor the expected type.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,15 +13,15 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 pub trait FromShort: Sized {
     /// Completes "expected …" in errors.
     const EXPECTING: &'static str;
-    /// Reads the scalar.
+    /// Parses the scalar.
     fn from_short(text: &str) -> Result<Self, String>;
-    /// Reads a list of scalars, where that means something.
+    /// Parses a list of scalars, if the type supports lists.
     fn from_list(_list: Vec<String>) -> Result<Self, String> {
         Err(format!("a list is not possible here; write {}", Self::EXPECTING))
     }
 }
 
-/// Reads `T` from a scalar or from a map.
+/// Deserializes `T` from a scalar or from a map.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Short<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! A number of bytes as cases write it: a Kubernetes quantity, perhaps with a few bytes more or less.
+//! Byte sizes in cases: a Kubernetes quantity, optionally plus or minus some bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Reads `QUANTITY`, `QUANTITY+BYTES` or `QUANTITY-BYTES`.
+    /// Parses `QUANTITY`, `QUANTITY+BYTES` or `QUANTITY-BYTES`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong =
             |part: &str| format!("`{part}` is not a size; write a quantity such as 10Gi, 256G or 10Gi+1");
@@ -42,12 +42,12 @@ impl Size {
         })
     }
 
-    /// As the API takes it.
+    /// The size as an API quantity.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// In bytes, fractions rounded up.
+    /// Size in bytes, fractions rounded up.
     pub fn bytes(&self) -> i128 {
         self.bytes
     }
@@ -59,7 +59,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// A size that something real can have: from 0 to 2^64-1 bytes.
+/// A non-negative size of at most 2^64-1 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bytes {
     size: Size,
@@ -67,7 +67,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// How many.
+    /// Number of bytes.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_are_exact_to_the_byte() {
+    fn offsets_add_or_subtract_exact_bytes() {
         for (text, bytes) in [
             ("256G", 256_000_000_000),
             ("256G+1", 256_000_000_001),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_named() {
+    fn invalid_sizes_are_errors() {
         let huge = format!("1+{}", i128::MAX);
         for text in ["lots", "", "10Gi+x", "1 Gi", &huge] {
             assert!(Size::parse(text).unwrap_err().contains("not a size"), "{text}");

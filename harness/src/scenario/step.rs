@@ -1,4 +1,4 @@
-//! The part of the case format that is one step.
+//! A step in the case format.
 
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -6,16 +6,16 @@ use serde_saphyr::Spanned;
 use crate::expectation::ExpectSpecs;
 use crate::plan::ActionSpec;
 
-/// One step: things to do, then what must follow.
+/// A step: actions, then expectations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepSpec {
-    /// Short name, unique in the case.
+    /// Short id, unique in the case.
     pub id: String,
-    /// What the harness does, in order.
+    /// Actions of the harness, in order.
     #[serde(default, rename = "do")]
     pub actions: Vec<Spanned<ActionSpec>>,
-    /// What must be seen: a list, or the word `specification`, which stands for all that the specification demands.
+    /// Expectations: a list, or the word `specification` for everything that the specification requires.
     #[serde(default)]
     pub expect: ExpectSpecs,
 }

@@ -1,4 +1,4 @@
-//! The part of the case format that sets the systems under test: how the publisher is deployed, and the settings of publisher and scheduler.
+//! Settings of the systems under test in the case format: deployment of the publisher, and settings of publisher and scheduler.
 
 use fake_apiserver::Release;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word used in case files and manifests.
+    /// The mode's name in case files and manifests.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Central => "central",
@@ -24,39 +24,40 @@ impl Mode {
     }
 }
 
-/// Settings of the publisher, in the words of its role: a system's manifest maps them to arguments.
+/// Settings of the publisher, independent of its implementation: a system's manifest maps them to arguments.
 #[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PublisherSpec {
-    /// Publish at all; otherwise it provisions only.
+    /// Publish capacity; otherwise only provision.
     pub publish: bool,
-    /// It is told in which namespace it runs; otherwise that is empty.
+    /// Pass the publisher its namespace; otherwise leave it unset.
     pub namespace: bool,
-    /// Ask the driver again in every refresh interval; otherwise once an hour, which no case lives to see, so that only events count.
+    /// Poll GetCapacity in every refresh interval; otherwise once an hour, longer than any case, so that only events count.
     pub polls: bool,
-    /// Objects are known to be its own by their owner, as in external-provisioner 2.0.0, instead of by their labels.
+    /// Identify its own objects by owner, as in external-provisioner 2.0.0, instead of by labels.
     pub by_owner: bool,
-    /// Send the names of claim and volume to the driver (`--extra-create-metadata`).
+    /// Pass the names of PVC and PV to the driver (`--extra-create-metadata`).
     pub metadata: bool,
-    /// GetCapacity calls per second, at most, as many at once; unset: as many as are wanted.
+    /// Limit of GetCapacity calls per second, also as burst; unset: unlimited.
     pub asks_per_second: Option<u32>,
-    /// Hops from the pod to the owner of the objects; unset: no owner. In central mode the pod `publisher-5d4-x7x` (0) has a ReplicaSet (1)
-    /// and a Deployment (2) above it; in distributed mode each node has a pod `publisher-NODE` (0) of one DaemonSet (1). The pod of a node that leaves is deleted after the actions of the step.
+    /// Hops from the pod to the objects' owner; unset: no owner. In central mode the pod `publisher-5d4-x7x` (0) has a ReplicaSet (1) and a
+    /// Deployment (2) above it; in distributed mode each node has a pod `publisher-NODE` (0) of one DaemonSet (1). The pod of a deleted
+    /// node is deleted after the step's actions.
     pub owner_level: Option<u8>,
-    /// Publish for classes with immediate binding too.
+    /// Publish for classes with Immediate binding too.
     pub immediate: bool,
-    /// Publish zero as an object instead of leaving it out.
+    /// Publish an object for zero capacity instead of none.
     pub zero: bool,
-    /// Ask for the selected node's topology only, instead of preferring it.
+    /// Request the selected node's topology only, instead of preferring it.
     pub strict_topology: bool,
-    /// Remove an object whose figure the driver does not report any more, instead of keeping the last one.
+    /// Delete an object when the driver stops reporting its capacity, instead of retaining the last value.
     pub withdraw: bool,
-    /// Instances of the central publisher, of which one leads; unset: a single one without an election.
+    /// Replicas of the central publisher with leader election; unset: a single one without election.
     pub replicas: Option<u8>,
 }
 
 impl PublisherSpec {
-    /// Whether there are several instances, of which one leads.
+    /// Whether the publisher uses leader election.
     pub fn has_election(&self) -> bool {
         self.replicas.is_some()
     }
@@ -81,43 +82,43 @@ impl Default for PublisherSpec {
     }
 }
 
-/// Settings of the scheduler. A gate that is unset has the default of the release, and one that the release does not have is
-/// refused by the scheduler itself.
+/// Settings of the scheduler. An unset gate has the default of the release; the scheduler itself rejects a gate that its release does not
+/// have.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
-    /// The Kubernetes release that it is, whatever the API server is; unset: the one that it is by itself.
+    /// Kubernetes release of the scheduler, independent of the API server; unset: the program's own.
     pub release: Option<Release>,
-    /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
+    /// The scheduler's feature gate CSIStorageCapacity (KEP-1472), independent of the API server's.
     pub capacity: Option<bool>,
-    /// The feature gate VolumeCapacityPriority (KEP-1845), which scores existing volumes alone.
+    /// The feature gate VolumeCapacityPriority (KEP-1845), which scores existing volumes only.
     pub priority: Option<bool>,
     /// The feature gate StorageCapacityScoring (KEP-4049).
     pub scoring: Option<bool>,
     /// VolumeBindingArgs.shape; unset: the default of the release.
     pub shape: Option<Vec<ShapePoint>>,
-    /// What upstream does otherwise than it should, and this scheduler is to do as well.
+    /// Known upstream bugs that the scheduler reproduces.
     #[serde(default)]
     pub bug_compatible: Vec<Deviation>,
-    /// Add up the capacity of a class once for each of its claims, as the text of KEP-4049 has it (`+=`).
+    /// Add the capacity of a class once for each of its PVCs, as KEP-4049's text says (`+=`).
     #[serde(default)]
     pub kep_text: bool,
 }
 
-/// Something that kube-scheduler does otherwise than it should.
+/// A known bug of kube-scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Deviation {
-    /// A driver that stops tracking capacity wakes no pod.
+    /// Pods are not requeued when a driver stops tracking capacity.
     Flag,
-    /// Huge quantities overflow.
+    /// Very large quantities overflow.
     Arithmetic,
-    /// Of several sufficient objects any is scored.
+    /// The score uses any of several sufficient objects.
     Choice,
 }
 
 impl Deviation {
-    /// The word used in case files and manifests.
+    /// The bug's name in case files and manifests.
     pub fn as_str(self) -> &'static str {
         match self {
             Deviation::Flag => "flag",
@@ -131,8 +132,8 @@ impl Deviation {
 #[derive(Debug, Clone, Copy, Deserialize, serde::Serialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShapePoint {
-    /// Requested share of the capacity in percent, 0 to 100.
+    /// Requested percentage of the capacity, 0 to 100.
     pub utilization: u8,
-    /// Score at that share, 0 to 10.
+    /// Score at that utilization, 0 to 10.
     pub score: u8,
 }

@@ -1,38 +1,38 @@
-//! `table:`: one file, many cases.
+//! The `table` key: one file that expands to many cases.
 //!
-//! A row is filled into the *text* of the file, so that errors in any row still point at the right line of the file.
+//! Cells are filled into the *text* of the file, so that errors in any row have the right line of the file.
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-/// Named columns, of which the first is `row`, and the rows.
+/// Named columns, the first of which is `row`, and rows.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Column names; `$name` in the rest of the file stands for the row's cell.
+    /// Column names; `$name` in the rest of the file is replaced by the row's cell.
     pub columns: Spanned<Vec<String>>,
-    /// One case each.
+    /// The rows; each becomes a case.
     pub rows: Vec<Spanned<Vec<Value>>>,
 }
 
-/// Maximum size in bytes of all rows of a file together, filled in: each row repeats the text of its file.
+/// Maximum total size in bytes of all expanded rows of a file, as each row repeats the file's text.
 pub(super) const ROWS_BYTES_MAX: usize = 32 << 20;
 
-/// What is wrong with a table, and where.
+/// An error in a table, with its position.
 pub(super) struct TableError {
     pub(super) line: u64,
     pub(super) column: u64,
     pub(super) message: String,
 }
 
-/// One row, filled in.
+/// An expanded row.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) text: String,
 }
 
-/// Fills each row into the text of its file.
+/// Expands each row into the text of the file.
 pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> {
     check(table)?;
     let columns = &table.columns.value;
@@ -105,7 +105,7 @@ pub(super) fn at<T>(place: &Spanned<T>, message: String) -> TableError {
     }
 }
 
-/// Replaces each `$name` by the row's cell. `left`: how many bytes the result may have.
+/// Replaces each `$name` by the row's cell. `left`: bytes that the result may still use.
 pub(super) fn fill(
     text: &str,
     columns: &[String],
@@ -168,7 +168,7 @@ fn identifier(text: &str) -> &str {
     }
 }
 
-/// A cell as it is written into the file: bare where that is safe, as JSON otherwise (which YAML reads).
+/// Formats a cell for the file: plain if unambiguous, otherwise as JSON, which is valid YAML.
 fn render(cell: &Value) -> String {
     match cell {
         Value::String(text) if is_plain(text) => text.clone(),
@@ -176,7 +176,7 @@ fn render(cell: &Value) -> String {
     }
 }
 
-/// A cell as the name of its row, whatever YAML would make of such a word.
+/// Formats a cell as row name, even if YAML reads the word as a boolean or number.
 fn name(cell: &Value) -> String {
     match cell {
         Value::String(text) => text.clone(),
@@ -190,7 +190,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(safe)
         && !text.starts_with('-')
-        // A release such as 1.20 is no number.
+        // A release such as 1.20 must not become a number.
         && text.parse::<f64>().is_err()
         && !ambiguous.contains(&text.to_ascii_lowercase().as_str())
 }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn fills_cells_of_every_type() {
+    fn cells_of_every_type_are_filled_in() {
         let table = table("columns: [row, size, on, extra]\nrows:\n- [exactly, 10Gi, [n1, n2], null]\n");
         let rows = expand("a: $size\nb: $on\nc: $extra # $1 stays\n", &table)
             .ok()
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_looks_like_something_else_stays_a_text() {
+    fn strings_that_look_like_other_types_are_quoted() {
         let table =
             table("columns: [row, release, flag]\nrows: [[a, \"1.20\", \"off\"], [b, \"1.2-rc\", maybe]]\n");
         let rows = expand("a: $release\nb: $flag\n", &table).ok().unwrap();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_may_be_called_what_yaml_takes_for_a_boolean() {
+    fn row_names_may_be_yaml_booleans() {
         let table = table("columns: [row, a]\nrows: [[on, 1], [off, 2], [yes, 3], [n, 4], [true, 5]]\n");
         let rows = expand("$a", &table).ok().unwrap();
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -231,20 +231,20 @@ mod tests {
     }
 
     #[test]
-    fn longest_name_wins_over_its_prefix() {
+    fn the_longest_column_name_wins() {
         let table = table("columns: [row, a, ab]\nrows: [[r, 1, 2]]\n");
         assert_eq!(expand("$ab $a", &table).ok().unwrap()[0].text, "2 1");
     }
 
     #[test]
-    fn unknown_names_are_errors_with_a_place() {
+    fn unknown_names_are_errors_with_their_position() {
         let table = table("columns: [row, a]\nrows: [[r, 1]]\n");
         let error = expand("x: $a\ny: $b\n", &table).err().unwrap();
         assert_eq!((error.line, error.column), (2, 4));
     }
 
     #[test]
-    fn ragged_duplicate_and_unused_are_errors() {
+    fn uneven_rows_duplicate_names_and_unused_columns_are_errors() {
         for (yaml, text, part) in [
             ("columns: [row, a]\nrows: [[r]]\n", "$a", "1 cells"),
             ("columns: [row, a]\nrows: [[r, 1], [r, 2]]\n", "$a", "twice"),

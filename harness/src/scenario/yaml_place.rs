@@ -1,4 +1,4 @@
-//! What stands around a place of a YAML document that is well written, whatever it means. Knows no key.
+//! The keys and words around a position of a syntactically valid YAML document. Does not know any key.
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ use serde_saphyr::Spanned;
 /// Line and column, from 1.
 type Place = (u64, u64);
 
-/// What stands at a place, and before it.
+/// The key, list or word at a position, and the word before it.
 #[derive(Default)]
 pub(super) struct Surroundings {
-    /// The key that begins there, and no map with it.
+    /// The key that starts at the position, unless a map starts there.
     pub(super) key: Option<Key>,
-    /// The key whose value begins there.
+    /// The key whose value starts at the position.
     pub(super) value_of: Option<String>,
-    /// The key whose list has an entry that begins there.
+    /// The key whose list has an entry that starts at the position.
     pub(super) entry_of: Option<String>,
-    /// The last word before it, and where that begins.
+    /// The last word before the position, and its own position.
     pub(super) word_before: Option<(Place, String)>,
 }
 
-/// A key, and the map that it stands in.
+/// A key and the map that contains it.
 #[derive(Clone)]
 pub(super) struct Key {
     pub(super) name: String,
-    /// The first key of its map.
+    /// The first key of that map.
     pub(super) first: String,
-    /// The key whose value the map is.
+    /// The key whose value is that map.
     pub(super) map_of: Option<String>,
-    /// The key whose list has the map as an entry.
+    /// The key whose list contains that map.
     pub(super) list_of: Option<String>,
 }
 
-/// Where the value of a key begins, by the keys that lead to it from the top; none: there is no such key, or the text can't be read.
+/// Position of the value at this path of keys. None if a key is missing or the text is no valid YAML.
 pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
     let document = Node::read(text)?;
     let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
@@ -47,7 +47,7 @@ pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
 }
 
 impl Surroundings {
-    /// Of a place in a text; none: the text can't be read at all.
+    /// The context of a position. None if the text is no valid YAML.
     pub(super) fn of(text: &str, place: Place) -> Option<Self> {
         let document = Node::read(text)?;
         let mut around = Surroundings::default();
@@ -55,7 +55,7 @@ impl Surroundings {
         Some(around)
     }
 
-    /// Who takes what stands at the place, at the beginning of a sentence.
+    /// Start of an error sentence: the key or list and its verb.
     pub(super) fn takes(&self) -> String {
         match (&self.value_of, &self.entry_of) {
             (Some(key), _) => format!("`{key}` takes"),
@@ -64,7 +64,7 @@ impl Surroundings {
         }
     }
 
-    /// Goes through a value: `key` has it itself, or `list` has it as an entry.
+    /// Visits a value: `key` is set if it is a key's value, `list` if it is a list entry.
     fn look(&mut self, node: &Node, place: Place, key: Option<&str>, list: Option<&str>) {
         let at = node.place();
         if at == place {
@@ -104,7 +104,7 @@ impl Surroundings {
     }
 }
 
-/// A value and its place.
+/// A value with its position.
 struct Node(Spanned<Content>);
 
 /// A value.
@@ -118,7 +118,7 @@ enum Content {
 pub(super) const DEPTH_MAX: usize = 32;
 
 impl Node {
-    /// Reads a document; none: it is no YAML, or several documents.
+    /// Parses a document. None if the text is no valid YAML or has several documents.
     fn read(text: &str) -> Option<Node> {
         /// The parser needs 33 KiB per level in a debug build.
         const STACK: usize = 4 << 20;

@@ -1,5 +1,5 @@
-//! What the YAML reader complains about, in the words of people who write cases and manifests: the reader's own words are events of its
-//! parser, types of Rust, and names of its options. Knows no key of the format, but those that were renamed or need a reason.
+//! Rewrites errors of the YAML reader for authors of cases and manifests: the originals contain parser events, Rust types and option names.
+//! Does not know keys of the format, except renamed ones and those that need an explanation.
 
 use serde_saphyr::Error;
 
@@ -9,11 +9,11 @@ use crate::alike::nearest;
 /// Line and column, from 1.
 type Place = (u64, u64);
 
-/// Where something is wrong with a text, and what.
+/// Position and message of a YAML error.
 pub(crate) fn complaint(text: &str, error: &Error) -> (Option<Place>, String) {
     let place = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();
-    // The position stands in front already.
+    // The position is reported separately.
     let message = message
         .rfind(" at line ")
         .map_or(message.as_str(), |end| &message[..end])
@@ -25,7 +25,7 @@ pub(crate) fn complaint(text: &str, error: &Error) -> (Option<Place>, String) {
         .unwrap_or_else(|| (place, plain_words(message)))
 }
 
-/// What is said better with the words that stand around the place; none: nothing is.
+/// A better message that uses the context of the position. None if there is none.
 fn in_surroundings(
     around: &Surroundings,
     message: &str,
@@ -65,7 +65,7 @@ fn in_surroundings(
     Some((place, message))
 }
 
-/// One key too many, where the first one has said what this is.
+/// Explains a second key in a map that allows only one.
 fn second_key(around: &Surroundings) -> Option<String> {
     let key = around.key.as_ref()?;
     let what = match (&key.map_of, &key.list_of) {
@@ -80,7 +80,7 @@ fn second_key(around: &Surroundings) -> Option<String> {
     ))
 }
 
-/// Keys and words that had another name in older cases: the old one, and the one that stands where the old one stood.
+/// Renamed keys and words: (old name, new name).
 const RENAMED: [(&str, &str); 6] = [
     ("hold", "stays"),
     ("hold", "lag"),
@@ -90,7 +90,7 @@ const RENAMED: [(&str, &str); 6] = [
     ("foreignDriver", "externalDriver"),
 ];
 
-/// A word that is none of those that are expected, and these.
+/// The unknown word of an error, and the valid words.
 fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let told = message
         .strip_prefix("unknown field `")
@@ -100,7 +100,7 @@ fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     Some((word, expected.filter(|word| !word.is_empty())))
 }
 
-/// What to write in the place of an unknown key, where the key is an old name of one that is expected.
+/// The new name of an unknown key, if it was renamed.
 fn renamed(message: &str) -> Option<String> {
     let (old, expected) = unknown(message)?;
     let expected: Vec<&str> = expected.collect();
@@ -110,7 +110,7 @@ fn renamed(message: &str) -> Option<String> {
     Some(format!("the key `{old}` is called `{new}` here; rename it"))
 }
 
-/// The message with what may have been meant, where it is about a word that is none of those that are expected.
+/// Adds a suggestion to an error about an unknown word.
 fn guessed(message: String) -> String {
     let meant = unknown(&message).and_then(|(word, expected)| nearest(word, expected));
     match meant {
@@ -119,7 +119,7 @@ fn guessed(message: String) -> String {
     }
 }
 
-/// What a number has to be that can't be read as the type of Rust that the message names.
+/// Describes the expected number instead of a Rust type.
 fn number(message: &str) -> Option<String> {
     let kind = message.strip_prefix("invalid ")?;
     let expected = match kind {
@@ -131,7 +131,7 @@ fn number(message: &str) -> Option<String> {
     Some(format!("expected {expected}"))
 }
 
-/// What to do about a character with which no text begins that has no quotes.
+/// Explains a character that cannot start an unquoted string.
 fn character(message: &str) -> Option<String> {
     let character = message
         .strip_prefix("unexpected character: `")?
@@ -141,8 +141,7 @@ fn character(message: &str) -> Option<String> {
     ))
 }
 
-/// A message of the YAML reader in the words of people who write lists and maps: the reader's own words are events of its parser, and
-/// names of its options.
+/// Replaces terms of the YAML reader (parser events, option names) by those of lists and maps.
 fn plain_words(message: String) -> String {
     if let Some(rest) = message.strip_prefix("duplicate mapping key") {
         let key = rest
