@@ -1,8 +1,7 @@
-//! When a bound is reached: how long an expectation may take, how long it has to hold, and how long systems may be silent.
+//! Owns the timing of bounds: timeouts of expectations, their hold times, and how long idle systems are awaited.
 //!
-//! Reads facts alone, so that the moment moves as they come. A missed expectation is judged after what it says, and after the systems
-//! have had their say about it; a machine that was late, as far as the journal shows, gives them more time. What a bound means is the
-//! monitor's.
+//! Computed from facts only, so bounds move as facts arrive. A missed expectation fails after its own timeout, and only once the systems
+//! had time to react; harness lag in the journal extends that time. Does not know the effect of a bound, which is up to the monitor.
 
 use std::time::Duration;
 
@@ -13,92 +12,92 @@ use crate::expectation::{Expect, Predicate};
 use crate::journal::{BoundKind, START_TIMEOUT};
 use crate::plan::Bound;
 
-/// A missed expectation is judged when nothing has moved for this long: requests, commits, watch events, and calls that change
-/// volumes or bring news of capacity.
+/// A missed expectation fails once nothing has changed for this long: no requests, commits, watch events, and calls that change volumes or
+/// return a new capacity.
 const STILL: Duration = Duration::from_secs(1);
 
-/// Longer than the second for which publishers wait at most before they try again, as their manifests set it.
+/// Longer than the retry interval of publishers, which their manifests limit to one second.
 const RETRIED: Duration = Duration::from_millis(1_200);
 
-/// The most that a missed expectation waits for systems that go on, where it does not say more itself.
+/// Limit for extending a timeout while systems are active, unless the expectation has a longer one.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
-/// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more,
-/// but no more than [`LONGEST`]. A machine that is late for a quarter of the time would put it off for ever.
+/// Factor for harness lag in the timeout, as lag delays each of many hops from cause to effect. The extension is limited to [`LONGEST`], or
+/// a host that lags a quarter of the time would extend it forever.
 const HOPS: u32 = 4;
 
-/// However short the refresh: a publisher without a GetCapacity call for this long, and for [`MISSED`] refreshes, counts as one that
-/// makes none.
+/// A publisher without a GetCapacity call for this long and for [`MISSED`] refreshes is considered idle. Applies to short refresh
+/// intervals.
 const UNASKED: Duration = RETRIED;
 const MISSED: u32 = 10;
 
-/// Refreshes for which systems are waited for that have nothing to do, as far as the specification knows.
+/// Refreshes to wait for systems that have nothing to do according to the specification.
 const NEEDLESS: u32 = 3;
 
-/// A scheduler that has not tried a pod again for this long is taken not to try: longer than the back-off of kube-scheduler as its
-/// manifest sets it, and the second that its queue takes to notice the end of one.
+/// A scheduler that has not retried a pod for this long is considered idle: longer than the back-off in kube-scheduler's manifest plus the
+/// second after which its queue notices the end of a back-off.
 const UNDECIDED: Duration = Duration::from_secs(3);
 
-/// However short the refresh: a system without a call for this long, while something must hold for some rounds, will make none.
+/// A system without a call for this long counts as idle when something must hold for some rounds. Applies to short refresh intervals.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Where the harness was late others were too, so that silence means less: it has to last longer by so many times that, ...
+/// Harness lag makes silence less conclusive: the required silence grows by this multiple of the lag, ...
 const SLOWED: u32 = 2;
-/// ... and by so many times itself at the most.
+/// ... but at most by this multiple of itself.
 const SLOWEST: u32 = 2;
 
-/// Settings of the run that bounds are computed from.
+/// Settings of the run from which bounds are computed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     /// The publisher's poll interval.
     pub(super) refresh: Duration,
-    /// The longest time that a system waits after an error before it tries again.
+    /// Maximum back-off of a system after an error.
     pub(super) retry_interval_max: Duration,
-    /// Multiplies every bound.
+    /// Factor for all bounds (`--patience`).
     pub(super) patience: f64,
-    /// Whether calls wait, for the driver's answer or for their turn: the journal has a call only when it ends.
+    /// Whether calls may be delayed, by the driver or a limit: the journal contains a call only once it ends.
     pub(super) calls_wait: bool,
-    /// How often faults that are over by themselves can be met, each after a wait.
+    /// How often faults with limited `times` can match in total; a system backs off after each match.
     pub(super) times_of_faults: u32,
 }
 
-/// The moment from which the bounds of a step count: all its actions are done.
+/// State at the end of the step's actions, from which its bounds count.
 #[derive(Debug, Clone)]
 pub(super) struct Acted {
     /// Journal time, in microseconds.
     pub(super) at_us: u64,
-    /// How long the harness had been late up to then.
+    /// Total harness lag until then.
     pub(super) late: Duration,
-    /// How often the systems had made calls and attempts up to then.
+    /// Calls and scheduling attempts until then.
     pub(super) rounds: Rounds,
 }
 
-/// What a missed expectation waits for, beyond the time that it says.
+/// What a missed expectation waits for in addition to its own timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Nothing more.
+    /// Nothing: its own timeout counts.
     Said,
-    /// Until nothing has moved for this long.
+    /// Nothing has changed for this long.
     Still(Duration),
-    /// Until the publisher has called GetCapacity again, or has not for this long.
+    /// The next GetCapacity call, or none for this long.
     Unasked(Duration),
-    /// Until the scheduler has decided, or has done nothing for this long.
+    /// A decision of the scheduler, or no activity of it for this long.
     Undecided(Duration),
-    /// Until what had failed may have been tried again for this long.
+    /// The retry of a failed attempt, at most this long.
     Retry(Duration),
-    /// For the first request of a program that has started, for this long.
+    /// The first request of a started program, at most this long.
     Start(Duration),
-    /// For systems that go on, but no longer than this.
+    /// Systems that are still active, at most this long.
     Longest(Duration),
 }
 
 impl Pace {
-    /// The time that an expectation says it may take.
+    /// The expectation's own timeout.
     pub(super) fn said(self, expect: &Expect) -> Duration {
         expect.within.time(self.refresh).mul_f64(self.patience)
     }
 
-    /// When a missed expectation is judged, in journal time, and what decides about that.
+    /// Journal time at which a missed expectation fails, and the deciding wait.
     pub(super) fn within(self, expect: &Expect, acted: &Acted, view: View<'_>) -> (Duration, Wait) {
         let scene: &Scene = view.scene;
         let from = Duration::from_micros(acted.at_us);
@@ -106,7 +105,7 @@ impl Pace {
         let called = Duration::from_micros(scene.asked_us).max(from);
         let late = self.slowness(acted, scene);
         let said = self.said(expect);
-        // What a publisher found no room for it tries again, and nothing tells when it did so last.
+        // After insufficient capacity a publisher retries, and the journal does not contain the last retry.
         let still = match scene.has_provisioned_all(view.cluster) {
             true => STILL,
             false => RETRIED,
@@ -121,12 +120,12 @@ impl Pace {
             waits.push((called + limit, Wait::Unasked(limit)));
         }
         let limit = self.limit(expect, BoundKind::Undecided) + late;
-        // Looks at every waiting pod, so it is asked last.
+        // Last, as it checks every waiting pod.
         if waits.iter().all(|(at, _)| *at <= moved + limit) && !scene.has_decided_all(view.cluster) {
             waits.push((moved + limit, Wait::Undecided(limit)));
         }
         let trouble = scene.troubles.last_us().map(Duration::from_micros);
-        // A call that waits may hold up a program with few threads until it gives the call up, or its turn comes.
+        // A delayed call may block a program with few threads until the call is cancelled or executed.
         let hung = self.calls_wait.then_some(from);
         if let Some(trouble) = trouble.max(hung) {
             let limit = self.scaled(self.retry_interval_max) + late;
@@ -142,7 +141,7 @@ impl Pace {
         let until = match last {
             Some((_, Wait::Retry(_))) => cut,
             _ => {
-                // A system that was held up by an error acts only after that has ended. One with errors again and again must not go on for ever.
+                // A system that was blocked by an error acts only once it has recovered. Limited, as errors may repeat.
                 let ended = Duration::from_micros(scene.troubles.ended_us()) + self.scaled(UNDECIDED);
                 cut.max(ended.min(cut + self.scaled(self.retry_interval_max)))
             }
@@ -158,24 +157,24 @@ impl Pace {
         }
     }
 
-    /// Until when a program that has started may take to make its first request, in journal time; none: each has made one.
+    /// Journal time until which started programs may make their first request. None if all have.
     fn starts_until(self, scene: &Scene) -> Option<Duration> {
         let started = scene.starting_us().map(Duration::from_micros)?;
         Some(started + self.scaled(START_TIMEOUT))
     }
 
-    /// When systems that go on are waited for no longer, in journal time.
+    /// Journal time at which waiting for active systems ends.
     fn longest(self, acted: &Acted, scene: &Scene) -> Duration {
         Duration::from_micros(acted.at_us) + self.scaled(LONGEST) + self.slowness(acted, scene)
     }
 
-    /// How much more time a machine gets that was late since the step was acted.
+    /// Extension of timeouts because of harness lag since the step's actions.
     fn slowness(self, acted: &Acted, scene: &Scene) -> Duration {
         let late = scene.late.saturating_sub(acted.late) * HOPS;
         late.min(self.scaled(LONGEST))
     }
 
-    /// When a wait of a monitor that holds is over, in journal time.
+    /// Journal time at which a wait of a holding monitor ends.
     pub(super) fn holding(self, monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> Duration {
         let (since, scene) = (&monitor.since, view.scene);
         let limit = match is_needless(monitor, bound, view) {
@@ -193,20 +192,20 @@ impl Pace {
         };
         let at = Duration::from_micros(from) + limit + slowed;
         match bound {
-            // The silence of a program that has not begun proves nothing.
+            // Silence of a program that has not started yet proves nothing.
             BoundKind::Unasked | BoundKind::Undecided => at.max(self.starts_until(scene).unwrap_or_default()),
             BoundKind::Within | BoundKind::Hold => at,
         }
     }
 
-    /// How long something may take that an expectation which holds waits for.
+    /// Duration that a holding expectation waits for this bound.
     fn limit(self, expect: &Expect, bound: BoundKind) -> Duration {
         self.scaled(match (bound, expect.hold) {
             (BoundKind::Within, _) => expect.within.time(self.refresh),
             (BoundKind::Unasked, _) => (self.refresh * MISSED).max(UNASKED),
             (BoundKind::Undecided, _) => UNDECIDED,
             (BoundKind::Hold, Some(Bound::Time(time))) => time,
-            // A system that makes no further call proves its silence by time.
+            // For a system without further calls, time replaces rounds.
             (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(SILENCE),
             (BoundKind::Hold, None) => Duration::ZERO,
         })
@@ -217,8 +216,8 @@ impl Pace {
     }
 }
 
-/// Whether the specification, where it is expected, knows of nothing that a system would have to do: a publisher has no question, and a
-/// scheduler has refused every pod that waits, with good reason.
+/// Whether, according to an expected specification, the systems have nothing to do: the publisher needs no GetCapacity call, or the
+/// scheduler has rejected every waiting pod for a valid reason.
 fn is_needless(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool {
     let (Predicate::Specification, Some(oracle)) = (&monitor.expect.predicate, view.oracle) else {
         return false;
@@ -230,7 +229,7 @@ fn is_needless(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool 
     }
 }
 
-/// The bounds that a monitor waits for, each with its moment in journal time.
+/// The bounds that a monitor waits for, with their journal times.
 pub(super) fn bounds(
     pace: Pace,
     monitor: &Monitor<'_>,
@@ -242,7 +241,7 @@ pub(super) fn bounds(
         .map(|bound| {
             let at = pace.holding(monitor, bound, view);
             match bound {
-                // A pod that is tried again and again, and never decided about, must not keep the case for ever.
+                // A pod that is retried without any decision must not extend the case forever.
                 BoundKind::Undecided => (at.min(pace.longest(acted, view.scene)), bound),
                 _ => (at, bound),
             }

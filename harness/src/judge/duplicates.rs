@@ -1,8 +1,8 @@
-//! Objects that a publisher makes twice at once: for a class and a segment that it has made an object for a moment ago.
+//! Duplicate objects: a publisher creates an object for a class and segment for which it created one within the same refresh.
 //!
-//! Whether two workers of a program meet is luck, so it must not decide about a case that asks for something else: such writes are a
-//! finding, and no expectation counts them. It stays with the expectations where the program had no such luck to blame: where it makes
-//! an object again in a later refresh or after a restart, and where a fault kept its own objects from it.
+//! Whether two workers of a program race is random, so it must not decide cases about other behaviour: duplicates are a finding, and no
+//! expectation counts them. They do count if a race is no explanation: after a later refresh or a restart, or if a fault hid the
+//! publisher's objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use capacity_types::capacity_api::RESOURCE;
 use crate::journal::{Change, CommitFact, Fact, ProcessEvent, What};
 use crate::scenario::Role;
 
-/// What the publishers of a case have made so far.
+/// Objects that the publishers of a case have created.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     refresh_us: u64,
-    /// By client, class and segment.
+    /// Groups by client, class and segment.
     made: BTreeMap<Made, Group>,
-    /// The group of an object by its uid: there may be fifty thousand objects to delete.
+    /// The group of an object by its uid, as tens of thousands of objects may be deleted.
     places: BTreeMap<String, Made>,
-    /// The revisions of the writes that no expectation counts: nor does it count their watch events.
+    /// Revisions of writes that no expectation counts; their watch events do not count either.
     revisions: BTreeSet<u64>,
-    /// Clients that met a fault.
+    /// Clients that were hit by a fault.
     faulty: BTreeSet<Arc<str>>,
 }
 
@@ -31,28 +31,27 @@ type Made = (Arc<str>, String);
 /// The objects of one client for one class and segment.
 #[derive(Debug, Default)]
 struct Group {
-    /// Their uids.
+    /// Uids of existing objects.
     live: Vec<String>,
-    /// Until when another one counts as made at once with the first. The others begin no time of their own: where a publisher goes on
-    /// and on, no chance is to blame.
+    /// Journal time until which another object counts as a duplicate. A duplicate does not extend it: endless creation is no race.
     until_us: u64,
-    /// One of them was made twice at once.
+    /// Whether one of them was a duplicate.
     is_double: bool,
 }
 
 /// A write that no expectation counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surplus {
-    /// An object is made that was made a moment ago.
+    /// Creation of a duplicate.
     Made,
-    /// One of two such objects is deleted.
+    /// Deletion of one of several duplicates.
     Deleted,
-    /// A watch event of such a write.
+    /// Watch event of such a write.
     Delivered,
 }
 
 impl Duplicates {
-    /// Takes one fact in; tells whether it is a write beside the point.
+    /// Processes a fact. Returns whether it is a write that no expectation counts.
     pub(super) fn apply(&mut self, fact: &Fact) -> Option<Surplus> {
         match &fact.what {
             What::Begin(begin) => self.refresh_us = begin.refresh_us,
@@ -86,7 +85,7 @@ impl Duplicates {
         }
     }
 
-    /// What somebody else changes may not be the publisher's any more, who is right to make it again.
+    /// An object that another client modified may no longer belong to the publisher, which may then create a new one.
     fn take_over(&mut self, commit: &CommitFact, uid: &str) {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
             && let Some(group) = self.places.remove(uid).and_then(|of| self.made.get_mut(&of))
@@ -95,7 +94,7 @@ impl Duplicates {
         }
     }
 
-    /// On a busy host two workers of a program are further apart.
+    /// Harness lag delays racing workers as well.
     fn delay(&mut self, late_us: u64) {
         self.made.values_mut().for_each(|group| group.until_us += late_us);
     }
@@ -117,7 +116,7 @@ impl Duplicates {
 
     fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<Surplus> {
         let group = self.made.get_mut(&self.places.remove(uid)?)?;
-        // None: it was made before a restart, and that group is gone.
+        // None: created before a restart, which removed the group.
         let at = group.live.iter().position(|live| live == uid)?;
         group.live.remove(at);
         let is_surplus =

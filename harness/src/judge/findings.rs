@@ -1,7 +1,7 @@
-//! Findings: what a system does wrong beside the point of a case. Looked for in every case, once per cause, and never a verdict.
+//! Findings: violations by a system that are not the subject of a case. Checked in every case, reported once per cause, never a verdict.
 //!
-//! A driver or an API server that refused such things would fail every case at its first step and hide everything else, so the
-//! harness's own go on, and the journal shows it. Cases that are about strictness switch it on.
+//! The built-in driver and API server tolerate such violations: rejecting them would fail every case at its first step and hide other
+//! failures. Cases about strictness enable it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,31 +18,31 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFa
 use crate::plan::{Plan, without_sidecars};
 use crate::scenario::Role;
 
-/// One kind of thing that a system did wrong in a case.
+/// A kind of violation by a system in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule, as manifests name it.
+    /// The rule's name, as in manifests.
     pub rule: &'static str,
-    /// Who broke it.
+    /// The role that broke it.
     pub role: Role,
-    /// What was wrong, in one sentence without the names of objects, so that it is the same in every case.
+    /// The violation in one sentence, without object names, so that it is the same in every case.
     pub text: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// The first fact that shows it.
+    /// Sequence number of the first fact that shows it.
     pub first: u64,
-    /// When that was, since the case began.
+    /// Time of that fact since the case began.
     pub at: Duration,
 }
 
-/// A rule that is looked at in every case.
+/// A rule that every case checks.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What it requires.
+    /// The requirement.
     pub text: &'static str,
-    /// Where that is said.
+    /// Source of the requirement.
     pub source: &'static str,
 }
 
@@ -99,26 +99,26 @@ pub const RULES: [Rule; 8] = [
     },
 ];
 
-/// The rule of that name.
+/// The rule with this name.
 pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// So many calls in each poll interval are no mistake, and one more for each volume that is to come or go: failures are retried.
+/// Tolerated calls per poll interval, in addition to one per volume created or deleted, as failures are retried.
 const CALLS_ALLOWED: u64 = 3;
-/// So many more may come at once.
+/// Additional tolerated calls, as a burst.
 const CALLS_AT_ONCE: u64 = 20;
-/// So many calls for each class are no mistake before the first poll: the class and the segment may be seen one after the other.
+/// Tolerated calls per class before the first poll: class and segment may be observed one after the other.
 const CALLS_AT_START: u64 = 2;
 
-/// What the systems of a case did wrong beside its point, in the order of the first facts.
+/// Findings of a case, in the order of their first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Found::default();
     let (mut calls, mut start) = (Calls::default(), Start::default());
     let refreshes = Refreshes::of(plan, facts);
-    // Where the release is what the case is about, it judges versions itself.
+    // A case about releases judges versions itself.
     let release = plan.has_usual_release().then_some(plan.release);
-    // What a client sends half may be the work of a fault that cuts it off, or kills it.
+    // An incomplete request may be caused by a fault that cuts the connection or kills the client.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     let last = last_requests(facts);
     let (mut duplicates, mut watches) = (Duplicates::default(), Watches::default());
@@ -158,7 +158,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
             What::Request(request)
                 if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
             What::Request(request) => {
-                // A write that the server did not allow is tried again, after another GetCapacity. A conflict may be of two writes of its own.
+                // After a rejected write the publisher calls GetCapacity and retries. Conflicts (409) may be between its own writes.
                 let is_refused = matches!(request.code, 403 | 429 | 500..);
                 start.is_over |= is_refused && request.resource == RESOURCE;
                 if let Some((rule, role, text)) = of_request(release, request) {
@@ -180,7 +180,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     found.0
 }
 
-/// The last request of each program before it ended, which its end may have cut off.
+/// The last request of each program before it ended, as its end may have cut it off.
 fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
     let (mut last, mut of_ended) = (BTreeMap::new(), BTreeSet::new());
     for fact in facts {
@@ -216,8 +216,7 @@ impl Found {
     }
 }
 
-/// Watch events by client and resource: the revisions that the client has received since its last watch request, and how many it has
-/// received again.
+/// Watch events by client and resource: the revisions received since the client's last watch request, and the number of repeated ones.
 ///
 /// One watch never sends a revision twice; a new watch may repeat events of an earlier one.
 #[derive(Default)]
@@ -251,19 +250,19 @@ impl<'f> Watches<'f> {
     }
 }
 
-/// Calls of the driver so far.
+/// CSI calls so far.
 #[derive(Default)]
 struct Calls {
-    /// For each figure, as often as it was asked for.
+    /// GetCapacity calls by parameters and segment.
     figures: BTreeMap<String, u64>,
-    /// About volumes.
+    /// Calls about volumes.
     volumes: u64,
 }
 
-/// Calls of GetCapacity before the first poll, and before anything happens that leads to others.
+/// GetCapacity calls before the first poll, and before any event that causes further calls.
 #[derive(Default)]
 struct Start {
-    /// Journal time of the first call. The first poll is a poll interval after the start of the program, which is some time before.
+    /// Journal time of the first call. The first poll is one poll interval after the program's start, which is earlier.
     first: Option<Duration>,
     figures: BTreeMap<String, u64>,
     is_over: bool,
@@ -286,11 +285,11 @@ impl Start {
     }
 }
 
-/// How often GetCapacity may be called.
+/// Limits for GetCapacity calls.
 struct Refreshes {
-    /// Each class with the parameters that the driver gets of it; a class that was created again has several.
+    /// Classes with their driver parameters; a recreated class may have several.
     parameters: BTreeSet<(String, BTreeMap<String, String>)>,
-    /// None: the case says that itself, or not only refreshes ask.
+    /// Poll interval. None if calls are not limited: the publisher does not poll, or also calls for PVCs.
     interval: Option<Duration>,
 }
 
@@ -328,7 +327,7 @@ impl Refreshes {
         u128::from(*count) > each * u128::from(self.classes_like(call))
     }
 
-    /// The classes with the parameters of a call: each of them may lead to the same call.
+    /// Number of classes with the call's parameters, as each of them may cause the same call.
     fn classes_like(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
         let alike = classes.filter(|(_, parameters)| *parameters == call.parameters);
@@ -336,7 +335,7 @@ impl Refreshes {
     }
 }
 
-/// Whether the instances on nodes ask before they take a claim: one that waits for no consumer, and may find no room again and again.
+/// Whether distributed publishers call GetCapacity before they provision a PVC with Immediate binding, possibly many times.
 fn asks_for_claims(plan: &Plan, facts: &[Fact]) -> bool {
     let is_immediate = |fact: &Fact| match &fact.what {
         What::Commit(commit) => {
@@ -374,7 +373,7 @@ fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'stat
     })
 }
 
-/// The field that a message of the API server names first, such as `metadata.name`.
+/// The first field in an API server error, such as `metadata.name`.
 fn field_of(message: &str) -> Option<&str> {
     let (_, errors) = message.split_once(" is invalid: ")?;
     let field = errors.trim_start_matches('[').split(": ").next()?;
@@ -383,7 +382,7 @@ fn field_of(message: &str) -> Option<&str> {
         .then_some(field)
 }
 
-/// Whether a publisher has made an object that does not say whose it is.
+/// Whether a publisher created an object without the labels of its driver and manager.
 fn is_unlabelled(plan: &Plan, commit: &CommitFact) -> bool {
     *commit.resource == *RESOURCE
         && commit.change == Change::Added

@@ -1,6 +1,6 @@
-//! Whether a failure may be the machine's: how long the harness was kept waiting between what a step did and what decided.
+//! Whether a failure may be caused by a busy host: the harness lag between the start of the step and the deciding fact.
 //!
-//! Looks only at the lag that the journal shows; what a system under test did with its own time is unknown.
+//! Uses only lag in the journal. Does not know how systems under test were delayed.
 
 use std::time::Duration;
 
@@ -8,22 +8,22 @@ use super::Failure;
 use super::deadline::LONGEST;
 use crate::journal::{Fact, ProcessEvent, What};
 
-/// Less than this changes no order of events.
+/// Lag below this does not change the order of events.
 const NOTICEABLE: Duration = Duration::from_millis(100);
 
-/// The share of the time, as one in so many, that the harness may be kept waiting.
+/// Lag of more than one in this many parts of the time excuses a failure.
 const SHARE: u32 = 4;
 
-/// The same where a bound decided that leaves far more time than anything takes.
+/// Same as above for long bounds, which leave more time than systems need.
 const SHARE_OF_LONG_BOUND: u32 = 2;
 
-/// Whether the machine was too busy to blame a system for what decided.
+/// Whether the host was too busy to blame a system for the failure.
 pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
     let at = |seq: u64| facts.iter().find(|fact| fact.seq == seq);
     let (Some(first), Some(decided)) = (at(failure.step_started), at(failure.decided_by)) else {
         return false;
     };
-    // No lack of time makes a program do that much.
+    // Lag cannot cause excessive activity.
     if matches!(&decided.what, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))) {
         return false;
     }
@@ -38,14 +38,14 @@ pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
 
 fn share(decided: &What, took: Duration) -> u32 {
     match decided {
-        // A shorter one has been put off already for what was late.
+        // Shorter bounds were already extended by the lag.
         What::Bound(_) if took >= LONGEST => SHARE_OF_LONG_BOUND,
         What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => SHARE_OF_LONG_BOUND,
         _ => SHARE,
     }
 }
 
-/// How much of the lag of a fact fell before a moment. It is reported when it is over, perhaps after that moment.
+/// Lag that occurred before `moment`. A lag fact is recorded when the lag ends, possibly later.
 fn late_before(fact: &Fact, moment: Duration) -> Duration {
     let What::Lag(lag) = fact.what else {
         return Duration::ZERO;

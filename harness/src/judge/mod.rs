@@ -1,4 +1,4 @@
-//! The judge: from a plan and facts to a verdict. A pure function, run live fact by fact and again over a stored journal.
+//! The judge: computes a verdict from a plan and facts. Pure: runs live on each fact, and again on a stored journal.
 
 mod deadline;
 mod duplicates;
@@ -33,16 +33,16 @@ use monitor::{Monitor, Phase, View};
 use settled::Scene;
 use summary::{Passed, summary};
 
-/// Judges the facts of one case as they come.
+/// Judges the facts of a case as they arrive.
 pub struct Judge<'p> {
     plan: &'p Plan,
     cluster: ClusterState,
     scene: Scene,
-    /// Follows the world of the specification, where a step expects what that demands.
+    /// Follows the specification's cluster state, if a step expects the specification.
     oracle: Option<Oracle<'p>>,
     duplicates: Duplicates,
     facts: Vec<Fact>,
-    /// Only the last fact is kept.
+    /// Retain the last fact only.
     is_forgetful: bool,
     pace: Pace,
     step: usize,
@@ -50,13 +50,13 @@ pub struct Judge<'p> {
     started_us: u64,
     acted: Option<Acted>,
     monitors: Vec<Monitor<'p>>,
-    /// Whether anything has happened that metrics may count, since they were read.
+    /// Whether anything that metrics may count has happened since they were read.
     has_news: bool,
     failure: Option<Box<Failure>>,
 }
 
 impl<'p> Judge<'p> {
-    /// For a case that has not begun.
+    /// A judge for a case that has not started.
     pub fn new(plan: &'p Plan) -> Self {
         Judge {
             plan,
@@ -83,13 +83,13 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// From now on facts are dropped once they are judged, so that the explanation of a failure lacks them.
+    /// Drops facts once they are judged; explanations of failures then lack them.
     pub(crate) fn forget_facts(&mut self) {
         self.is_forgetful = true;
         self.cluster.drop_events();
     }
 
-    /// Takes the next fact.
+    /// Processes the next fact.
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
         self.scene.apply(&fact);
@@ -114,7 +114,7 @@ impl<'p> Judge<'p> {
             self.failure = Some(Box::new(self.offence(&broken)));
         }
         if self.failure.is_none() {
-            // The explanation looks at the deciding fact as well, so it is made once that is in.
+            // Explained once the deciding fact is stored, as the explanation uses it.
             self.failure = self.failed().or_else(|| self.flooded()).map(Box::new);
         }
     }
@@ -132,7 +132,7 @@ impl<'p> Judge<'p> {
             What::StepStarted(mark) => self.start(mark.step, fact),
             What::StepActed(_) => {
                 let step = &self.plan.steps[self.step];
-                // What waits for the driver, or for a version of the API, may do so in a back-off that began before the step.
+                // Clients of a stopped driver or unserved version may be in a back-off that started before the step.
                 if step.starts_the_driver() || step.changes_the_release() {
                     self.scene.troubles.unseen(fact.at_us);
                 }
@@ -158,7 +158,7 @@ impl<'p> Judge<'p> {
                 let summary = match &process.event {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
-                    // The explanation looks at this fact as well.
+                    // Explained later, as the explanation uses this fact.
                     ProcessEvent::Flooded(_)
                     | ProcessEvent::Started
                     | ProcessEvent::Stopped
@@ -180,7 +180,7 @@ impl<'p> Judge<'p> {
         });
     }
 
-    /// Whether the step expects that a role ends by itself, with words that the expectation has, or the specification does.
+    /// Whether an expectation or the specification expects the role's program to exit in this step.
     fn expects_end(&self, process: &ProcessFact) -> bool {
         if !matches!(process.event, ProcessEvent::Exited(_)) {
             return false;
@@ -199,7 +199,7 @@ impl<'p> Judge<'p> {
         self.monitors = monitors;
     }
 
-    /// What monitors see at a fact.
+    /// The state that monitors see at a fact.
     fn view(&self, fact: &Fact) -> View<'_> {
         self.view_at(fact.at_us)
     }
@@ -234,7 +234,7 @@ impl<'p> Judge<'p> {
             .collect();
     }
 
-    /// A step is done. Where the specification was expected, everything is quiet.
+    /// Ends a step. If it expected the specification, everything is quiet.
     fn settle(&mut self) {
         let step = self.plan.steps.get(self.step);
         if let Some(oracle) = &mut self.oracle
@@ -244,7 +244,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// What is needed to go on.
+    /// What is needed to continue.
     pub fn progress(&self) -> Progress {
         if self.failure.is_some() {
             return Progress::Failed;
@@ -262,7 +262,7 @@ impl<'p> Judge<'p> {
         Progress::Running { quiet }
     }
 
-    /// Whether an expectation over metrics is open, so that they are to be read when the systems have done what they do.
+    /// Whether an expectation needs metrics, which are read once the systems are idle.
     pub fn reads_metrics(&self) -> bool {
         let is_specified = !self.plan.specified_metrics.is_empty();
         self.waits_for_metrics() || is_specified && self.is_open(|it| matches!(it, Predicate::Specification))
@@ -272,18 +272,18 @@ impl<'p> Judge<'p> {
         self.is_open(|it| matches!(it, Predicate::Metrics(_)))
     }
 
-    /// Whether the step has acted, and an expectation of a kind is open.
+    /// Whether the step's actions are done and a matching expectation is not met yet.
     fn is_open(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
         let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
         self.acted.is_some() && open.any(|it| is_it(&it.expect.predicate))
     }
 
-    /// Whether they are to be read anew: something has happened since.
+    /// Whether metrics must be read again because of later events.
     pub fn reads_metrics_anew(&self) -> bool {
         self.has_news && self.waits_for_metrics()
     }
 
-    /// The next moment, in journal time, at which a bound is reached.
+    /// The next bound and its journal time.
     pub fn next_bound(&self) -> Option<(Duration, BoundFact)> {
         let acted = self.acted.as_ref()?;
         let view = self.view_at(self.started_us);
@@ -313,7 +313,7 @@ impl<'p> Judge<'p> {
         Verdict::Fail(Box::new(self.crash(summary, last)))
     }
 
-    /// Whether a program has ended by itself, which has decided the case.
+    /// Whether a program's unexpected exit has decided the case.
     pub(crate) fn has_crashed(&self) -> bool {
         self.failure
             .as_ref()
@@ -325,7 +325,7 @@ impl<'p> Judge<'p> {
         &self.facts
     }
 
-    /// A failure of the running step that is about none of its expectations.
+    /// A failure of the current step that belongs to no expectation.
     fn crash(&self, summary: String, seq: u64) -> Failure {
         Failure {
             step: self.step,
@@ -340,7 +340,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// The last fact breaks rules that must be kept at every moment.
+    /// The failure for a fact that violates rules of the specification.
     fn offence(&self, broken: &[Violation]) -> Failure {
         let seq = self.facts.last().map_or(0, |fact| fact.seq);
         let step = self.plan.steps.get(self.step);
@@ -384,7 +384,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// An expectation can no longer be shown.
+    /// The failure of an expectation that can no longer hold.
     fn failed(&self) -> Option<Failure> {
         let mut monitors = self.monitors.iter();
         let at = monitors.position(|monitor| matches!(monitor.phase, Phase::Failed(_)))?;
@@ -408,7 +408,7 @@ impl<'p> Judge<'p> {
         Some(failure)
     }
 
-    /// With the last fact, a system did more than it may. What is not as expected by then tells best what it was busy with.
+    /// The failure of a system that exceeds the activity limit. An unmet expectation shows best what it was busy with.
     fn flooded(&self) -> Option<Failure> {
         let fact = self.facts.last()?;
         let What::Process(ProcessFact {
@@ -430,7 +430,7 @@ impl<'p> Judge<'p> {
         })
     }
 
-    /// What is not as an expectation wants it, and the chain that leads there. The summary has only what the specification says of it.
+    /// Differing rows and causal chain of an expectation. The summary only contains violations of the specification.
     fn explain(&self, at: usize, decided_by: u64) -> Failure {
         let monitor = &self.monitors[at];
         let window = self.window();
@@ -464,7 +464,7 @@ impl<'p> Judge<'p> {
     }
 }
 
-/// Judges a whole journal.
+/// Judges a complete journal.
 pub fn verdict(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Verdict {
     let mut judge = Judge::new(plan);
     for fact in facts {

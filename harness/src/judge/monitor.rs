@@ -1,6 +1,6 @@
-//! One expectation while its step runs: a small state machine over facts.
+//! An expectation in the running step: a state machine over facts.
 //!
-//! A monitor never looks at a clock: bounds reach it as facts of the journal, so that a stored journal judges the same.
+//! Does not know any clock: bounds are facts of the journal, so that a stored journal results in the same verdict.
 
 use std::time::Duration;
 
@@ -11,59 +11,59 @@ use crate::journal::{BoundKind, Fact, What};
 use crate::oracle::Oracle;
 use crate::plan::{Bound, Plan};
 
-/// Where a monitor stands.
+/// State of a monitor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Not true yet.
+    /// The condition is not true yet.
     Waiting,
-    /// True, and to stay so for its time, and until the systems have had their say.
+    /// True; must stay so for its hold time, and until the systems have reacted.
     Holding,
-    /// True for long enough; only silence is missing.
+    /// True for long enough; only quiet is missing.
     Ripe,
-    /// Shown.
+    /// Met.
     Met,
-    /// Can no longer be shown.
+    /// Can no longer hold.
     Failed(Reason),
 }
 
-/// One expectation of the running step.
+/// An expectation of the running step.
 #[derive(Debug, Clone)]
 pub(super) struct Monitor<'p> {
     pub(super) expect: &'p Expect,
     pub(super) phase: Phase,
-    /// The fact that decided, or decided last.
+    /// The last deciding fact.
     pub(super) decided_by: Option<u64>,
-    /// Facts seen so far that the expectation counts.
+    /// Facts that the expectation has counted.
     pub(super) seen: Seen,
-    /// Since when it has been true.
+    /// When the condition became true.
     pub(super) since: Since,
 }
 
-/// Since when an expectation has been true, and what has come since.
+/// When the condition became true, and bounds reached since.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Since {
-    /// Rounds at that time.
+    /// Calls and attempts before that.
     before: Rounds,
     /// Journal time.
     pub(super) at_us: u64,
-    /// How long the harness had been late up to then.
+    /// Total harness lag before that.
     pub(super) late: Duration,
-    /// It has been true for as long as it must.
+    /// Its hold time is over.
     held: bool,
-    /// A publisher without a GetCapacity call up to now makes none.
+    /// The publisher made no GetCapacity call until its bound: it makes none.
     unasked: bool,
-    /// A scheduler that has not tried a pod again up to now does not try.
+    /// The scheduler did not retry any pod until its bound: it does not.
     undecided: bool,
 }
 
-/// What all monitors of a step look at.
+/// State shared by all monitors of a step.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) cluster: &'a ClusterState,
     pub(super) oracle: Option<&'a Oracle<'a>>,
     pub(super) scene: &'a Scene,
-    /// Whether the fact that is looked at is a write that no expectation counts.
+    /// Whether the current fact is a write that no expectation counts.
     pub(super) is_surplus: bool,
     pub(super) step_started: u64,
     /// Poll intervals since the step began.
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
 }
 
 impl<'p> Monitor<'p> {
-    /// At the fact that starts the step.
+    /// Creates a monitor at the fact that starts the step.
     pub(super) fn new(expect: &'p Expect, view: View<'_>, fact: &Fact) -> Self {
         let mut monitor = Monitor {
             expect,
@@ -104,7 +104,7 @@ impl<'p> Monitor<'p> {
         self.kind().is_satisfied(&self.seen).unwrap_or(false)
     }
 
-    /// Takes one fact in; the view has it already.
+    /// Processes a fact that is already included in the view.
     pub(super) fn observe(&mut self, view: View<'_>, fact: &Fact) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
@@ -116,11 +116,11 @@ impl<'p> Monitor<'p> {
         self.ripen(view, fact);
     }
 
-    /// From holding to ripe, from ripe to met; and back, where a system has to react to a change first.
+    /// Moves from holding to ripe and from ripe to met, or back to holding if a system must react to a change first.
     fn ripen(&mut self, view: View<'_>, fact: &Fact) {
         let has_acted = matches!(fact.what, What::StepActed(_));
         if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {
-            // Nothing that came before the last action speaks of the step.
+            // Facts before the last action are no evidence for this step.
             self.start_holding(view, fact);
         }
         match self.phase {
@@ -139,7 +139,7 @@ impl<'p> Monitor<'p> {
 
     fn has_held(&self, cluster: &ClusterState) -> bool {
         let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(cluster.rounds(), &self.since.before);
-        // The first of them may have begun before the state did.
+        // The first round may have started before the state became true.
         let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
         self.since.held
             || match self.expect.hold {
@@ -153,7 +153,7 @@ impl<'p> Monitor<'p> {
             }
     }
 
-    /// Whether nothing is on its way any more that could make a negative expectation false.
+    /// Whether the systems have reacted, so that nothing pending can falsify a negative expectation.
     fn is_settled(&self, view: View<'_>) -> bool {
         !self.expect.is_negative() || (self.has_asked(view) && self.has_decided(view))
     }
@@ -167,7 +167,7 @@ impl<'p> Monitor<'p> {
         self.since.undecided || view.scene.has_decided(view.cluster, predicate, view.step_started)
     }
 
-    /// The bounds that end a wait for the systems; none for a monitor that waits for itself.
+    /// The bounds that this monitor waits for while holding.
     pub(super) fn pending(&self, view: View<'_>) -> Vec<BoundKind> {
         let mut pending = Vec::new();
         if self.phase == Phase::Holding {
@@ -179,7 +179,7 @@ impl<'p> Monitor<'p> {
         pending
     }
 
-    /// The bound that the harness reached for this monitor.
+    /// Processes a bound of this monitor.
     pub(super) fn bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
             (BoundKind::Hold, Phase::Holding) => self.since.held = true,
@@ -236,7 +236,7 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    /// Whether all answers that decide have come, and one is not as expected.
+    /// Whether all driver responses have arrived, and one is not as expected.
     fn has_other_answer(&self, fact: &Fact) -> bool {
         matches!(fact.what, What::StepActed(_)) && self.kind().is_decided_by_actions()
     }
@@ -253,7 +253,7 @@ impl<'p> Monitor<'p> {
         };
     }
 
-    /// It was true, and is not any more.
+    /// The condition is no longer true.
     fn lost(&mut self, fact: &Fact) {
         if self.expect.always {
             self.decide(Phase::Failed(Reason::Violated), fact);

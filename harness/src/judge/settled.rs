@@ -1,8 +1,8 @@
-//! Whether the systems have had their say: what is needed before something that must *not* happen counts as not happening.
+//! Whether the systems have reacted to a step: required before a negative expectation can hold.
 //!
-//! A refusal, or an object that is not there, proves nothing while figures are on their way. A publisher has had its say when it has
-//! called GetCapacity again often enough to have seen what the step has changed; a scheduler, when it has decided about each pod after
-//! the last event that could change its mind. One that never does so gets the time of a bound, which is the monitor's.
+//! A missing object or a rejected pod proves nothing while capacity changes are pending. A publisher has reacted once it has called
+//! GetCapacity often enough to have seen the step's changes; a scheduler, once it has decided about each pod after the last event that
+//! could change its decision. A bound of the monitor limits the wait.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,59 +21,59 @@ use crate::plan::Plan;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
-/// A call may have begun before the change, and the one after it belongs to the refresh that sees it. The third begins only when all of
-/// the second refresh have been made.
+/// The first call may have started before the change, and the second belongs to the refresh that sees it. The third starts only after all
+/// calls of that refresh.
 const CALLS: u64 = 3;
 
-/// The calls of the Identity service, with which a publisher begins.
+/// Identity service calls, with which a publisher starts.
 const IDENTITY: [Method; 3] = [
     Method::Probe,
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,
 ];
 
-/// Which systems run, and what schedulers have heard.
+/// Running systems, and the events that schedulers have observed.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     running: BTreeMap<Arc<str>, Role>,
-    /// Programs that have made no request since they started, with the journal time of that.
+    /// Programs without a request since their start, with the journal time of the start.
     starting: BTreeMap<Arc<str>, u64>,
-    /// In the order of their facts.
+    /// In journal order.
     news: Vec<News>,
     /// Journal time of the last GetCapacity call.
     pub(super) asked_us: u64,
-    /// What the driver has answered last to each question, by the hash of the question.
+    /// The last capacity returned for each class and segment, by hash of parameters and segment.
     answers: HashMap<u64, Answer>,
-    /// Journal time of the last fact that shows that something moves.
+    /// Journal time of the last fact that shows activity.
     pub(super) moved_us: u64,
-    /// Errors after which systems may wait before they try again.
+    /// Errors after which systems may back off.
     pub(super) troubles: Troubles,
-    /// How long the harness was late so far, in sum.
+    /// Total harness lag so far.
     pub(super) late: Duration,
 }
 
-/// The capacity, and the largest volume.
+/// `available_capacity` and `maximum_volume_size`.
 type Answer = (Option<i64>, Option<i64>);
 
-/// The hash of what a call asks about.
+/// Hash of a call's segment and parameters.
 fn question(call: &CallFact) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&call.segment, &call.parameters).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Something that a scheduler has heard.
+/// An event that a scheduler has observed.
 #[derive(Debug)]
 struct News {
     seq: u64,
     change: Change,
     resource: Arc<str>,
-    /// None: a whole list.
+    /// None for a list response.
     name: Option<String>,
 }
 
 impl Scene {
-    /// Takes one fact in.
+    /// Processes a fact.
     pub(super) fn apply(&mut self, fact: &Fact) {
         if fact.what.is_motion() || matches!(fact.what, What::Request(_)) {
             self.moved_us = fact.at_us;
@@ -97,7 +97,7 @@ impl Scene {
             },
             What::Call(call) if call.method == Method::GetCapacity => {
                 self.asked_us = fact.at_us;
-                // Whoever hears something new acts on it.
+                // Clients react to a changed capacity.
                 let answer = (call.available, call.maximum);
                 let before = self.answers.insert(question(call), answer);
                 if before.is_some_and(|before| before != answer) {
@@ -121,8 +121,8 @@ impl Scene {
         }
     }
 
-    /// A request ends the start of its client. The driver does not know who calls it: a call of its Identity service, which the harness does
-    /// not make for cases about capacity, ends the start of the publishers of its node.
+    /// A program's first request ends its start. The driver does not know its callers, so a call of the Identity service (which the harness
+    /// never makes in cases about capacity) ends the start of the node's publishers.
     fn end_start(&mut self, what: &What) {
         match what {
             What::Request(request) => drop(self.starting.remove(&request.client)),
@@ -143,7 +143,7 @@ impl Scene {
         }
     }
 
-    /// Journal time at which the last program started that has made no request since.
+    /// Journal time of the latest start of a program without requests.
     pub(super) fn starting_us(&self) -> Option<u64> {
         self.starting.values().copied().max()
     }
@@ -152,13 +152,13 @@ impl Scene {
         self.running.values().any(|running| *running == role)
     }
 
-    /// Whether the publisher has called GetCapacity often enough since `before`; one that does not poll need not.
+    /// Whether the publisher has called GetCapacity often enough since `before`, or does not poll.
     pub(super) fn has_asked(&self, plan: &Plan, cluster: &ClusterState, before: &Rounds) -> bool {
         let polls = plan.publisher.polls && self.runs(Role::Publisher);
         !polls || cluster.rounds().calls_since(before) >= CALLS
     }
 
-    /// Whether the scheduler has decided, knowing what it knows now, about each pod that the expectation says something negative of.
+    /// Whether the scheduler has decided about each pod with a negative expectation since its last relevant event.
     pub(super) fn has_decided(
         &self,
         cluster: &ClusterState,
@@ -167,31 +167,31 @@ impl Scene {
     ) -> bool {
         let subjects = predicate.kind().pods(cluster);
         self.decides_about(cluster, |name| match &subjects {
-            // What was refused in an earlier step was refused for the reasons of that step.
+            // A rejection in an earlier step does not count for this one.
             Some(subjects) if subjects.contains(name) => Some(step_started),
             Some(_) => None,
             None => Some(0),
         })
     }
 
-    /// Whether the scheduler has decided, knowing what it knows now, about every pod, and goes on by itself with none.
+    /// Whether the scheduler has decided about every pod since its last relevant event, and will not retry one by itself.
     pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
         let goes_on = self.runs(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));
         !goes_on && self.decides_about(cluster, |_| Some(0))
     }
 
-    /// Whether no claim waits for a publisher to make its volume.
+    /// Whether no PVC waits for provisioning.
     pub(super) fn has_provisioned_all(&self, cluster: &ClusterState) -> bool {
         !self.runs(Role::Publisher) || !cluster.has_unbound_claims()
     }
 
-    /// Whether the scheduler has refused every pod that waits, at some time.
+    /// Whether the scheduler has rejected every waiting pod at least once.
     pub(super) fn has_refused_all(&self, cluster: &ClusterState) -> bool {
         let mut waiting = cluster.waiting();
         waiting.all(|(name, _)| cluster.refusal(name).is_some())
     }
 
-    /// `since`: from which fact on a refusal of a pod counts; none: no refusal is needed.
+    /// `since`: sequence number from which a rejection of the pod counts. None if no rejection is needed.
     fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
         !self.runs(Role::Scheduler)
             || cluster.waiting().all(|(name, pod)| {
@@ -202,7 +202,7 @@ impl Scene {
             })
     }
 
-    /// Whether the scheduler has heard something after a fact that could let it place the pod.
+    /// Whether the scheduler has observed an event after a fact that could make the pod schedulable.
     fn is_news_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
         let later = self.news.iter().rev().take_while(|news| news.seq > after);
         let mut later = later.peekable();

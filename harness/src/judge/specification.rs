@@ -1,4 +1,4 @@
-//! How a broken rule of the specification is told: as a failure like others, with rows and the first missing link.
+//! Presents violations of the specification like other failures, with rows and the first missing link.
 
 use capacity_spec::{Violation, violation};
 use capacity_types::capacity_api::RESOURCE;
@@ -10,7 +10,7 @@ use crate::expectation::{
 use crate::oracle::Demands;
 use crate::plan::Case;
 
-/// What is demanded against what there is, as explicit expectations would show it, and what they would not; with the first missing link.
+/// Rows of expected and actual state, as explicit expectations would have them, plus other violations; and the causal chain.
 pub(super) fn shown(
     window: &Window<'_>,
     demands: Demands,
@@ -28,7 +28,7 @@ pub(super) fn shown(
         }
         shown.extend(rows);
     }
-    // Whose an object is, say, is in no row.
+    // Some violations, for example of ownership, have no row in an explicit expectation.
     for violation in violations {
         let told = subject(window, violation);
         let is_it = |it: &DiffRow| Some(&it.subject) == told.as_ref();
@@ -42,7 +42,7 @@ pub(super) fn shown(
     (shown, chain)
 }
 
-/// The row of an explicit expectation in which a violation shows; none: there is none.
+/// The subject of the row that shows a violation. None if its object no longer exists.
 fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     let violation::Subject::Object(key) = &violation.subject else {
         return Some(row(window.case, violation).subject);
@@ -52,7 +52,7 @@ fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     Some(Subject::Capacity { class, segment })
 }
 
-/// What is wrong as a row: the rule against what is so.
+/// A violation as a row: the rule's sentence, and the actual state.
 pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     let subject = match &violation.subject {
         violation::Subject::Pair { class, segment, .. } => Subject::Capacity {
@@ -94,7 +94,7 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     }
 }
 
-/// What is wrong in one line: the first thing, and how many more there are.
+/// Violations in one line: the first one, and the number of others.
 pub(super) fn line(violations: &[Violation]) -> String {
     match violations {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! What went wrong, in one line. Decides nothing.
+//! Summarises a failure in one line. Does not decide anything.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use super::monitor::{Monitor, Phase};
 use crate::expectation::{Expect, Reason};
 use crate::plan::Bound;
 
-/// How a bound passed.
+/// How a bound was reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passed {
-    /// From the last action of the step on.
+    /// Time since the last action of the step.
     pub(super) after: Duration,
-    /// What was waited for in the end.
+    /// The wait that decided.
     pub(super) wait: Wait,
 }
 
-/// Of an expectation that failed.
+/// Summary of a failed expectation.
 pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> String {
     let late = || timed_out(monitor.expect, pace, passed);
     let Phase::Failed(reason) = monitor.phase else {
@@ -34,7 +34,7 @@ pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> Stri
     })
 }
 
-/// That a bound passed: the time that it came to, what the case says, and what was waited for beyond that.
+/// A timeout: the total time, the case's own bound, and the wait beyond it.
 fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
     let mut terms = Vec::new();
     if !matches!(expect.within, Bound::Time(_)) {
@@ -68,7 +68,7 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
     }
 }
 
-/// A time as people write it, with its unit.
+/// Formats a duration with its unit.
 fn seconds(time: Duration) -> String {
     let tenths = (time.as_secs_f64() * 10.0).round();
     match time.as_millis() {

@@ -1,5 +1,5 @@
-//! Errors that systems have met and not got over yet: after one, a system may wait for long before it tries again, and does not say for
-//! how long. What a fault only makes late comes when that says.
+//! Errors from which systems have not recovered yet: afterwards a system may back off for an unknown time. Delays by faults end at a known
+//! time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,29 +9,29 @@ use fake_csi::Method;
 
 use crate::journal::{CallFact, RequestFact, What, micros};
 
-/// Errors after which nothing of the same kind has gone well.
+/// Errors without a later success of the same attempt.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
     open: HashMap<Attempt, Open>,
-    /// Journal time of the last success that ended one.
+    /// Journal time of the last recovery.
     ended_us: u64,
-    /// Journal time at which the last of what is late comes.
+    /// Journal time at which the last delay ends.
     late_us: u64,
 }
 
-/// An error, or several of the same attempt.
+/// One or several errors of the same attempt.
 #[derive(Debug)]
 struct Open {
-    /// Journal time of the last one.
+    /// Journal time of the last error.
     at_us: u64,
-    /// How often it must go well. A program may watch a resource several times over, and each watch that ended has to begin again.
+    /// Number of successes needed. A program may have several watches of a resource, each of which must restart.
     times: u32,
 }
 
-/// What was tried, and by whom.
+/// The failed attempt and its client.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Attempt {
-    /// An API request. The resource is empty for a path without one; a create has no name.
+    /// An API request. `resource` is empty for other paths; a create request has no name.
     Request {
         client: Option<Arc<str>>,
         verb: Verb,
@@ -40,17 +40,17 @@ enum Attempt {
     },
     /// A CSI call about a volume: method and name.
     Call(Method, String),
-    /// A question to an extender: verb and pod.
+    /// An extender call: verb and pod.
     Question(String, String),
-    /// One that may have been carried out, or that nothing tells from others: what goes well later may be another one.
+    /// An attempt that may have been carried out, or cannot be identified: a later success may belong to another attempt.
     Lasting,
 }
 
-/// How an attempt has ended.
+/// Outcome of an attempt.
 #[derive(Clone, Copy)]
 enum Ending {
     Done,
-    /// For what it says: that is no trouble, and does not end any.
+    /// Rejected because of its content: neither an error nor a recovery.
     Refused,
     Failed,
 }
@@ -62,7 +62,7 @@ impl Ending {
 }
 
 impl Troubles {
-    /// Takes one fact in.
+    /// Processes a fact.
     pub(super) fn apply(&mut self, what: &What, at_us: u64) {
         match what {
             What::Fault(fault) => match of_fault(fault) {
@@ -78,14 +78,14 @@ impl Troubles {
                 let ending = match request.code {
                     429 | 500.. => Ending::Failed,
                     400.. => Ending::Refused,
-                    // A watch of a version that has expired is answered with 200, and the error comes as its first event.
+                    // A watch from an expired revision starts with status 200, and its first event is the error.
                     _ if request.verb == Verb::Watch && request.revision.is_none() => Ending::Refused,
                     _ => Ending::Done,
                 };
                 self.note(ending, at_us, || of_request(request));
             }
             What::Call(call) => {
-                // A publisher cannot use a negative capacity: it retries as after an error.
+                // A negative capacity is unusable: a publisher retries as after an error.
                 let is_sound = call.available.is_none_or(|bytes| bytes >= 0);
                 self.note(Ending::of(call.is_answered() && is_sound), at_us, || {
                     of_call(call)
@@ -99,7 +99,7 @@ impl Troubles {
         }
     }
 
-    /// Takes in that calls have failed up to now which nobody has seen: a driver that does not run notes none.
+    /// Records unseen errors of calls: a stopped driver records none.
     pub(super) fn unseen(&mut self, at_us: u64) {
         self.fail(Attempt::Lasting, at_us);
     }
@@ -119,7 +119,7 @@ impl Troubles {
         }
     }
 
-    /// Most attempts go well where none has failed, and nobody needs to know what they were.
+    /// Without previous errors most attempts succeed, so the attempt is built only if needed.
     fn note(&mut self, ending: Ending, at_us: u64, attempt: impl FnOnce() -> Attempt) {
         match ending {
             Ending::Failed => self.fail(attempt(), at_us),
@@ -131,29 +131,29 @@ impl Troubles {
         }
     }
 
-    /// Journal time until which something is late.
+    /// Journal time at which the last delay ends.
     pub(super) fn late_us(&self) -> u64 {
         self.late_us
     }
 
-    /// Journal time at which the last error ended: the same attempt succeeded.
+    /// Journal time of the last recovery.
     pub(super) fn ended_us(&self) -> u64 {
         self.ended_us
     }
 
-    /// Journal time of the last one.
+    /// Journal time of the last unrecovered error.
     pub(super) fn last_us(&self) -> Option<u64> {
         self.open.values().map(|open| open.at_us).max()
     }
 }
 
-/// What a fault has done to an attempt.
+/// Effect of a fault on an attempt.
 enum Stopped {
-    /// It takes so many microseconds more.
+    /// Delays it by this many microseconds.
     For(u64),
-    /// It has to be made again.
+    /// Fails it, so that it must be retried.
     Wholly(Attempt),
-    /// This watch has ended, and has to begin again.
+    /// Ends this watch, so that it must restart.
     Ended(Attempt),
 }
 
@@ -189,7 +189,7 @@ fn of_request(request: &RequestFact) -> Attempt {
     }
 }
 
-/// Classes with the same parameters ask the same of GetCapacity.
+/// GetCapacity calls cannot be told apart: classes with equal parameters cause the same call.
 fn of_call(call: &CallFact) -> Attempt {
     match &call.volume {
         Some(volume) => Attempt::Call(call.method, volume.clone()),

@@ -1,4 +1,4 @@
-//! What the judge says of a case. Does not know how it is found.
+//! The result of a case. Does not know how it is computed.
 
 use crate::expectation::{Chain, DiffRow};
 use crate::journal::Exit;
@@ -6,16 +6,16 @@ use crate::journal::Exit;
 /// The result of a case.
 #[derive(Debug, Clone)]
 pub enum Verdict {
-    /// Every expectation of every step was shown.
+    /// Every expectation of every step is met.
     Pass,
-    /// Something was not as it must be.
+    /// An expectation is not met, or a system failed.
     Fail(Box<Failure>),
-    /// Something was late, but so was the harness itself: a busy machine proves nothing.
+    /// A timeout, but the harness itself lagged: a busy host proves nothing.
     Inconclusive(Box<Failure>),
 }
 
 impl Verdict {
-    /// What was not as it must be.
+    /// The failure, unless the case passed.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Verdict::Pass => None,
@@ -24,39 +24,39 @@ impl Verdict {
     }
 }
 
-/// Why a case failed, with all that explains it.
+/// Why a case failed, with its explanation.
 #[derive(Debug, Clone)]
 pub struct Failure {
     /// Index of the step.
     pub step: usize,
-    /// Index of the expectation; none when a system ended by itself or the journal is cut off.
+    /// Index of the expectation. None if a system exited or the journal is incomplete.
     pub expect: Option<usize>,
-    /// What went wrong, in one line.
+    /// The failure in one line.
     pub summary: String,
-    /// Wanted against got, all rows of the expectation.
+    /// Expected and actual values: all rows of the expectation.
     pub rows: Vec<DiffRow>,
-    /// How a system ended that should not have; none: none did.
+    /// Unexpected exit of a system. None if there was none.
     pub exit: Option<Exit>,
-    /// The rule of the specification that was broken first; none: the expectation is a case's own.
+    /// The first violated rule of the specification. None for explicit expectations.
     pub rule: Option<&'static capacity_spec::Rule>,
     /// The causal chain up to the first link without evidence.
     pub chain: Chain,
-    /// The fact that decided.
+    /// Sequence number of the deciding fact.
     pub decided_by: u64,
-    /// First fact of the step.
+    /// Sequence number of the step's first fact.
     pub step_started: u64,
 }
 
-/// How far a case has come.
+/// Progress of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// More facts. `quiet`: nothing but silence is missing.
+    /// Needs more facts.
     Running {
-        /// Nothing but silence is missing.
+        /// Whether only quiet is missing.
         quiet: bool,
     },
-    /// The next step may begin, or the case may end.
+    /// The next step, or the end of the case, may follow.
     StepDone,
-    /// The case has failed; no further fact changes that.
+    /// The case has failed; further facts do not change that.
     Failed,
 }

@@ -1,4 +1,4 @@
-//! When a missed expectation is judged: after what it says, unless somebody is still on the way, or the machine was late.
+//! When a missed expectation fails: after its own timeout, extended while systems are active and by harness lag.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn placement(within: Option<&str>) -> Value {
     expect
 }
 
-/// The publisher has asked, and the scheduler has decided, both at once.
+/// The publisher has called GetCapacity and the scheduler has decided, without delay.
 fn settled(expect: &Value) -> Story {
     let mut story = story(expect);
     story.refuse("full");
@@ -18,15 +18,15 @@ fn settled(expect: &Value) -> Story {
     story
 }
 
-/// Milliseconds from the last action to the bound that comes next, which is the one of the expectation.
+/// Milliseconds from the last action to the next bound, which is that of the expectation.
 fn wait(story: &Story) -> u128 {
-    let acted = story.judge.acted.as_ref().expect("the step is acted").at_us;
-    let (at, bound) = story.judge.next_bound().expect("something is waited for");
+    let acted = story.judge.acted.as_ref().expect("step with all actions done").at_us;
+    let (at, bound) = story.judge.next_bound().expect("pending bound");
     assert_eq!(bound.bound, BoundKind::Within);
     (at - Duration::from_micros(acted)).as_millis()
 }
 
-/// The verdict and its words once the bound is reached.
+/// The verdict and its summary at the bound.
 fn verdict(mut story: Story) -> (Verdict, String) {
     assert_eq!(story.next_bound(), BoundKind::Within);
     let verdict = story.judge.verdict();
@@ -35,7 +35,7 @@ fn verdict(mut story: Story) -> (Verdict, String) {
 }
 
 #[test]
-fn it_is_judged_a_second_after_the_last_thing_that_happened() {
+fn a_missed_expectation_fails_one_second_after_the_last_change() {
     let story = settled(&placement(None));
     // The refusal is the first fact after the last action.
     assert_eq!(wait(&story), 1_001);
@@ -48,7 +48,7 @@ fn it_is_judged_a_second_after_the_last_thing_that_happened() {
 }
 
 #[test]
-fn a_claim_without_a_volume_is_waited_for_longer_than_a_publisher_waits_to_try_again() {
+fn an_unbound_pvc_extends_the_wait_beyond_the_publishers_retry_interval() {
     let mut story = settled(&placement(None));
     let mut claim =
         json!({"metadata": {"name": "c", "namespace": "default"}, "spec": {"storageClassName": "fast"}});
@@ -62,7 +62,7 @@ fn a_claim_without_a_volume_is_waited_for_longer_than_a_publisher_waits_to_try_a
 }
 
 #[test]
-fn a_bound_that_is_longer_is_waited_for_in_full() {
+fn a_longer_timeout_applies_in_full() {
     let story = settled(&placement(Some("20s")));
     assert_eq!(wait(&story), 20_000);
     assert_eq!(verdict(story).1, "timed out after 20 s");
@@ -72,11 +72,11 @@ fn a_bound_that_is_longer_is_waited_for_in_full() {
 }
 
 #[test]
-fn a_program_that_starts_gets_thirty_seconds_for_its_first_request_and_cuts_no_longer_bound_short() {
+fn a_starting_program_has_thirty_seconds_for_its_first_request() {
     for (within, has_more) in [(None, true), (Some("20s"), true), (Some("40s"), false)] {
         let mut story = settled(&placement(within));
         story.tell(json!({"fact": "process", "client": "cleaner", "role": "cleaner", "event": "started"}));
-        let acted = story.judge.acted.as_ref().expect("the step is acted").at_us;
+        let acted = story.judge.acted.as_ref().expect("step with all actions done").at_us;
         let started = u128::from(story.at_us - acted) / 1_000;
         assert_eq!(
             wait(&story),
@@ -89,7 +89,7 @@ fn a_program_that_starts_gets_thirty_seconds_for_its_first_request_and_cuts_no_l
 }
 
 #[test]
-fn systems_that_have_not_had_their_say_get_the_time_for_it() {
+fn idle_systems_have_time_to_react() {
     let mut silent = story(&placement(None));
     assert_eq!(wait(&silent), 3_000, "the scheduler has not decided");
     silent.refuse("full");
@@ -99,7 +99,7 @@ fn systems_that_have_not_had_their_say_get_the_time_for_it() {
         "the publisher has not asked, and has longer for it than it waits after a failure"
     );
     silent.ask(1);
-    assert_eq!(wait(&silent), 1_202, "it goes on asking");
+    assert_eq!(wait(&silent), 1_202, "it keeps calling");
     let (_, summary) = verdict(silent);
     assert!(
         summary.ends_with("then no GetCapacity came for 1.2 s)"),
@@ -113,32 +113,32 @@ fn systems_that_have_not_had_their_say_get_the_time_for_it() {
 }
 
 #[test]
-fn a_scheduler_that_will_try_a_pod_again_by_itself_gets_the_time_for_it() {
+fn a_scheduler_in_back_off_has_time_to_retry_the_pod() {
     let mut story = settled(&placement(None));
     story.give_back("the volume was made elsewhere");
-    assert_eq!(wait(&story), 3_005, "the back-off is over in 3 s at the most");
+    assert_eq!(wait(&story), 3_005, "the back-off ends within 3 s");
     story.refuse("full");
-    assert_eq!(wait(&story), 1_006, "now it waits for news");
+    assert_eq!(wait(&story), 1_006, "now it waits for events");
 }
 
 #[test]
-fn news_of_capacity_puts_it_off_for_somebody_acts_on_it() {
+fn a_changed_capacity_extends_the_wait() {
     let mut story = settled(&placement(None));
     story.ask(1);
-    assert_eq!(wait(&story), 1_001, "the driver says what it said before");
+    assert_eq!(wait(&story), 1_001, "the capacity is unchanged");
     story.hear(6);
     assert_eq!(wait(&story), 1_006);
 }
 
 #[test]
-fn systems_that_go_on_put_it_off_but_not_for_ever() {
+fn active_systems_extend_the_wait_up_to_ten_seconds() {
     let mut busy = settled(&placement(None));
     for second in 1..30 {
         busy.at_us = second * 900_000;
         busy.refuse("full");
         assert!(wait(&busy) <= 10_000);
         if second == 5 {
-            let acted = busy.judge.acted.as_ref().expect("the step is acted").at_us;
+            let acted = busy.judge.acted.as_ref().expect("step with all actions done").at_us;
             assert_eq!(wait(&busy), u128::from(busy.at_us - acted) / 1_000 + 1_000);
         }
     }
@@ -152,18 +152,18 @@ fn systems_that_go_on_put_it_off_but_not_for_ever() {
 }
 
 #[test]
-fn a_machine_that_was_late_puts_it_off_by_four_times_that() {
+fn harness_lag_extends_the_wait_fourfold() {
     let mut slow = settled(&placement(None));
     slow.lag(50);
     assert_eq!(wait(&slow), 1_201);
     slow.lag(100);
     assert_eq!(wait(&slow), 1_601);
     slow.lag(5_000);
-    assert_eq!(wait(&slow), 10_000, "but not for ever");
+    assert_eq!(wait(&slow), 10_000, "limited to ten seconds");
 }
 
 #[test]
-fn a_machine_that_is_late_all_the_time_does_not_put_it_off_for_ever() {
+fn constant_harness_lag_does_not_extend_the_wait_forever() {
     let mut slow = settled(&placement(None));
     let refused = json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
         "resource": "csistoragecapacities",
@@ -178,7 +178,7 @@ fn a_machine_that_is_late_all_the_time_does_not_put_it_off_for_ever() {
 }
 
 #[test]
-fn lag_that_has_put_a_bound_off_excuses_nothing_until_it_is_half_of_the_time() {
+fn lag_that_extended_a_bound_excuses_a_failure_only_above_half_of_the_time() {
     for (lag, is_undecided) in [
         (100, false),
         (400, false),
@@ -198,7 +198,7 @@ fn lag_that_has_put_a_bound_off_excuses_nothing_until_it_is_half_of_the_time() {
 }
 
 #[test]
-fn lag_while_the_step_was_acted_excuses_as_it_puts_nothing_off() {
+fn lag_during_the_actions_excuses_a_failure_as_it_extends_no_bound() {
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let step =
         json!({"id": "a", "do": [pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]});
@@ -214,7 +214,7 @@ fn lag_while_the_step_was_acted_excuses_as_it_puts_nothing_off() {
 }
 
 #[test]
-fn patience_multiplies_all_of_it() {
+fn patience_scales_all_waits() {
     let text = json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 3.0, "format": 1});
     let mut patient = settled(&placement(None));
     patient.tell(text);
@@ -226,7 +226,7 @@ fn patience_multiplies_all_of_it() {
     );
 }
 
-/// A fault that the scheduler meets.
+/// A fault that hits the scheduler.
 fn fault(effect: &Value, verb: &str, resource: &str) -> Value {
     json!({"fact": "fault", "rule": 1, "client": "scheduler", "effect": effect, "verb": verb, "resource": resource, "legal": true})
 }
@@ -239,14 +239,14 @@ fn end_of_watch() -> Value {
     json!({"endWatch": {}})
 }
 
-/// A fact of the API server about the nodes that a scheduler watches.
+/// A watch request for nodes by the scheduler.
 fn watch_of_nodes(code: u16) -> Value {
     json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "nodes", "namespace": null, "name": null,
         "code": code, "message": null, "revision": (code == 200).then_some(7)})
 }
 
 #[test]
-fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
+fn delays_and_recovered_errors_do_not_extend_the_wait() {
     let call = |code: &str| {
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
             "requiredBytes": 1, "code": code, "message": null, "available": null, "maximum": null})
@@ -273,7 +273,7 @@ fn what_is_only_late_or_has_gone_well_since_puts_nothing_off() {
 }
 
 #[test]
-fn a_watch_that_has_expired_has_not_begun_again() {
+fn an_expired_watch_has_not_recovered() {
     let mut after = settled(&placement(None));
     for effect in [end_of_watch(), refusal(410)] {
         after.tell(fault(&effect, "watch", "nodes"));
@@ -281,25 +281,25 @@ fn a_watch_that_has_expired_has_not_begun_again() {
     let mut expired = watch_of_nodes(200);
     expired["revision"] = Value::Null;
     after.tell(expired);
-    assert!(wait(&after) > 9_000, "its error is in the stream");
+    assert!(wait(&after) > 9_000, "the error is sent as a watch event");
     after.tell(watch_of_nodes(200));
     assert!(wait(&after) < 2_000);
 }
 
 #[test]
-fn each_of_several_watches_that_ended_has_to_begin_again() {
+fn each_of_several_ended_watches_must_restart() {
     let mut after = settled(&placement(None));
     let ended = fault(&end_of_watch(), "watch", "nodes");
     after.tell(ended.clone());
     after.tell(ended);
     after.tell(watch_of_nodes(200));
-    assert!(wait(&after) > 9_000, "a program may watch a resource twice");
+    assert!(wait(&after) > 9_000, "one of two watches has restarted");
     after.tell(watch_of_nodes(200));
     assert!(wait(&after) < 2_000);
 }
 
 #[test]
-fn what_is_late_is_waited_for_until_it_comes() {
+fn held_watch_events_are_awaited_until_delivery() {
     let held = |milliseconds: Option<u64>| {
         let mut after = settled(&placement(None));
         let effect = json!({"holdWatch": {"milliseconds": milliseconds}});
@@ -307,11 +307,11 @@ fn what_is_late_is_waited_for_until_it_comes() {
         wait(&after)
     };
     assert!((4_000..4_100).contains(&held(Some(3_000))));
-    assert_eq!(held(None), 10_000, "until the case says so");
+    assert_eq!(held(None), 10_000, "held until the case ends the fault");
 }
 
 #[test]
-fn another_attempt_that_goes_well_does_not_excuse_the_one_that_failed() {
+fn success_of_another_attempt_does_not_end_an_error() {
     let mut after = settled(&placement(None));
     after.tell(json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
         "resource": "csistoragecapacities", "legal": true}));
@@ -324,7 +324,7 @@ fn another_attempt_that_goes_well_does_not_excuse_the_one_that_failed() {
 }
 
 #[test]
-fn a_system_that_waits_longer_after_errors_has_that_long() {
+fn the_wait_after_an_error_covers_the_systems_longest_back_off() {
     let mut after = settled(&placement(None));
     after.tell(
         json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "retryIntervalMaxUs": 60_000_000, "patience": 1.0,
@@ -340,7 +340,7 @@ fn a_system_that_waits_longer_after_errors_has_that_long() {
 }
 
 #[test]
-fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
+fn a_system_that_recovers_after_ten_seconds_still_has_time_to_act() {
     let mut after = settled(&placement(None));
     after.tell(
         json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "retryIntervalMaxUs": 60_000_000, "patience": 1.0,
@@ -351,7 +351,7 @@ fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
     after.tell(watch_of_nodes(200));
     let until = wait(&after);
     assert!((13_000..13_100).contains(&until), "{until}");
-    // Requests that go on put it off, for the three seconds after which a scheduler counts as one that does not try.
+    // Further requests extend the wait, up to the three seconds after which a scheduler counts as idle.
     after.at_us += 900_000;
     after.tell(watch_of_nodes(200));
     after.at_us += 900_000;
@@ -363,7 +363,7 @@ fn a_system_acts_after_its_error_has_ended_even_if_ten_seconds_have_passed() {
 }
 
 #[test]
-fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
+fn a_system_has_ten_seconds_to_retry_after_an_error() {
     let trouble = [
         fault(&refusal(503), "watch", "pods"),
         json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
@@ -407,7 +407,7 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
 }
 
 #[test]
-fn who_meets_a_fault_again_waits_again() {
+fn each_match_of_a_fault_adds_a_back_off() {
     let met = fault(&end_of_watch(), "watch", "pods");
     for (times, milliseconds) in [(json!(2), 16_000), (Value::Null, 10_000)] {
         let mut story = steps(&json!([{"id": "a", "do": [
@@ -426,7 +426,7 @@ fn who_meets_a_fault_again_waits_again() {
 }
 
 #[test]
-fn calls_to_a_driver_that_did_not_run_have_failed_though_nobody_has_seen_them() {
+fn unrecorded_calls_to_a_stopped_driver_count_as_errors() {
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let mut before = steps(&json!([
         {"id": "a", "do": [{"stop": "driver"}, pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]},
@@ -442,7 +442,7 @@ fn calls_to_a_driver_that_did_not_run_have_failed_though_nobody_has_seen_them() 
 }
 
 #[test]
-fn a_call_that_waits_for_its_answer_may_hold_up_others() {
+fn a_delayed_call_extends_the_wait_as_it_may_block_others() {
     for (script, milliseconds) in [
         (json!({"method": "GetCapacity", "hang": true}), 10_000),
         (json!({"method": "GetCapacity", "delay": "30ms"}), 10_000),

@@ -1,4 +1,4 @@
-//! Objects made twice at once: a finding where the program's own haste is to blame, a failure of the case where it is not.
+//! Duplicate objects: a finding if two workers may have raced, otherwise a failure of the case.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn found(story: &Story) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_is_made_twice_in_one_refresh_is_a_finding_and_no_failure() {
+fn a_duplicate_in_the_same_refresh_is_a_finding_and_no_failure() {
     let mut story = at_most_one();
     capacity(&mut story, "publisher", "added", "a", "fast");
     capacity(&mut story, "publisher", "added", "b", "fast");
@@ -33,7 +33,7 @@ fn what_is_made_twice_in_one_refresh_is_a_finding_and_no_failure() {
 }
 
 #[test]
-fn one_of_two_may_be_deleted_and_the_last_may_not() {
+fn deleting_a_duplicate_does_not_count_but_deleting_the_last_object_does() {
     let delete = json!({"never": {"write": "delete csistoragecapacities"}, "why": "because"});
     let mut story = story(&delete);
     capacity(&mut story, "publisher", "added", "a", "fast");
@@ -45,7 +45,7 @@ fn one_of_two_may_be_deleted_and_the_last_may_not() {
 }
 
 #[test]
-fn another_class_another_publisher_and_another_object_are_no_second_one() {
+fn objects_differing_in_class_or_publisher_are_not_duplicates() {
     for (client, class) in [("publisher", "slow"), ("publisher@n2", "fast")] {
         let mut story = at_most_one();
         capacity(&mut story, "publisher", "added", "a", "fast");
@@ -56,7 +56,7 @@ fn another_class_another_publisher_and_another_object_are_no_second_one() {
 }
 
 #[test]
-fn what_is_made_again_later_after_a_restart_or_behind_a_fault_fails_the_case() {
+fn a_second_object_in_a_later_refresh_after_a_restart_or_fault_fails_the_case() {
     let started = json!({"fact": "process", "client": "publisher", "role": "publisher", "event": "started"});
     let fault = json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"holdWatch": {}}, "verb": "watch", "legal": true});
     let later = json!({"fact": "lag", "late_us": 1_000});
@@ -72,7 +72,7 @@ fn what_is_made_again_later_after_a_restart_or_behind_a_fault_fails_the_case() {
 }
 
 #[test]
-fn watch_events_of_a_second_object_are_not_counted_either() {
+fn watch_events_of_duplicates_are_not_counted() {
     let deletion = json!({"delivery": "delete csistoragecapacities", "by": "publisher"});
     let mut story = story(&json!({"never": deletion, "why": "because"}));
     capacity(&mut story, "publisher", "added", "a", "fast");
@@ -88,7 +88,7 @@ fn watch_events_of_a_second_object_are_not_counted_either() {
 }
 
 #[test]
-fn a_publisher_that_makes_its_object_anew_in_each_refresh_fails_the_case() {
+fn recreating_an_object_in_every_refresh_fails_the_case() {
     let mut story = at_most_one();
     for (before, uid) in [("", "a"), ("a", "b"), ("b", "c"), ("c", "d")] {
         capacity(&mut story, "publisher", "added", uid, "fast");
@@ -101,7 +101,7 @@ fn a_publisher_that_makes_its_object_anew_in_each_refresh_fails_the_case() {
 }
 
 #[test]
-fn on_a_busy_host_a_second_object_may_come_later() {
+fn harness_lag_extends_the_time_for_duplicates() {
     let mut story = at_most_one();
     capacity(&mut story, "publisher", "added", "a", "fast");
     story.at_us += 110_000;
@@ -114,7 +114,7 @@ fn on_a_busy_host_a_second_object_may_come_later() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_may_be_made_anew() {
+fn objects_modified_by_another_client_have_no_duplicates() {
     let mut story = at_most_one();
     capacity(&mut story, "publisher", "added", "a", "fast");
     capacity(&mut story, "harness", "modified", "a", "fast");

@@ -1,11 +1,11 @@
-//! A role that ends by itself: where that is expected, with the words that are expected, and where it is not.
+//! The `ends` expectation: a program exits by itself, with or without the expected text.
 
 use serde_json::{Value, json};
 
 use super::{Story, steps};
 use crate::judge::Verdict;
 
-/// A step that expects the publisher to end so.
+/// A step in which the publisher must exit, and a second step.
 fn story() -> Story {
     let end = json!({"ends": {"publisher": "NAMESPACE"}, "why": "w"});
     let write = json!({"never": {"write": "delete nodes"}, "why": "w"});
@@ -30,14 +30,14 @@ fn summary(story: &Story) -> String {
 }
 
 #[test]
-fn an_end_with_the_words_is_as_expected() {
+fn an_exit_with_the_expected_text_passes() {
     let mut story = story();
     story.tell(exited(&["starting", "error: NAMESPACE is not set"]));
     assert!(story.is_done_when_quiet());
 }
 
 #[test]
-fn an_end_with_other_words_is_none_that_was_expected() {
+fn an_exit_with_another_text_fails() {
     let mut story = story();
     story.tell(exited(&["no such file"]));
     let told = summary(&story);
@@ -50,7 +50,7 @@ fn an_end_with_other_words_is_none_that_was_expected() {
 }
 
 #[test]
-fn who_goes_on_has_not_ended() {
+fn a_program_that_keeps_running_fails() {
     let mut story = story();
     story.next_bound();
     let told = summary(&story);
@@ -61,7 +61,7 @@ fn who_goes_on_has_not_ended() {
 }
 
 #[test]
-fn an_end_in_another_step_is_a_failure() {
+fn an_exit_in_another_step_fails() {
     let mut story = story();
     story.tell(exited(&["NAMESPACE"]));
     assert!(story.is_done_when_quiet());

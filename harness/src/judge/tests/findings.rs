@@ -1,9 +1,9 @@
-//! Findings that are no fault of a program.
+//! Facts that must not result in a finding, and watches of the same objects.
 
 use super::*;
 
 #[test]
-fn a_request_that_is_cut_off_by_the_end_of_its_program_is_no_finding() {
+fn a_request_cut_off_by_the_end_of_its_program_is_no_finding() {
     let request = json!({"fact": "request", "client": "publisher", "verb": "update", "resource": "csistoragecapacities",
         "namespace": "csi", "name": "a", "code": 400, "message": "the request body could not be read", "revision": null});
     let stopped = json!({"fact": "process", "client": "publisher", "role": "publisher", "event": "stopped"});
@@ -19,7 +19,7 @@ fn a_request_that_is_cut_off_by_the_end_of_its_program_is_no_finding() {
 }
 
 #[test]
-fn a_client_that_receives_the_same_watch_events_twice_has_two_watches() {
+fn receiving_the_same_watch_events_twice_is_a_finding() {
     let watch = json!({"fact": "request", "client": "publisher", "verb": "watch", "resource": "storageclasses",
         "namespace": null, "name": null, "code": 200, "message": null, "revision": 1});
     let event = |revision: u64| {
@@ -31,7 +31,7 @@ fn a_client_that_receives_the_same_watch_events_twice_has_two_watches() {
         story.tell(watch.clone());
         (2..8).for_each(|revision| story.tell(event(revision)));
         if again {
-            // A watch that begins again may send what another has sent.
+            // A restarted watch may repeat events of the previous one.
             story.tell(watch.clone());
         }
         (2..8).for_each(|revision| story.tell(event(revision)));
@@ -42,7 +42,7 @@ fn a_client_that_receives_the_same_watch_events_twice_has_two_watches() {
 }
 
 #[test]
-fn a_patch_of_an_object_that_was_created_again_is_no_finding() {
+fn a_patch_rejected_by_its_uid_precondition_is_no_finding() {
     let patch = |field: &str| {
         json!({"fact": "request", "client": "scheduler", "verb": "patch", "resource": "pods/status", "namespace": "default",
             "name": "app", "code": 422, "revision": null,

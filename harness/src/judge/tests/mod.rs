@@ -1,4 +1,4 @@
-//! The judge over journals written by hand: what has to be seen before silence counts, and what a busy machine excuses.
+//! The judge over handwritten journals: evidence for negative expectations, and failures excused by harness lag.
 
 mod deadline;
 mod duplicates;
@@ -16,14 +16,14 @@ use crate::plan::resolve;
 use crate::scenario::Mode;
 use crate::scenario::parse;
 
-/// Facts of a case with a publisher and a scheduler, judged as they come.
+/// Facts of a case with a publisher and a scheduler, judged as they arrive.
 struct Story {
     judge: Judge<'static>,
     seq: u64,
     at_us: u64,
 }
 
-/// The step has been acted: a pod of 10Gi has come, and one expectation is about it.
+/// The step's actions are done: a pod of 10Gi exists, and one expectation is pending.
 fn story(expect: &Value) -> Story {
     let step = json!({"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}], "expect": [expect]});
     steps(&json!([step]))
@@ -36,8 +36,8 @@ fn steps(steps: &Value) -> Story {
         "cluster": {"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "5Gi"}},
         "steps": steps,
     });
-    let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
-    let plan = resolve(&scenarios[0]).expect("the case makes sense");
+    let scenarios = parse("test.yaml", &text.to_string()).expect("well-formed case");
+    let plan = resolve(&scenarios[0]).expect("valid case");
     let mut story = Story {
         judge: Judge::new(Box::leak(Box::new(plan))),
         seq: 0,
@@ -60,7 +60,7 @@ fn pod(node: Option<&str>, status: &Value) -> Value {
 }
 
 impl Story {
-    /// A program makes its first request, so that it is no longer starting.
+    /// A program makes its first request, which ends its start.
     fn first_request(&mut self, client: &str) {
         self.tell(
             json!({"fact": "request", "client": client, "verb": "list", "resource": "leases", "namespace": null,
@@ -69,7 +69,7 @@ impl Story {
     }
 
     fn tell(&mut self, what: Value) {
-        let what: What = serde_json::from_value(what).expect("it is a fact");
+        let what: What = serde_json::from_value(what).expect("valid fact");
         self.at_us += 1_000;
         let fact = Fact {
             seq: self.seq,
@@ -92,7 +92,7 @@ impl Story {
         self.condition("Unschedulable", text);
     }
 
-    /// The scheduler could not go through with what it had chosen.
+    /// The scheduler fails to bind the pod to the node that it selected.
     fn give_back(&mut self, text: &str) {
         self.condition("SchedulerError", text);
     }
@@ -108,14 +108,14 @@ impl Story {
         self.commit("scheduler", "modified", "pods", "app", &pod);
     }
 
-    /// The publisher asks the driver so many times about the same thing.
+    /// The publisher calls GetCapacity this many times for the same class and segment.
     fn ask(&mut self, times: usize) {
         for _ in 0..times {
             self.hear(5);
         }
     }
 
-    /// The publisher asks the driver, and hears how much there is.
+    /// The publisher calls GetCapacity, which returns this capacity.
     fn hear(&mut self, available: i64) {
         self.tell(
             json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
@@ -124,7 +124,7 @@ impl Story {
         );
     }
 
-    /// The scheduler hears of a new figure.
+    /// The scheduler receives a watch event for a capacity object.
     fn news(&mut self) {
         self.tell(
             json!({"fact": "delivery", "client": "scheduler", "change": "modified",
@@ -137,16 +137,16 @@ impl Story {
         self.tell(json!({"fact": "lag", "late_us": milliseconds * 1_000}));
     }
 
-    /// The harness reaches the next bound that the judge names.
+    /// The harness reaches the judge's next bound.
     fn next_bound(&mut self) -> BoundKind {
-        let (at, bound) = self.judge.next_bound().expect("something is waited for");
-        self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("it is soon"));
+        let (at, bound) = self.judge.next_bound().expect("pending bound");
+        self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("bound within u64"));
         let (step, expect) = (bound.step, bound.expect);
         self.tell(json!({"fact": "bound", "step": step, "expect": expect, "bound": bound.bound}));
         bound.bound
     }
 
-    /// Whether the step is done if nothing more happens now.
+    /// Whether the step is done if everything becomes quiet now.
     fn is_done_when_quiet(&mut self) -> bool {
         if self.judge.progress() == (Progress::Running { quiet: true }) {
             self.tell(json!({"fact": "quiet"}));
@@ -156,7 +156,7 @@ impl Story {
 }
 
 #[test]
-fn refused_requests_are_the_first_missing_link_where_no_call_was_answered() {
+fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
     for is_answered in [false, true] {
         let mut story = story(&json!({"capacities": {"fast": {"n1": "5Gi"}}, "why": "w"}));
         let path = "/csi.v1.Identity/Probe";
@@ -170,17 +170,17 @@ fn refused_requests_are_the_first_missing_link_where_no_call_was_answered() {
         let event = json!({"exited": {"how": "exit status 1"}});
         story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": event}));
         let verdict = story.judge.verdict();
-        let chain = &verdict.failure().expect("the program has ended").chain;
+        let chain = &verdict.failure().expect("failure by exit").chain;
         let note = chain.first_missing().map(|link| link.note.as_str());
         let words = "never, 1 × refused: the driver's socket refused /csi.v1.Identity/Probe of python3: stream reset with PROTOCOL_ERROR";
         assert_eq!(note, (!is_answered).then_some(words));
     }
 }
 
-/// What decides a case.
+/// Adds the fact that decides a case.
 type Decide = fn(&mut Story, &Value);
 
-/// Every form in which a case can say that something does not happen.
+/// All negative expectations of the case format.
 fn negatives() -> Vec<Value> {
     let placed = json!({"resource": "pods", "having": {"spec": {"nodeName": "n1"}}, "count": 0});
     let forms = [
@@ -202,7 +202,7 @@ fn negatives() -> Vec<Value> {
 }
 
 #[test]
-fn nothing_negative_is_judged_before_the_publisher_has_asked_again() {
+fn negative_expectations_wait_for_further_get_capacity_calls() {
     for form in negatives() {
         let mut story = story(&form);
         story.refuse("full");
@@ -218,7 +218,7 @@ fn nothing_negative_is_judged_before_the_publisher_has_asked_again() {
 }
 
 #[test]
-fn nothing_negative_is_judged_before_the_scheduler_has_decided_on_what_it_was_told() {
+fn negative_expectations_wait_for_a_decision_after_the_last_watch_event() {
     for form in negatives() {
         let mut story = story(&form);
         story.refuse("full");
@@ -231,7 +231,7 @@ fn nothing_negative_is_judged_before_the_scheduler_has_decided_on_what_it_was_to
 }
 
 #[test]
-fn news_that_come_with_the_silence_are_waited_for_again() {
+fn watch_events_before_quiet_restart_the_wait() {
     let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
     story.refuse("full");
     story.ask(3);
@@ -245,7 +245,7 @@ fn news_that_come_with_the_silence_are_waited_for_again() {
 }
 
 #[test]
-fn systems_that_do_nothing_more_have_a_time_to_do_it_in() {
+fn bounds_limit_the_wait_for_idle_systems() {
     let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
     story.refuse("full");
     story.news();
@@ -256,7 +256,7 @@ fn systems_that_do_nothing_more_have_a_time_to_do_it_in() {
 }
 
 #[test]
-fn the_time_of_a_publisher_runs_from_its_last_call_and_longer_on_a_slow_machine() {
+fn the_wait_for_a_publisher_starts_at_its_last_call_and_grows_with_lag() {
     let expect = json!({"never": {"call": "CreateVolume"}, "why": "because"});
     let wait = |story: &Story| story.judge.next_bound().map(|(at, _)| at).unwrap_or_default();
     let mut quick = story(&expect);
@@ -267,11 +267,11 @@ fn the_time_of_a_publisher_runs_from_its_last_call_and_longer_on_a_slow_machine(
     slow.lag(500);
     assert!(wait(&slow) > first);
     slow.lag(500_000);
-    assert!(wait(&slow) < first * 4, "it does not recede for ever");
+    assert!(wait(&slow) < first * 4, "the extension is limited");
 }
 
 #[test]
-fn the_refusal_of_an_earlier_step_does_not_count() {
+fn a_rejection_in_an_earlier_step_does_not_count() {
     let none = json!({"placement": {"app": "none"}, "why": "because"});
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let grow = json!({"backend": {"n1": "20Gi"}});
@@ -284,13 +284,13 @@ fn the_refusal_of_an_earlier_step_does_not_count() {
     story.tell(json!({"fact": "stepStarted", "step": 1}));
     story.tell(json!({"fact": "stepActed", "step": 1}));
     story.ask(3);
-    assert!(!story.is_done_when_quiet(), "nobody has decided in this step");
+    assert!(!story.is_done_when_quiet(), "no decision in this step");
     story.refuse("fuller");
     assert!(story.is_done_when_quiet());
 }
 
 #[test]
-fn a_refusal_is_history_once_the_pod_is_placed() {
+fn an_earlier_rejection_of_a_placed_pod_does_not_count() {
     let mut story = story(&json!({"refusal": {"app": "full"}, "why": "because"}));
     story.refuse("full");
     story.place();
@@ -299,7 +299,7 @@ fn a_refusal_is_history_once_the_pod_is_placed() {
 }
 
 #[test]
-fn what_is_about_others_is_no_news() {
+fn events_about_other_pvcs_and_pods_do_not_restart_the_wait() {
     let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
     story.commit(
         "publisher",
@@ -324,7 +324,7 @@ fn what_is_about_others_is_no_news() {
 }
 
 #[test]
-fn only_calls_count_as_refreshes() {
+fn only_get_capacity_calls_count_as_refreshes() {
     let mut story = story(
         &json!({"objects": [{"resource": "pods", "name": "app"}], "stays": "1 refresh", "why": "because"}),
     );
@@ -340,7 +340,7 @@ fn only_calls_count_as_refreshes() {
 }
 
 #[test]
-fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
+fn only_lag_above_half_of_the_time_excuses_a_timeout() {
     let expect = json!({"placement": {"app": "n1"}, "why": "because"});
     let verdict = |lags: &[u64]| {
         let mut story = story(&expect);
@@ -357,7 +357,7 @@ fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
 }
 
 #[test]
-fn lag_that_is_told_after_a_crash_or_a_violation_counts_as_far_as_it_came_before() {
+fn lag_recorded_after_the_deciding_fact_counts_as_far_as_it_occurred_before() {
     let ended = json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": {"exited": {"how": "exit status: 1"}}});
     let never = json!({"never": {"write": "update pods"}, "why": "because"});
     let decide: [(&str, Decide); 2] = [
@@ -381,7 +381,7 @@ fn lag_that_is_told_after_a_crash_or_a_violation_counts_as_far_as_it_came_before
 }
 
 #[test]
-fn no_lack_of_time_excuses_a_flood() {
+fn lag_does_not_excuse_excessive_activity() {
     let mut story = story(&json!({"never": {"call": "CreateVolume"}, "why": "because"}));
     story.lag(500);
     story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
@@ -389,7 +389,7 @@ fn no_lack_of_time_excuses_a_flood() {
 }
 
 #[test]
-fn a_flood_is_explained_by_what_is_not_as_expected() {
+fn excessive_activity_is_explained_by_an_unmet_expectation() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
     let verdict = story.judge.verdict();
@@ -402,7 +402,7 @@ fn a_flood_is_explained_by_what_is_not_as_expected() {
 }
 
 #[test]
-fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
+fn findings_are_counted_once_per_cause() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     let call = json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
         "requiredBytes": null, "code": "OK", "message": null, "available": 5, "maximum": null,
@@ -449,7 +449,7 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
         .iter()
         .map(|finding| (finding.rule, finding.count))
         .collect();
-    // The twenty that may come at once are not too many, but at the start two are enough.
+    // A burst of twenty calls is tolerated, but only two calls before the first poll.
     let expected = [
         ("csi-arguments", 30),
         ("csi-calls-at-start", 28),
@@ -462,7 +462,7 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
 }
 
 #[test]
-fn each_volume_is_a_reason_to_ask_again() {
+fn each_volume_allows_another_get_capacity_call() {
     let found = |volumes: usize| {
         let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
         let call = |method: &str, volume: Value| {
@@ -481,7 +481,7 @@ fn each_volume_is_a_reason_to_ask_again() {
 }
 
 #[test]
-fn a_write_that_is_refused_is_a_reason_to_ask_again_at_the_start() {
+fn a_rejected_write_allows_repeated_calls_at_the_start() {
     let found = |code: u16| {
         let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
         story.ask(1);
@@ -496,7 +496,7 @@ fn a_write_that_is_refused_is_a_reason_to_ask_again_at_the_start() {
 }
 
 #[test]
-fn classes_with_the_same_parameters_each_have_their_question() {
+fn the_call_limit_counts_each_class_with_the_same_parameters() {
     let is_too_often = |plan: &'static Plan, calls: usize| {
         let mut story = Story {
             judge: Judge::new(plan),
@@ -515,7 +515,7 @@ fn classes_with_the_same_parameters_each_have_their_question() {
     let mut two = one.clone();
     two.class_parameters
         .extend(["fast", "slow"].map(|name| (name.to_owned(), [].into())));
-    // The driver is not told of what is meant for sidecars.
+    // The driver does not receive sidecar parameters.
     let mut other = one.clone();
     let fstype = [("csi.storage.k8s.io/fstype".to_owned(), "ext4".to_owned())];
     other
@@ -529,7 +529,7 @@ fn classes_with_the_same_parameters_each_have_their_question() {
 }
 
 #[test]
-fn an_instance_on_a_node_may_ask_for_each_claim_that_waits_for_no_consumer() {
+fn distributed_publishers_may_call_for_each_pvc_with_immediate_binding() {
     let plan = story(&json!({"placement": {"app": "n1"}, "why": "because"}))
         .judge
         .plan;

@@ -1,4 +1,4 @@
-//! One expectation over facts: what makes it true, what it takes to stay so, and what ends it.
+//! A single monitor: when its condition becomes true, how long it must hold, and when it fails.
 
 use super::*;
 use crate::judge::Reason;
@@ -14,14 +14,14 @@ fn reason(story: &Story) -> Option<Reason> {
         })
 }
 
-/// The publisher makes an object for one more class.
+/// The publisher creates an object for another class.
 fn write(story: &mut Story) {
     let object = json!({"metadata": {}, "storageClassName": format!("class-{}", story.seq)});
     story.commit("publisher", "added", "csistoragecapacities", "c", &object);
 }
 
 #[test]
-fn a_state_that_is_lost_has_to_come_back() {
+fn a_state_that_is_lost_must_become_true_again() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     story.place();
     assert_eq!(story.judge.progress(), Progress::Running { quiet: true });
@@ -35,7 +35,7 @@ fn a_state_that_is_lost_has_to_come_back() {
 }
 
 #[test]
-fn what_holds_always_may_not_be_lost_and_must_be_true_from_the_first() {
+fn always_requires_the_state_once_the_actions_are_done() {
     let always = json!({"claims": {"app-0": "bound"}, "always": true, "stays": "1s", "why": "because"});
     let mut late = story(&always);
     late.place();
@@ -47,18 +47,18 @@ fn what_holds_always_may_not_be_lost_and_must_be_true_from_the_first() {
 }
 
 #[test]
-fn a_hold_is_over_by_rounds_or_by_time() {
+fn a_hold_ends_after_its_rounds_or_time() {
     let rounds = json!({"placement": {"app": "n1"}, "stays": "2 rounds", "why": "because"});
     let mut story = story(&rounds);
     story.place();
     story.ask(2);
-    assert!(!story.is_done_when_quiet(), "the first may have begun before");
+    assert!(!story.is_done_when_quiet(), "the first call may have started earlier");
     story.ask(1);
     assert!(story.is_done_when_quiet());
     let time = json!({"placement": {"app": "n1"}, "stays": "700ms", "why": "because"});
     let mut story = super::story(&time);
     story.place();
-    let (at, bound) = story.judge.next_bound().expect("it has to hold");
+    let (at, bound) = story.judge.next_bound().expect("pending hold");
     assert_eq!(bound.bound, BoundKind::Hold);
     assert_eq!(at.as_micros(), u128::from(story.at_us + 700_000));
     assert!(!story.is_done_when_quiet());
@@ -67,7 +67,7 @@ fn a_hold_is_over_by_rounds_or_by_time() {
 }
 
 #[test]
-fn a_count_ends_with_the_first_fact_that_is_too_many() {
+fn a_count_fails_at_the_first_fact_above_its_maximum() {
     let expect = json!({"count": {"of": {"write": "create csistoragecapacities"}, "min": 1, "max": 2}, "why": "because"});
     let mut story = story(&expect);
     write(&mut story);
@@ -76,7 +76,7 @@ fn a_count_ends_with_the_first_fact_that_is_too_many() {
     write(&mut story);
     assert_eq!(reason(&story), Some(Reason::Violated));
     let verdict = story.judge.verdict();
-    let failure = verdict.failure().expect("three are too many");
+    let failure = verdict.failure().expect("failure above the maximum");
     assert!(
         failure.summary.ends_with("was seen 3 times; at most 2 allowed"),
         "{}",
@@ -86,7 +86,7 @@ fn a_count_ends_with_the_first_fact_that_is_too_many() {
 }
 
 #[test]
-fn an_order_takes_its_facts_one_after_the_other() {
+fn an_order_requires_its_facts_in_sequence() {
     let order = json!({"order": [{"write": "create csistoragecapacities"}, {"write": "update pods"}], "why": "because"});
     let mut story = story(&order);
     story.place();
@@ -101,7 +101,7 @@ fn an_order_takes_its_facts_one_after_the_other() {
 }
 
 #[test]
-fn a_window_that_never_opens_is_no_evidence() {
+fn never_without_its_after_fact_fails_for_lack_of_evidence() {
     let never =
         json!({"never": {"call": "CreateVolume", "after": {"write": "delete csinodes"}}, "why": "because"});
     let mut story = story(&never);
@@ -110,13 +110,13 @@ fn a_window_that_never_opens_is_no_evidence() {
     assert_eq!(story.next_bound(), BoundKind::Within);
     assert_eq!(reason(&story), Some(Reason::NoEvidence));
     let verdict = story.judge.verdict();
-    let failure = verdict.failure().expect("it proves nothing");
+    let failure = verdict.failure().expect("failure for lack of evidence");
     let summary = &failure.summary;
     assert!(
         summary.starts_with("no evidence: delete of csinodes"),
         "{summary}"
     );
-    let missing = failure.chain.first_missing().expect("a link is missing");
+    let missing = failure.chain.first_missing().expect("missing link");
     assert_eq!(
         (&*missing.text, &*missing.note),
         ("delete of csinodes", "never seen")
@@ -124,7 +124,7 @@ fn a_window_that_never_opens_is_no_evidence() {
 }
 
 #[test]
-fn a_bound_of_another_step_or_expectation_decides_nothing() {
+fn bounds_of_other_steps_and_expectations_are_ignored() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     story.tell(json!({"fact": "bound", "step": 1, "expect": 0, "bound": "within"}));
     story.tell(json!({"fact": "bound", "step": 0, "expect": 1, "bound": "within"}));
@@ -134,7 +134,7 @@ fn a_bound_of_another_step_or_expectation_decides_nothing() {
 }
 
 #[test]
-fn a_journal_that_breaks_off_is_no_pass() {
+fn an_incomplete_journal_fails() {
     let story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     let Verdict::Fail(failure) = story.judge.verdict() else {
         panic!("nothing was decided");
@@ -143,7 +143,7 @@ fn a_journal_that_breaks_off_is_no_pass() {
 }
 
 #[test]
-fn a_stored_journal_judges_like_the_run() {
+fn a_stored_journal_has_the_same_verdict_as_the_run() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     story.refuse("full");
     story.ask(3);

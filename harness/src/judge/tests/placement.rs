@@ -1,10 +1,10 @@
-//! Which link is missing where a pod waits that should not: it was not told, it was not tried again, or it was refused.
+//! The first missing link if a pod is not placed: a watch event was not delivered, the pod was not retried, or it was rejected.
 
 use serde_json::json;
 
 use super::*;
 
-/// A pod that was refused, of which a case demands that it is placed.
+/// A rejected pod that the case expects to be placed.
 fn refused() -> Story {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "w"}));
     story.refuse("no room");
@@ -20,12 +20,12 @@ impl Story {
         );
     }
 
-    /// The case changes what a scheduler may wait for.
+    /// The harness changes an object that may requeue the pod.
     fn change(&mut self, change: &str) {
         self.commit("harness", change, "csidrivers", "disk.example.com", &json!({}));
     }
 
-    /// The scheduler begins to watch with what is there now.
+    /// The scheduler starts a watch at the current revision.
     fn begin_watch(&mut self, code: u16) {
         self.tell(
             json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "csidrivers",
@@ -33,7 +33,7 @@ impl Story {
         );
     }
 
-    /// The objects by which capacity decides about the pod: it wants 10Gi of `fast`.
+    /// The objects on which capacity checks depend; the pod needs 10Gi of `fast`.
     fn cluster(&mut self) {
         let labels = json!({"disk.example.com/node": "n1"});
         let registered = json!([{"name": "disk.example.com", "topologyKeys": ["disk.example.com/node"]}]);
@@ -73,20 +73,20 @@ impl Story {
         self.news();
     }
 
-    /// The first missing link, when nothing more happens.
+    /// The first missing link if nothing else happens.
     fn missing(&mut self) -> String {
         while self.judge.failure.is_none() {
             self.next_bound();
         }
         let verdict = self.judge.verdict();
-        let failure = verdict.failure().expect("it has failed");
-        let link = failure.chain.first_missing().expect("a link is missing");
+        let failure = verdict.failure().expect("failure");
+        let link = failure.chain.first_missing().expect("missing link");
         format!("{}: {}", link.text, link.note)
     }
 }
 
 #[test]
-fn what_came_after_the_refusal_should_have_let_the_pod_be_tried_again() {
+fn a_delivered_change_after_the_rejection_requires_a_retry() {
     let mut story = refused();
     story.change("modified");
     story.deliver("csidrivers", "disk.example.com", "modified");
@@ -97,7 +97,7 @@ fn what_came_after_the_refusal_should_have_let_the_pod_be_tried_again() {
 }
 
 #[test]
-fn a_node_that_another_pod_has_for_a_claim_of_both_is_none_for_the_pod() {
+fn the_selected_node_of_a_shared_pvc_does_not_count_for_a_rejected_pod() {
     let mut story = refused();
     let volume = |claim: &str| json!({"name": claim, "persistentVolumeClaim": {"claimName": claim}});
     let condition =
@@ -124,7 +124,7 @@ fn a_node_that_another_pod_has_for_a_claim_of_both_is_none_for_the_pod() {
 }
 
 #[test]
-fn all_that_came_since_is_named() {
+fn all_changes_since_the_rejection_are_listed() {
     let mut story = refused();
     story.change("modified");
     story.deliver("csidrivers", "disk.example.com", "modified");
@@ -137,7 +137,7 @@ fn all_that_came_since_is_named() {
 }
 
 #[test]
-fn what_came_before_the_last_that_was_heard_of_an_object_needs_not_be_heard() {
+fn undelivered_changes_followed_by_a_later_one_are_ignored() {
     let mut story = refused();
     story.commit("harness", "added", "csidrivers", "other.example.com", &json!({}));
     story.commit(
@@ -156,7 +156,7 @@ fn what_came_before_the_last_that_was_heard_of_an_object_needs_not_be_heard() {
 }
 
 #[test]
-fn what_the_scheduler_knew_when_it_refused_the_pod_did_not_help() {
+fn changes_delivered_before_the_rejection_require_no_retry() {
     let mut story = refused();
     story.change("modified");
     story.deliver("csidrivers", "disk.example.com", "modified");
@@ -169,7 +169,7 @@ fn what_the_scheduler_knew_when_it_refused_the_pod_did_not_help() {
 }
 
 #[test]
-fn what_is_gone_is_known_from_a_watch_that_begins_without_it() {
+fn a_new_watch_informs_about_deletions() {
     for (code, missing) in [
         (
             503,
@@ -185,7 +185,7 @@ fn what_is_gone_is_known_from_a_watch_that_begins_without_it() {
         story.begin_watch(code);
         assert_eq!(story.missing(), missing);
     }
-    // What is there is told by an event, or it is not there.
+    // A new watch informs about an existing object by an event.
     let mut story = refused();
     story.change("modified");
     story.begin_watch(200);
@@ -196,7 +196,7 @@ fn what_is_gone_is_known_from_a_watch_that_begins_without_it() {
 }
 
 #[test]
-fn a_driver_that_reports_too_little_is_the_cause_and_not_the_scheduler() {
+fn insufficient_reported_capacity_is_the_missing_link() {
     let room = "room for 10Gi of fast published where n1 is";
     for (reported, published, missing) in [
         (
@@ -204,13 +204,13 @@ fn a_driver_that_reports_too_little_is_the_cause_and_not_the_scheduler() {
             "5Gi",
             format!("{room}: the driver reported 5Gi for n1"),
         ),
-        // Where nothing calls GetCapacity, no publisher is at work.
+        // Without GetCapacity calls no publisher is at work.
         (
             None,
             "5Gi",
             "pod app is tried again: not since the create of csidrivers disk.example.com".to_owned(),
         ),
-        // With room for it, the pod has to be tried again.
+        // With sufficient capacity the pod must be retried.
         (
             Some(20 << 30),
             "20Gi",
@@ -229,7 +229,7 @@ fn a_driver_that_reports_too_little_is_the_cause_and_not_the_scheduler() {
 }
 
 #[test]
-fn a_label_that_the_node_lacks_is_the_cause() {
+fn a_missing_topology_label_of_the_node_is_the_missing_link() {
     let mut story = refused();
     story.cluster();
     story.hear(5 << 30);
@@ -249,7 +249,7 @@ fn a_label_that_the_node_lacks_is_the_cause() {
 }
 
 #[test]
-fn a_volume_that_was_made_elsewhere_and_the_refusal_that_follows_are_links() {
+fn a_volume_created_elsewhere_and_the_following_rejection_are_links() {
     let mut story = story(&json!({"placement": {"app": "n1"}, "why": "w"}));
     story.deliver("pods", "app", "modified");
     story.cluster();
@@ -268,7 +268,7 @@ fn a_volume_that_was_made_elsewhere_and_the_refusal_that_follows_are_links() {
         "n1 is chosen for pod app: n2 was chosen, and the pod is refused: node(s) didn't match PersistentVolume's node affinity"
     );
     let verdict = story.judge.verdict();
-    let links = &verdict.failure().expect("it has failed").chain.links;
+    let links = &verdict.failure().expect("failure").chain.links;
     let links: Vec<&str> = links.iter().map(|link| link.text.as_str()).collect();
     let [.., chosen, made, refused, _] = links.as_slice() else {
         panic!("{links:?}");

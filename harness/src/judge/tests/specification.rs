@@ -1,16 +1,16 @@
-//! What a broken rule of the specification comes to: a failure with rule, rows and first missing link, for each kind of rule.
+//! Failures by violations of the specification: rule, rows and first missing link, for each kind of rule.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::expectation::Row;
 
-/// A case with one node, one class, 5Gi, and a pod of 1Gi; a step expects the specification.
+/// A case with one class, 5Gi on n1, and a pod of 1Gi; its step expects the specification.
 fn begun() -> Story {
     begun_with(&[])
 }
 
-/// The same with other actions after the pod.
+/// Same as above with further actions after the pod.
 fn begun_with(more: &[Value]) -> Story {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
@@ -18,7 +18,7 @@ fn begun_with(more: &[Value]) -> Story {
     begun_in(&json!({}), &steps)
 }
 
-/// The same cluster with a publisher that is set so, and other steps.
+/// The same cluster with other publisher settings and steps.
 fn begun_in(publisher: &Value, steps: &Value) -> Story {
     let mut story = begun_of(&json!({
         "id": "story/unit/specification", "title": "a case of a test",
@@ -32,10 +32,10 @@ fn begun_in(publisher: &Value, steps: &Value) -> Story {
     story
 }
 
-/// A case with what is there before any program runs.
+/// A journal with the initial objects, before any program runs.
 fn begun_of(text: &Value) -> Story {
-    let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
-    let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("it makes sense")));
+    let scenarios = parse("test.yaml", &text.to_string()).expect("well-formed case");
+    let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("valid case")));
     let mut story = Story {
         judge: Judge::new(plan),
         seq: 0,
@@ -43,8 +43,8 @@ fn begun_of(text: &Value) -> Story {
     };
     story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
     for object in &plan.objects {
-        let resource = fake_apiserver::ResourceRef::plural_of(object).expect("it is one of the API");
-        let name = object["metadata"]["name"].as_str().expect("it has a name");
+        let resource = fake_apiserver::ResourceRef::plural_of(object).expect("known kind");
+        let name = object["metadata"]["name"].as_str().expect("named object");
         story.commit("harness", "added", resource, name, object);
     }
     story.tell(json!({"fact": "stepStarted", "step": 0}));
@@ -77,17 +77,17 @@ impl Story {
         );
     }
 
-    /// The only program of a role starts or stops.
+    /// Starts or stops the only program of a role.
     fn program(&mut self, role: &str, event: &str) {
         self.tell(json!({"fact": "process", "client": role, "role": role, "event": event}));
     }
 
-    /// The harness does what the plan says in these words.
+    /// Records an action by its timeline text.
     fn act(&mut self, text: &str) {
         self.tell(json!({"fact": "action", "text": text}));
     }
 
-    /// The driver is asked about a node, and answers truly.
+    /// The publisher calls GetCapacity for a node and gets the true capacity.
     fn inquire(&mut self, node: &str) {
         let bytes = if node == "n1" { 5 * GI } else { 0 };
         self.tell(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": node, "parameters": {},
@@ -102,19 +102,19 @@ impl Story {
         );
     }
 
-    /// A pod waits, and what n1 has is published.
+    /// A pod waits, and the capacity of n1 is published.
     fn begin_with_a_pod(&mut self) {
         self.create_pod();
         self.inquire("n1");
         self.publish("publisher", "added", &published("n1", 5 * GI));
     }
 
-    /// The pod of the case comes, and its claim.
+    /// Creates the pod and its PVC.
     fn create_pod(&mut self) {
         self.create_pod_and(&[]);
     }
 
-    /// The same, before other actions.
+    /// Same as above, followed by further actions.
     fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
             self.act(action);
@@ -127,7 +127,7 @@ impl Story {
         self.tell(json!({"fact": "stepActed", "step": 0}));
     }
 
-    /// The scheduler finds no node for the pod.
+    /// The scheduler rejects the pod.
     fn refuse_pod(&mut self) {
         let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
         let mut refused = waiting();
@@ -135,14 +135,14 @@ impl Story {
         self.workload("scheduler", "modified", "pods", &refused);
     }
 
-    /// Whether a pod waits that the specification has a node for.
+    /// Whether the specification reports a pod that could be placed.
     fn is_needlessly_refused(&self) -> bool {
-        let oracle = self.judge.oracle.as_ref().expect("a step expects it");
+        let oracle = self.judge.oracle.as_ref().expect("oracle");
         let mut unsettled = oracle.unsettled().into_iter();
         unsettled.any(|it| it.rule.id == "placement/needlessly-refused")
     }
 
-    /// The next bound passes that ends an expectation in vain.
+    /// Advances bounds until the expectation fails.
     fn give_up(&mut self) {
         while self.judge.failure.is_none() {
             self.next_bound();
@@ -151,13 +151,13 @@ impl Story {
 
     fn failure(&self) -> Failure {
         let verdict = self.judge.verdict();
-        // The same over the stored facts.
+        // The stored facts must result in the same verdict.
         let again = verdict_of(self.judge.plan, self.judge.facts());
         assert_eq!(
             again.failure().map(|it| &it.summary),
             verdict.failure().map(|it| &it.summary)
         );
-        verdict.failure().expect("it has failed").clone()
+        verdict.failure().expect("failure").clone()
     }
 }
 
@@ -185,7 +185,7 @@ fn assert_told(failure: &Failure, rule: &str, words: &[&str]) {
         .rows
         .iter()
         .map(|row| format!("{:?} {} → {}", row.subject, row.want, row.got));
-    let missing = failure.chain.first_missing().expect("a link is missing");
+    let missing = failure.chain.first_missing().expect("missing link");
     let text = format!(
         "{}\n{}\n{} {}",
         failure.summary,
@@ -201,12 +201,12 @@ fn assert_told(failure: &Failure, rule: &str, words: &[&str]) {
 }
 
 #[test]
-fn what_is_right_passes_once_everything_is_quiet() {
+fn a_correct_run_passes_once_everything_is_quiet() {
     let mut story = begun();
     story.inquire("n1");
     story.publish("publisher", "added", &published("n1", 5 * GI));
     story.create_pod();
-    assert!(!story.is_done_when_quiet(), "the pod waits");
+    assert!(!story.is_done_when_quiet(), "pending pod");
     story.workload(
         "scheduler",
         "modified",
@@ -231,7 +231,7 @@ fn what_is_right_passes_once_everything_is_quiet() {
 }
 
 #[test]
-fn an_object_that_is_missing_is_told_as_a_row() {
+fn a_missing_object_has_a_row() {
     let mut story = begun();
     story.create_pod();
     story.give_up();
@@ -240,7 +240,7 @@ fn an_object_that_is_missing_is_told_as_a_row() {
 }
 
 #[test]
-fn an_object_of_a_segment_that_is_not_there_is_extra() {
+fn an_object_for_a_segment_without_nodes_is_extra() {
     let mut story = begun();
     story.publish("kubectl", "added", &published("n3", GI));
     story.begin_with_a_pod();
@@ -253,7 +253,7 @@ fn an_object_of_a_segment_that_is_not_there_is_extra() {
 }
 
 #[test]
-fn an_object_that_the_api_server_writes_unasked_fails_at_once() {
+fn an_object_that_no_client_requested_fails_at_once() {
     let mut story = begun();
     story.publish("harness", "added", &published("n3", GI));
     let words = ["API-07", "nobody has asked for it"];
@@ -261,7 +261,7 @@ fn an_object_that_the_api_server_writes_unasked_fails_at_once() {
 }
 
 #[test]
-fn a_request_beyond_the_documented_role_fails_at_once() {
+fn a_request_beyond_the_documented_rbac_rules_fails_at_once() {
     let mut story = begun();
     story.tell(
         json!({"fact": "request", "client": "publisher", "verb": "list", "resource": "csistoragecapacities",
@@ -275,7 +275,7 @@ fn a_request_beyond_the_documented_role_fails_at_once() {
 }
 
 #[test]
-fn an_answer_that_the_storage_does_not_account_for_fails_at_once() {
+fn a_capacity_that_does_not_match_the_storage_fails_at_once() {
     let mut story = begun();
     story.tell(
         json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
@@ -285,7 +285,7 @@ fn an_answer_that_the_storage_does_not_account_for_fails_at_once() {
 }
 
 #[test]
-fn metrics_that_say_something_else_are_waited_for_and_then_fail() {
+fn wrong_metrics_fail_after_the_timeout() {
     let text = json!({
         "id": "story/unit/metrics", "title": "a case of a test", "cluster": {"roles": ["publisher"], "metrics": true},
         "steps": [{"id": "a", "expect": "specification"}],
@@ -310,7 +310,7 @@ fn metrics_that_say_something_else_are_waited_for_and_then_fail() {
 }
 
 #[test]
-fn an_object_of_somebody_else_that_is_written_fails_at_once() {
+fn writing_an_object_of_another_client_fails_at_once() {
     let mut story = begun();
     let mut foreign = published("n1", GI);
     foreign["metadata"]["labels"] = json!({});
@@ -325,7 +325,7 @@ fn an_object_of_somebody_else_that_is_written_fails_at_once() {
 }
 
 #[test]
-fn a_figure_that_the_driver_never_told_fails_at_once() {
+fn publishing_more_than_the_driver_reported_fails_at_once() {
     let mut story = begun();
     story.inquire("n1");
     story.publish("publisher", "added", &published("n1", 6 * GI));
@@ -337,7 +337,7 @@ fn a_figure_that_the_driver_never_told_fails_at_once() {
 }
 
 #[test]
-fn a_question_for_a_segment_of_nobody_fails_at_once() {
+fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
     let mut story = begun();
     story.inquire("n3");
     assert_told(
@@ -347,9 +347,9 @@ fn a_question_for_a_segment_of_nobody_fails_at_once() {
     );
 }
 
-/// A call that the driver lets wait is told of only when it ends.
+/// The journal contains a delayed call only once it ends.
 #[test]
-fn a_question_may_be_from_before_the_last_change_where_answers_are_late() {
+fn delayed_calls_may_have_started_before_the_last_change() {
     let late = json!({"csi": {"delay": "500ms", "method": "GetCapacity", "times": 1}});
     for (is_late, first) in [(true, json!([late])), (false, json!([]))] {
         let steps = json!([
@@ -392,7 +392,7 @@ fn a_question_may_be_from_before_the_last_change_where_answers_are_late() {
 }
 
 #[test]
-fn a_node_that_does_not_fit_fails_at_once() {
+fn selecting_a_node_without_capacity_fails_at_once() {
     let mut story = begun();
     story.begin_with_a_pod();
     story.workload(
@@ -406,7 +406,7 @@ fn a_node_that_does_not_fit_fails_at_once() {
 }
 
 #[test]
-fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
+fn a_pod_that_waits_although_a_node_fits_has_a_row_with_the_node() {
     let mut story = begun();
     story.begin_with_a_pod();
     story.refuse_pod();
@@ -419,7 +419,7 @@ fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
 }
 
 #[test]
-fn a_scheduler_that_read_no_capacity_before_the_type_was_gone_may_refuse() {
+fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject() {
     for has_read in [true, false] {
         let mut story = begun_with(&[json!({"release": {"to": "1.20"}})]);
         story.inquire("n1");
@@ -432,7 +432,7 @@ fn a_scheduler_that_read_no_capacity_before_the_type_was_gone_may_refuse() {
         }
         story.create_pod_and(&["the API server is now 1.20"]);
         story.refuse_pod();
-        let oracle = story.judge.oracle.as_ref().expect("a step expects it");
+        let oracle = story.judge.oracle.as_ref().expect("oracle");
         let wrong = oracle.unsettled().into_iter();
         let refused = wrong.filter(|it| it.rule.id == "placement/needlessly-refused");
         assert_eq!(refused.count(), usize::from(has_read));
@@ -440,7 +440,7 @@ fn a_scheduler_that_read_no_capacity_before_the_type_was_gone_may_refuse() {
 }
 
 #[test]
-fn a_scheduler_may_go_by_a_flag_that_is_served_no_longer() {
+fn a_scheduler_may_use_a_storage_capacity_flag_that_is_no_longer_served() {
     for begins_anew in [false, true] {
         let releases = ["1.19", "1.18"].map(|release| json!({"release": {"to": release}}));
         let mut story = begun_with(&releases);
@@ -460,7 +460,7 @@ fn a_scheduler_may_go_by_a_flag_that_is_served_no_longer() {
 }
 
 #[test]
-fn a_scheduler_goes_by_the_maxima_that_it_was_shown() {
+fn a_scheduler_uses_the_maximum_volume_sizes_that_it_was_served() {
     let gate = json!({"CSIStorageCapacity": true});
     for (release, is_shown) in [("1.19", false), ("1.21", true)] {
         let releases = [
@@ -470,7 +470,7 @@ fn a_scheduler_goes_by_the_maxima_that_it_was_shown() {
         let mut story = begun_with(&releases);
         let mut object = published("n1", 0);
         object["maximumVolumeSize"] = "5Gi".into();
-        object.as_object_mut().expect("it is one").remove("capacity");
+        object.as_object_mut().expect("object").remove("capacity");
         story.publish("publisher", "added", &object);
         story.create_pod_and(&[&format!(
             "the API server is now {release}, CSIStorageCapacity=true"
@@ -487,7 +487,7 @@ fn a_scheduler_goes_by_the_maxima_that_it_was_shown() {
 }
 
 #[test]
-fn a_question_of_a_publisher_that_starts_may_be_lost_with_the_connection() {
+fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
     let cut = json!({"csi": {"cut": "after", "method": "GetCapacity", "times": 3}});
     let steps = json!([
         {"id": "a", "do": [{"stop": "publisher"}], "expect": "specification"},
@@ -523,7 +523,7 @@ fn a_question_of_a_publisher_that_starts_may_be_lost_with_the_connection() {
 }
 
 #[test]
-fn a_claim_that_waits_though_there_is_room_for_its_volume_is_told_as_a_row() {
+fn an_unprovisioned_pvc_with_sufficient_capacity_has_a_row() {
     let mut story = begun();
     story.begin_with_a_pod();
     story.workload(
@@ -541,7 +541,7 @@ fn a_claim_that_waits_though_there_is_room_for_its_volume_is_told_as_a_row() {
 }
 
 #[test]
-fn a_volume_takes_room_and_its_end_gives_it_back() {
+fn a_volume_uses_capacity_until_it_is_deleted() {
     let mut story = begun();
     let volume = |method: &str| {
         json!({"fact": "call", "method": method, "node": null, "segment": "n1", "parameters": {}, "volume": "v",
@@ -549,8 +549,8 @@ fn a_volume_takes_room_and_its_end_gives_it_back() {
             "requiredBytes": null, "code": "OK", "message": null, "available": null, "maximum": null})
     };
     let capacity = |story: &Story| {
-        let oracle = story.judge.oracle.as_ref().expect("a step expects it");
-        let rows = oracle.demands().capacities.expect("they can be written");
+        let oracle = story.judge.oracle.as_ref().expect("oracle");
+        let rows = oracle.demands().capacities.expect("expressible rows");
         rows[&("fast".to_owned(), "n1".to_owned())]
     };
     let gigabytes = |count: u64| {
