@@ -1,4 +1,4 @@
-//! From calls of the driver to what happens in the world of the specification.
+//! Converts CSI calls of the journal into events of the specification.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::journal::{AnswerFact, CallFact};
 use crate::plan::Action;
 
 impl Oracle<'_> {
-    /// The driver has answered a call.
+    /// Events for a completed CSI call.
     pub(super) fn call(&mut self, call: &CallFact, at_us: u64) -> Vec<Event> {
         let by = self.caller(call);
         if let Author::Publisher(instance) = &by {
@@ -44,7 +44,7 @@ impl Oracle<'_> {
             let (segment, parameters) = (segment.clone(), call.parameters.clone());
             Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
         };
-        // An answer that passes is one that publishers may act on all the same.
+        // Publishers may act on a temporary capacity as well, so it is recorded for this moment.
         let is_lost = self.storage.loses_answers();
         let passing = is_lost || !is_same(&told, &truth);
         let mut events = Vec::new();
@@ -63,17 +63,17 @@ impl Oracle<'_> {
         events
     }
 
-    /// Who has called the driver.
+    /// The caller of a CSI call.
     fn caller(&self, call: &CallFact) -> Author {
         match call.code.as_str() {
             _ if self.is_asking => Author::User,
-            // When it was asked is not told: it may be from before all that was seen since.
+            // A cancelled call may have started before any event observed since.
             "CANCELLED" => Author::Other,
             _ => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
         }
     }
 
-    /// The driver has answered somebody: the case itself, or something that has no part in it.
+    /// An event for a GetCapacity call of the harness that is no action of the case: it stands for an unknown client.
     pub(super) fn of_stranger(&self, answer: &AnswerFact) -> Option<Event> {
         let mut own = self.plan.actions().filter_map(|action| match action {
             Action::CsiCall(call) => Some(&call.name),
@@ -91,7 +91,7 @@ impl Oracle<'_> {
         })
     }
 
-    /// What a call by somebody says of a volume.
+    /// The event for a CreateVolume or DeleteVolume call.
     fn volume_event(&self, call: &CallFact, by: Author) -> Option<Event> {
         match (call.method, &call.volume_id, &call.volume) {
             (Method::DeleteVolume, Some(id), _) if call.code == "OK" => {
@@ -111,7 +111,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// How a CreateVolume call ended.
+    /// Outcome of a CreateVolume call.
     fn ending(&self, call: &CallFact) -> Ending {
         match (call.code.as_str(), &call.volume_id) {
             ("OK", Some(id)) => Ending::Made {
@@ -123,7 +123,7 @@ impl Oracle<'_> {
                 is_told: call.is_answered(),
             },
             ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
-            // CSI: after these the driver may still be at work.
+            // CSI: after these codes the driver may still be creating the volume.
             ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
             ("INTERNAL", _) => Ending::Broken {
                 is_scripted: self.storage.scripts_volumes(),
@@ -133,7 +133,7 @@ impl Oracle<'_> {
     }
 }
 
-/// Whether two answers are the same, whatever was heard before an error.
+/// Whether two GetCapacity results are equal; all errors are equal.
 pub(super) fn is_same(one: &Answer, other: &Answer) -> bool {
     match (one, other) {
         (Answer::Error { .. }, Answer::Error { .. }) => true,

@@ -1,6 +1,6 @@
-//! What the specification demands of objects and pods, as rows and places of explicit expectations.
+//! The state that the specification requires of objects and pods, as rows and nodes of explicit expectations.
 //!
-//! Where the documents leave a choice, what there is counts if it is one of the outcomes.
+//! Where the KEPs allow several outcomes, the actual state is used if it is one of them.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,17 +18,17 @@ use crate::journal::{Fact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
-/// What the specification demands at the end of a step.
+/// The state that the specification requires at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// The publisher's objects, all of them, as for `capacities`; none: they cannot be written so.
+    /// All objects of the publisher, as for `capacities`. None if they cannot be expressed as rows.
     pub capacities: Option<Rows>,
-    /// Where pods must be, as for `placement`; those whose volumes are still to be made are left out.
+    /// Nodes of pods, as for `placement`; without pods whose volumes are still to be created.
     pub placement: BTreeMap<String, Place>,
 }
 
 impl Demands {
-    /// The same as the list of expectations of a step, as a case file has it.
+    /// The requirements as the expectations of a step in a case file.
     pub fn expectations(&self) -> Value {
         let mut list = Vec::new();
         if let Some(rows) = &self.capacities {
@@ -47,7 +47,7 @@ impl Demands {
     }
 }
 
-/// A row as a case file has it.
+/// A row in case file notation.
 fn written(row: Row) -> Value {
     match row {
         Row::Nothing => "nothing".into(),
@@ -71,7 +71,7 @@ fn named(place: &Place) -> Value {
     }
 }
 
-/// What the specification demands at the end of each step that the journal has begun.
+/// The requirements at the end of each step that the journal has started.
 pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demands> {
     let mut oracle = Oracle::new(plan);
     let mut all = Vec::new();
@@ -88,7 +88,7 @@ pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demand
 }
 
 impl Oracle<'_> {
-    /// What is demanded if everything is quiet now.
+    /// The requirements if everything is quiet now.
     pub(crate) fn demands(&self) -> Demands {
         Demands {
             capacities: self.rows(),
@@ -108,7 +108,7 @@ impl Oracle<'_> {
                 object.class.clone(),
                 self.plan.segments.format(&object.segment()?),
             );
-            // Two objects for one row are none of the format.
+            // The case format has only one row for two objects.
             if rows.insert(key, row(object)).is_some() {
                 return None;
             }
@@ -154,7 +154,7 @@ fn on(nodes: impl Iterator<Item = String>) -> Place {
     }
 }
 
-/// The objects that there are where they are right, and others where they are not.
+/// The existing objects, with those that violate the specification replaced by correct ones.
 fn repaired(world: &World, stored: &Objects) -> Objects {
     let mut right = stored.clone();
     let mut wrong: BTreeSet<(String, Segment)> = BTreeSet::new();
@@ -169,7 +169,7 @@ fn repaired(world: &World, stored: &Objects) -> Objects {
                     None => drop(right.remove(&key)),
                 }
             }
-            // Rows and places do not speak of them.
+            // Not part of rows and nodes.
             violation::Subject::Pod(_)
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)
@@ -203,7 +203,7 @@ fn row(object: &CapacityObject) -> Row {
     })
 }
 
-/// Whether the driver has nothing, which can be published in several ways.
+/// Whether the driver has no capacity, which may be published as zero or not at all.
 fn is_of_nothing(demand: &Demand) -> bool {
     demand.question() == Some(Question::ZeroOrNothing)
 }

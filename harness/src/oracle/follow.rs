@@ -1,4 +1,4 @@
-//! From facts to what happens in the world of the specification.
+//! Converts facts of the journal into events of the specification.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
 impl<'p> Oracle<'p> {
-    /// What a fact means for the world.
+    /// The events of a fact.
     pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
         match &fact.what {
             What::StepStarted(mark) => {
                 self.next = (mark.step, 0);
                 self.given_back.clear();
-                // What a case begins with is there before any program.
+                // The initial objects exist before any program starts.
                 let begins = mark.step == 0;
                 let at_first = [Event::Prepared, Event::Quiet];
                 let at_first = at_first.into_iter().filter(|_| begins);
@@ -62,14 +62,14 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// The harness does what the plan says in these words.
+    /// Events for an action of the plan, found by its timeline text.
     fn action(&mut self, text: &str) -> Vec<Event> {
         let (step, from) = self.next;
         let plan = self.plan;
         let actions = plan.steps.get(step).map(|step| step.actions.as_slice());
         let mut rest = actions.unwrap_or_default().iter().enumerate().skip(from);
         let Some((at, (action, _))) = rest.find(|(_, (_, said))| said == text) else {
-            // It is none of the case's own: a defect of the surroundings.
+            // Not an action of the case: an injected defect of the driver or the API server.
             return vec![Event::Ordered(Vec::new())];
         };
         self.next = (step, at + 1);
@@ -95,7 +95,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// The API server has answered a program, or refused what the case asks for.
+    /// Events for a program's API request, or for a rejected request of the case.
     fn request(&self, request: &RequestFact, at_us: u64) -> Option<Event> {
         if *request.client == *HARNESS {
             let is_refused = request.resource == RESOURCE && request.code >= 400 && !request.injected;
@@ -116,14 +116,14 @@ impl<'p> Oracle<'p> {
         })
     }
 
-    /// The answers that are others than before, and all that may fail.
+    /// Changed capacities, and calls that may fail.
     fn answers_and_doubts(&self) -> Vec<Event> {
         let mut events = self.answers();
         events.extend(self.doubts());
         events
     }
 
-    /// Any call may fail where connections are cut, without a fact: the driver never saw it.
+    /// With cut connections any call may fail without a fact, as the driver never receives it.
     fn doubts(&self) -> Vec<Event> {
         let driver = &self.plan.driver.name;
         let questions = match self.storage.loses_answers() {
@@ -140,7 +140,7 @@ impl<'p> Oracle<'p> {
         questions.into_iter().flat_map(doubt).collect()
     }
 
-    /// What the driver can be asked by the publishers that run.
+    /// Segments and parameters for which running publishers may call GetCapacity.
     fn questions(&self) -> Vec<(Segment, Parameters)> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let own = world
@@ -158,7 +158,7 @@ impl<'p> Oracle<'p> {
         questions
     }
 
-    /// A change that may be one of the questions to the driver, and so of its answers.
+    /// Events for a change, including changed capacities if it affects the publishers' calls.
     pub(super) fn changed(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
             self.served(api);
@@ -170,12 +170,12 @@ impl<'p> Oracle<'p> {
         if !asks_anew {
             return vec![Event::Changed(change)];
         }
-        // The questions are those of the world with the change.
+        // Applies the change first, as it determines the calls.
         self.monitor.observe(Event::Changed(change));
         self.answers_and_doubts()
     }
 
-    /// The answers of the driver that are others than before.
+    /// Events for capacities that differ from the last known ones.
     pub(super) fn answers(&self) -> Vec<Event> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let known = world.drivers.get(driver).cloned().unwrap_or_default();
@@ -197,7 +197,7 @@ impl<'p> Oracle<'p> {
         events
     }
 
-    /// The API server becomes another.
+    /// Processes a change of the API server's release or gates.
     fn served(&mut self, api: &Api) {
         let before = &self.world().api;
         let (was_served, had_flag) = (before.version().is_some(), before.release.has_flag());
@@ -206,7 +206,7 @@ impl<'p> Oracle<'p> {
             self.is_blind = !self.heard.follows(Role::Scheduler, RESOURCE);
             self.hides_maxima = !had_maximum;
         }
-        // Nobody is shown a driver again because it has the flag no longer.
+        // Removing the storageCapacity field causes no watch event for CSIDrivers.
         let keeps_flag = self.is_blind && had_flag && !api.release.has_flag();
         self.is_uninformed = match api.version() {
             Some(_) => false,
@@ -240,7 +240,7 @@ impl<'p> Oracle<'p> {
                 events.push(Event::Wrote { by, key, object });
                 events
             }
-            // The publisher's own pods are none of the scheduler's.
+            // The scheduler ignores the publisher's own pods.
             Some(Change::Pod(..) | Change::Claim(..)) | None if is_own => gone(commit),
             Some(change) => {
                 let mut events = self.decision(commit, &change);
@@ -262,7 +262,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// What a change of a pod or a claim says of the scheduler.
+    /// Scheduling decisions in a change of a pod or PVC.
     fn decision(&mut self, commit: &CommitFact, change: &Change) -> Vec<Event> {
         let is_scheduler = Role::of_client(&commit.client) == Some(Role::Scheduler);
         match change {
@@ -304,7 +304,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// The pods that wait for a claim.
+    /// Pending pods that use a PVC.
     fn users(&self, claim: &NamespacedName) -> Vec<NamespacedName> {
         let pods = self.world().pods.iter();
         let waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
@@ -312,16 +312,16 @@ impl<'p> Oracle<'p> {
         users.map(|(key, _)| key.clone()).collect()
     }
 
-    /// A node is chosen for a pod that waits for a claim.
+    /// Records the allowed nodes of the pending pods that use a PVC with a newly selected node.
     fn allow_users(&mut self, claim: &NamespacedName) {
         for pod in self.users(claim) {
-            // After the first of its claims the others have no choice.
+            // Once a node is selected for one PVC, the pod's other PVCs must follow.
             let is_anew = !self.is_chosen(&pod);
             self.allow(&pod, is_anew);
         }
     }
 
-    /// Whether a node is chosen for a pod that waits for its volumes there.
+    /// Whether a node is selected for an unbound PVC of the pod.
     pub(super) fn is_chosen(&self, key: &NamespacedName) -> bool {
         let world = self.world();
         let claims = world.pods.get(key).into_iter().flat_map(claims_of);
@@ -332,7 +332,7 @@ impl<'p> Oracle<'p> {
         claims.any(|claim| claim.volume.is_empty() && claim.selected_node.is_some())
     }
 
-    /// Keeps where a pod may go, by what is known at this moment. `anew`: whatever was decided before.
+    /// Records the nodes to which a pod may be bound at this moment. `anew`: replaces an earlier record.
     fn allow(&mut self, pod: &NamespacedName, anew: bool) {
         if anew || !self.allowed.contains_key(pod) {
             let decision = View::new(self.world()).decide(pod);
@@ -341,7 +341,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// A client is sent an event.
+    /// The event for a watch event of a capacity object to a publisher.
     fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
         let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
         let is_capacity = &*delivery.resource == RESOURCE;
@@ -352,7 +352,7 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// The names of a pod's claims.
+/// Names of a pod's PVCs.
 fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
@@ -360,7 +360,7 @@ fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
     })
 }
 
-/// A publisher takes or renews its Lease.
+/// The event for a publisher that acquires or renews its Lease.
 fn led(commit: &CommitFact) -> Option<Event> {
     let holder = commit.object["spec"]["holderIdentity"].as_str();
     let is_held = Role::of_client(&commit.client) == Some(Role::Publisher)
@@ -368,7 +368,7 @@ fn led(commit: &CommitFact) -> Option<Event> {
     is_held.then(|| Event::Led(commit.client.clone()))
 }
 
-/// An event about a claim.
+/// The event for a Kubernetes Event about a PVC.
 fn told(commit: &CommitFact) -> Option<Event> {
     let about = [&commit.object["involvedObject"], &commit.object["regarding"]];
     let about = about
@@ -378,7 +378,7 @@ fn told(commit: &CommitFact) -> Option<Event> {
     Some(Event::Told(NamespacedName::new(word("namespace"), word("name"))))
 }
 
-/// An extender is asked which nodes it takes out.
+/// The event for a filter call to an extender.
 fn filtered(question: &ExtenderFact) -> Option<Event> {
     (question.verb == "filter").then(|| Event::Filtered {
         extender: question.extender.clone(),
@@ -387,7 +387,7 @@ fn filtered(question: &ExtenderFact) -> Option<Event> {
     })
 }
 
-/// An object is gone that may have owned others.
+/// The event for a deleted object, which may own others.
 fn gone(commit: &CommitFact) -> Vec<Event> {
     let uid = commit.object["metadata"]["uid"].as_str();
     let uid = uid.filter(|_| commit.change == Committed::Deleted);

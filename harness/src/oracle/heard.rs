@@ -1,6 +1,6 @@
-//! What programs have heard of: they may act on what was, as long as their watches have not told them what is.
+//! Revisions that programs have observed: until watch events arrive, programs may act on old state.
 //!
-//! Knows revisions alone, and nothing of the objects.
+//! Does not know objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use fake_apiserver::Verb;
 use crate::journal::{Fact, What};
 use crate::scenario::Role;
 
-/// The kinds whose changes decide where pods may go.
+/// Resources that affect scheduling.
 const OF_SCHEDULERS: [&str; 5] = ["csidrivers", "csinodes", RESOURCE, "nodes", "storageclasses"];
 
-/// The kinds whose changes decide what is published. A publisher need not follow objects that are not its own, ...
+/// Resources that affect publishing. A publisher need not watch capacity objects of other clients, ...
 const OF_PUBLISHERS: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
-/// ... nor, on a node, other nodes.
+/// ... and on a node it need not watch other nodes.
 const OF_PUBLISHERS_ON_NODES: [&str; 1] = ["storageclasses"];
 
-/// A version of the type, as `version` of a request has it after the group.
+/// The API version of capacity objects in `group/version`. None if unknown.
 fn known_version(text: &str) -> Option<&'static str> {
     let version = text.rsplit('/').next();
     VERSIONS.into_iter().find(|known| version == Some(known))
 }
 
-/// Revisions by kind.
+/// Revisions by resource.
 type Revisions = BTreeMap<Arc<str>, u64>;
 
-/// The kinds that programs follow, each with the revision that they know, and the last one that there is.
+/// Resources that programs watch, with the last revision they observed, and the last committed revisions.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     written: Revisions,
-    /// Whether each publisher publishes for its own node alone. Elsewhere, what follows the role in a client's name numbers its replicas.
+    /// Whether each publisher publishes for its own node only. If not, the suffix of its client name is the replica number.
     is_distributed: bool,
-    /// By client. A kind that it has not listed since it began is none that it follows.
+    /// By client. Contains only resources that the client has listed since its start.
     heard: BTreeMap<Arc<str>, Revisions>,
-    /// The version in which a client has listed capacity objects last.
+    /// The API version in which a client last listed capacity objects.
     versions: BTreeMap<Arc<str>, &'static str>,
 }
 
 impl Heard {
-    /// Before any program has read anything. `is_distributed`: each publisher publishes for its own node alone.
+    /// State before any program has read anything. `is_distributed`: each publisher publishes for its own node only.
     pub(super) fn new(is_distributed: bool) -> Self {
         Heard {
             is_distributed,
@@ -49,7 +49,7 @@ impl Heard {
         }
     }
 
-    /// Takes a fact in.
+    /// Processes a fact.
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
             What::Commit(commit) if OF_SCHEDULERS.contains(&&*commit.resource) => {
@@ -75,8 +75,8 @@ impl Heard {
         }
     }
 
-    /// Takes in the best version in which the server has capacity objects from now on: whoever follows them in a better one hears nothing
-    /// until it has found that out.
+    /// Sets the newest API version in which capacity objects are served: clients that use a newer version receive no events until they
+    /// notice.
     pub(super) fn served(&mut self, best: Option<&str>) {
         let is_gone = |version: &str| {
             VERSIONS
@@ -96,25 +96,24 @@ impl Heard {
         }
     }
 
-    /// Takes in that the server shows more of that kind from now on, without a change of an object: whoever follows it has read less, until
-    /// it hears of it again.
+    /// Marks a resource as unread, as the server now serves additional fields without a commit: clients must receive the objects again.
     pub(super) fn shown_anew(&mut self, kind: &str) {
         let known = self.heard.values_mut().filter_map(|heard| heard.get_mut(kind));
         known.for_each(|revision| *revision = 0);
     }
 
-    /// Whether a change is on its way to a program that follows its kind.
+    /// Whether a program has not yet received a change of a resource that it watches.
     pub(super) fn is_behind(&self) -> bool {
         let mut known = self.heard.values().flatten();
         known.any(|(kind, heard)| self.has_more(kind, *heard))
     }
 
-    /// Whether a kind has changed since a revision.
+    /// Whether the resource was changed after this revision.
     fn has_more(&self, kind: &str, heard: u64) -> bool {
         self.written.get(kind).is_some_and(|written| heard < *written)
     }
 
-    /// Whether a program of a role has not heard of all changes of a kind that it follows.
+    /// Whether a program of the role has not yet received all changes of a resource that it watches.
     pub(super) fn misses(&self, role: Role, kind: &str) -> bool {
         let mut clients = self.heard.iter();
         clients.any(|(client, heard)| {
@@ -123,7 +122,7 @@ impl Heard {
         })
     }
 
-    /// Whether a program of a role has read the objects of a kind since it began.
+    /// Whether a program of the role has listed the resource since its start.
     pub(super) fn follows(&self, role: Role, kind: &str) -> bool {
         let mut clients = self.heard.iter();
         clients.any(|(client, heard)| Role::of_client(client) == Some(role) && heard.contains_key(kind))
@@ -139,7 +138,7 @@ impl Heard {
         }
     }
 
-    /// The kinds whose changes decide what a client does.
+    /// Resources that affect the client's decisions.
     fn decisive(&self, client: &str) -> &'static [&'static str] {
         match Role::of_client(client) {
             Some(Role::Scheduler) => &OF_SCHEDULERS,
@@ -150,7 +149,7 @@ impl Heard {
     }
 }
 
-/// Revisions only grow, but a list may be from the past.
+/// Never decreases, although a list may return an old revision.
 fn set(revisions: &mut Revisions, kind: &str, revision: u64) {
     match revisions.get_mut(kind) {
         Some(known) => *known = revision.max(*known),
@@ -166,11 +165,11 @@ mod tests {
 
     fn observe(heard: &mut Heard, what: &Value) {
         let fact = json!({"seq": 0, "at_us": 0, "what": what});
-        heard.observe(&serde_json::from_value(fact).expect("it is a fact"));
+        heard.observe(&serde_json::from_value(fact).expect("valid fact"));
     }
 
     #[test]
-    fn who_has_read_an_object_of_a_server_that_shows_less_has_to_hear_of_it_again() {
+    fn a_resource_with_additional_fields_must_be_received_again() {
         let mut heard = Heard::default();
         let driver = json!({"fact": "commit", "client": "harness", "change": "added", "resource": "csidrivers", "namespace": null,
             "name": "disk.example.com", "revision": 5, "object": {}});
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_was_not_delivered_is_missed() {
+    fn an_undelivered_change_is_missing() {
         let mut heard = Heard::default();
         let list = json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": RESOURCE, "namespace": null,
             "name": null, "code": 200, "message": null, "revision": 7});
@@ -204,14 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_does_not_follow_is_no_news_to_it() {
+    fn unwatched_resources_are_never_behind() {
         let mut heard = Heard::default();
         heard.shown_anew("csidrivers");
         assert!(!heard.is_behind());
     }
 
     #[test]
-    fn a_replica_follows_all_nodes_and_a_publisher_on_a_node_follows_none() {
+    fn replicas_watch_all_nodes_and_distributed_publishers_watch_none() {
         let list = json!({"fact": "request", "client": "publisher@1", "verb": "list", "resource": "nodes", "namespace": null, "name": null,
             "code": 200, "message": null, "revision": 3});
         let node = json!({"fact": "commit", "client": "harness", "change": "modified", "resource": "nodes", "namespace": null,

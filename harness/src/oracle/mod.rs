@@ -1,15 +1,15 @@
-//! What the specification says of a run: it follows the world that a plan and a journal make, watches what must hold at every moment, and
-//! says what objects and places there must be once everything is quiet.
+//! The oracle: follows the specification's cluster state through a run, checks the rules for every moment, and computes the objects and
+//! nodes that are required once everything is quiet.
 //!
 //! ```text
-//! follow    a fact → what happens in the world of the specification; calls of the driver in `calls`
-//! storage   what the driver has to answer          programs, owners   how publishers, cleaner and scheduler are set
-//! heard     what programs have heard of            told  what they tell of themselves
-//! orders    what the case asks of the API server
-//! demands   what the specification demands, as rows and places of explicit expectations
+//! follow    converts facts into events of the specification; CSI calls in `calls`
+//! storage   capacity that the driver must report       programs, owners   settings of publishers, cleaner and scheduler
+//! heard     revisions that programs have observed      told  metrics of programs
+//! orders    capacity requests of the case to the API server
+//! demands   requirements of the specification, as rows and nodes of explicit expectations
 //! ```
 //!
-//! Deliberately absent: rules, which are those of [`capacity_spec`], and verdicts.
+//! Does not know rules, which [`capacity_spec`] owns, or verdicts.
 
 mod calls;
 mod change;
@@ -44,7 +44,7 @@ use told::Told;
 pub(crate) use change::change;
 pub use demands::{Demands, demands};
 
-/// Follows one run.
+/// The specification's view of a run.
 pub(crate) struct Oracle<'p> {
     plan: &'p Plan,
     monitor: Monitor,
@@ -52,42 +52,42 @@ pub(crate) struct Oracle<'p> {
     programs: Programs<'p>,
     heard: Heard,
     told: Told,
-    /// The step that runs, and its first action that is not done yet.
+    /// The running step, and the index of its next action.
     next: (usize, usize),
     /// Whether the harness itself is calling the driver.
     is_asking: bool,
-    /// Whether the type was not served when the scheduler began, or no longer when it could read for the first time.
+    /// Whether the scheduler started while capacity objects were not served, or could not list them while they were.
     is_blind: bool,
-    /// Whether no maxima were shown by the last server that served the type.
+    /// Whether the last version in which capacity objects were served lacks `maximumVolumeSize`.
     hides_maxima: bool,
-    /// Whether the scheduler had not heard of all objects when they ceased to be served, or knows of a flag that is served no longer: what it
-    /// goes by is unknown, and stays.
+    /// Whether the scheduler's knowledge is unknown: it missed objects before they became unserved, or still has a storageCapacity field
+    /// that is no longer served.
     is_uninformed: bool,
-    /// Where pods were allowed to go when a node was chosen for them.
+    /// Nodes that pods were allowed to use when a node was selected.
     allowed: BTreeMap<NamespacedName, BTreeSet<String>>,
-    /// Pods that were sent to a node in this step where their volumes could not be made: they are tried again and again.
+    /// Pods that lost their selected node in this step, as provisioning failed there; the scheduler retries them.
     given_back: BTreeSet<NamespacedName>,
-    /// Programs may act on what was long ago, as they are shown it.
+    /// Whether a fault serves old state to programs.
     has_stale_reads: bool,
-    /// How long a call of the driver may be on its way, in journal time; the journal has it only when it ends.
+    /// Maximum duration of a CSI call, in journal time; the journal contains a call only once it ends.
     longest_delay_us: u64,
-    /// Whether calls of the driver may wait, so that it is not known when one began.
+    /// Whether CSI calls may be delayed, so that their start is unknown.
     has_late_answers: bool,
-    /// Journal time of the last fact, and of the last one after which programs may act otherwise.
+    /// Journal time of the last fact, and of the last one that changes what programs must do.
     now_us: u64,
     changed_us: u64,
-    /// Whether nothing would be wrong, since the last fact that may have changed that.
+    /// Cached result of `is_settled`, reset by facts that may change it.
     is_settled: OnceLock<bool>,
 }
 
 impl<'p> Oracle<'p> {
-    /// For a run that has not begun.
+    /// State before the run.
     pub(crate) fn new(plan: &'p Plan) -> Self {
         let programs = Programs::of(plan);
         let mut world = World::default();
         programs.at_first().into_iter().for_each(|it| world.apply(it));
         let mut monitor = Monitor::new(world);
-        // Nothing is wrong before anything has happened.
+        // No violation is possible before the first event.
         monitor.observe(Event::Ordered(orders::at_first(plan)));
         let is_stale = |action: &Action| match action {
             Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
@@ -116,7 +116,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Takes the next fact, and says what must not have happened.
+    /// Processes the next fact. Returns its violations.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
         self.heard.observe(fact);
         match &fact.what {
@@ -141,7 +141,7 @@ impl<'p> Oracle<'p> {
             };
             let wrong = self.monitor.observe(event);
             if let Some((pod, node)) = placed.filter(|_| wrong.is_empty()) {
-                // It was right in what the scheduler knew, if not in what is so.
+                // Correct according to the scheduler's knowledge, even if that is outdated.
                 self.allowed.entry(pod).or_default().insert(node);
             }
             violations.extend(wrong);
@@ -149,14 +149,14 @@ impl<'p> Oracle<'p> {
         self.without_excused(violations)
     }
 
-    /// Leaves out violations of the rules that the case excuses.
+    /// Removes violations of rules that the case excuses.
     fn without_excused(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
         violations.retain(|violation| !self.plan.excused_rules.contains(violation.rule.id));
         violations
     }
 
-    /// Everything is quiet: programs know all that has happened, and act on nothing older. Where a watch is held or begins again, that is
-    /// not so yet, nor where a call of the driver may have begun before the last change.
+    /// Marks everything as quiet: programs have observed all changes. Not yet if a watch lags or restarts, or if a CSI call may have
+    /// started before the last change.
     pub(crate) fn settle(&mut self) {
         self.is_settled = OnceLock::new();
         let is_under_way = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
@@ -167,14 +167,14 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether nothing would be wrong if everything were quiet now. Programs that ask and are told the same again and again make it no work.
+    /// Whether there would be no violation if everything were quiet now. Cached, as polling without changes must be cheap.
     pub(crate) fn is_settled(&self) -> bool {
         *self.is_settled.get_or_init(|| self.unsettled().is_empty())
     }
 
-    /// What would be wrong if everything were quiet now.
+    /// Violations if everything were quiet now.
     pub(crate) fn unsettled(&self) -> Vec<Violation> {
-        // What must not run has no other duty.
+        // Programs with rejected settings have no other obligations.
         let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
         violations.extend(self.monitor.unsettled());
         violations.extend(self.monitor.unsettled_volumes(&self.storage));
@@ -183,14 +183,14 @@ impl<'p> Oracle<'p> {
             violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));
         }
         let has_replicas = self.plan.publisher.replicas.is_some();
-        // Which of several replicas leads is not told.
+        // The leading replica is unknown.
         let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
         let readings = self.told.told(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
         self.without_excused(violations)
     }
 
-    /// Whether the programs of a role must end by themselves, as they are set.
+    /// Whether the role's programs must exit because of their settings.
     pub(crate) fn must_end(&self, role: Role) -> bool {
         match role {
             Role::Publisher => {
@@ -202,7 +202,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether a publisher that runs has anything to ask the driver.
+    /// Whether a running publisher must call GetCapacity.
     pub(crate) fn has_questions(&self) -> bool {
         let world = self.world();
         let asks = |(instance, publisher): (&Instance, &Publisher)| {
@@ -211,13 +211,13 @@ impl<'p> Oracle<'p> {
         self.plan.driver.get_capacity && world.api.version().is_some() && world.publishers.iter().any(asks)
     }
 
-    /// Whether it is a pod that is tried again and again.
+    /// Whether the subject is a pod that the scheduler keeps retrying.
     fn is_tried(&self, subject: &Subject) -> bool {
         matches!(subject, Subject::Pod(pod) if self.given_back.contains(pod))
     }
 
-    /// The world as the scheduler knows it: one that has begun while the type was not served knows no capacity object. One that has read
-    /// objects knows them as they were shown while they were served.
+    /// The cluster state known to the scheduler. Without served capacity objects, it has none if it never listed them; otherwise it has
+    /// them as they were last served.
     fn seen_by_scheduler(&self) -> Cow<'_, World> {
         let world = self.world();
         match world.api.version() {
@@ -241,7 +241,7 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// Whether a fact may change more than its events say: the objects that there are, the programs that run, what the driver has.
+/// Whether a fact may change more than its events contain: objects, running programs or the driver's storage.
 fn moves(what: &What) -> bool {
     match what {
         What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,

@@ -1,4 +1,4 @@
-//! What a case asks of the API server about capacity objects and its driver, in the words of the specification. Knows no answers.
+//! Requests of a case about capacity objects and CSIDrivers, in the specification's types. Does not know responses.
 
 use capacity_spec::always::{Fields, Figure, Order};
 use capacity_spec::world::{CapacityObject, Change, NamespacedName};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::plan::{Action, Plan, Target};
 
-/// Everything that a case begins with.
+/// Requests that create the initial objects.
 pub(super) fn at_first(plan: &Plan) -> Vec<Order> {
     plan.objects.iter().filter_map(creation).collect()
 }
 
-/// What an action asks for; none: it is about something else.
+/// The request of an action. None if it is about something else.
 pub(super) fn of(action: &Action) -> Option<Order> {
     match action {
         Action::Attempt(action) => of(action),
@@ -72,7 +72,7 @@ fn key(target: &Target) -> Option<NamespacedName> {
     }
 }
 
-/// What a merge patch says of the fields of a capacity object.
+/// Fields of a capacity object that a merge patch sets.
 fn fields(merge: &Value) -> Option<Fields> {
     let mut whole = json!({"metadata": {}, "storageClassName": ""});
     for (field, value) in merge

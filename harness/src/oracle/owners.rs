@@ -1,4 +1,4 @@
-//! Who owns the publisher's pod, and so its objects.
+//! Owners of the publisher's pod, one of which owns its objects.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 use crate::journal::{Change, CommitFact};
 use crate::plan::NAMESPACE;
 
-/// Objects of the publisher's namespace that own others, or are pods.
+/// Pods and their owners in the publisher's namespace.
 #[derive(Default)]
 pub(super) struct Owners {
     /// By uid.
     known: BTreeMap<String, Known>,
 }
 
-/// One of them.
+/// A pod or an owner.
 struct Known {
     owner: Owner,
-    /// The uid of its own owner.
+    /// Uid of its own owner.
     above: Option<String>,
-    /// `spec.nodeName`, of a pod.
+    /// `spec.nodeName` of a pod.
     node: Option<String>,
 }
 
 impl Owners {
-    /// An object changes.
+    /// Processes a commit.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         let is_meant = matches!(
             &*commit.resource,
@@ -51,7 +51,7 @@ impl Owners {
         self.known.insert(owner.uid.clone(), Known { owner, above, node });
     }
 
-    /// The owner `hops` above the publisher's pod on a node; `node` none: above the central publisher's pod.
+    /// The owner `hops` levels above the publisher's pod on the node, or above the central publisher's pod if `node` is None.
     pub(super) fn of_pod(&self, node: Option<&str>, hops: u8) -> Option<Owner> {
         let is_there = |pod: &Known| node.is_none() || pod.node.as_deref() == node;
         let mut all = self.known.values();

@@ -1,4 +1,4 @@
-//! How the programs of a case are set, in the words of the specification.
+//! Settings of a case's programs, in the specification's types.
 
 use capacity_types::MANAGED_BY_LABEL;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,22 +15,22 @@ use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
 use crate::plan::{Action, NAMESPACE, Plan, api};
 use crate::scenario::{self, ExtenderSpec, Role, SchedulerSpec};
 
-/// The programs of a case, at one point of its journal.
+/// Programs of a case at a moment of its journal.
 pub(super) struct Programs<'p> {
     plan: &'p Plan,
-    /// The clients that run.
+    /// Running clients.
     running: BTreeMap<Arc<str>, Role>,
-    /// Nodes with a plugin of their own, and the segments that it reports there.
+    /// Nodes with their own driver instance, and the segments that it reports.
     plugins: BTreeMap<String, Segment>,
-    /// Nodes whose publisher asks the plugin for the segment; others read it from CSINode and Node.
+    /// Nodes whose publisher calls NodeGetInfo for the segment; others read it from CSINode and Node.
     calls_node_info: BTreeSet<String>,
     owners: Owners,
-    /// The managed-by label that a publisher was first seen to write.
+    /// The managed-by label in the publisher's first write.
     labels: BTreeMap<Instance, String>,
 }
 
 impl<'p> Programs<'p> {
-    /// Before any program runs.
+    /// State before any program runs.
     pub(super) fn of(plan: &'p Plan) -> Self {
         Programs {
             plan,
@@ -42,7 +42,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// The settings with which a case begins.
+    /// Initial settings of a case.
     pub(super) fn at_first(&self) -> [Change; 3] {
         let gates = &self.plan.gates;
         let extenders = self.plan.extenders.iter();
@@ -53,19 +53,19 @@ impl<'p> Programs<'p> {
         ]
     }
 
-    /// Whether a program of a role runs.
+    /// Whether a program of the role runs.
     pub(super) fn runs(&self, role: Role) -> bool {
         self.running.values().any(|running| *running == role)
     }
 
-    /// The publisher that a client is.
+    /// The publisher instance of a client.
     pub(super) fn instance(&self, client: &str) -> Instance {
-        // What follows the name of the role in central mode is the number of a replica.
+        // In central mode the suffix of the client name is the replica number.
         let node = client.split_once('@').map(|(_, node)| node.to_owned());
         self.instance_on(node.as_deref())
     }
 
-    /// The publisher of a node; where one publishes for all nodes, it is that.
+    /// The publisher of a node, or the central one.
     pub(super) fn instance_on(&self, node: Option<&str>) -> Instance {
         let node = node.filter(|_| self.plan.is_distributed());
         Instance {
@@ -74,7 +74,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// The harness does something.
+    /// Processes an action of the harness.
     pub(super) fn act(&mut self, action: &Action) -> Option<Change> {
         match action {
             Action::DriverUp(node, segment) => drop(self.plugins.insert(node.clone(), segment.clone())),
@@ -86,7 +86,7 @@ impl<'p> Programs<'p> {
         None
     }
 
-    /// NodeGetInfo is called on a node.
+    /// Processes a NodeGetInfo call on a node.
     pub(super) fn node_info(&mut self, node: &str) -> Option<Change> {
         if !self.calls_node_info.insert(node.to_owned()) {
             return None;
@@ -96,7 +96,7 @@ impl<'p> Programs<'p> {
         Some(Change::Publisher(instance, Some(publisher)))
     }
 
-    /// A program starts or ends.
+    /// Processes the start or end of a program.
     pub(super) fn process(&mut self, process: &ProcessFact) -> Option<Change> {
         match process.event {
             ProcessEvent::Started => self.running.insert(process.client.clone(), process.role),
@@ -113,19 +113,19 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// An object of the publisher's namespace changes: perhaps one that owns its objects.
+    /// Processes a commit, as the object may own the publisher's objects.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         self.owners.commit(commit);
     }
 
-    /// A publisher has written an object. Its label is what it writes first, where the documents do not say which it is.
+    /// Processes a publisher's write. If the KEP leaves the managed-by label open, the first written one is expected from then on.
     pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
         let is_open = self.settings(instance).managed_by(instance).is_none();
         let Some(label) = object.labels.get(MANAGED_BY_LABEL).filter(|_| is_open) else {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());
-        // Where it was killed at this very write, it ran until then.
+        // A publisher killed during this write still ran until then.
         let wrote = Some(self.settings(instance));
         vec![
             Change::Publisher(instance.clone(), wrote),
@@ -134,7 +134,7 @@ impl<'p> Programs<'p> {
         ]
     }
 
-    /// The cleaner; none: none runs.
+    /// The cleaner. None if it does not run.
     fn cleaner(&self) -> Option<Cleaner> {
         let labels = self.labels.iter();
         let nodes = labels.filter_map(|(instance, label)| Some((label.clone(), instance.node.clone()?)));
@@ -146,14 +146,14 @@ impl<'p> Programs<'p> {
         })
     }
 
-    /// A publisher as it is set; none: it does not run.
+    /// Settings of a publisher. None if it does not run.
     fn publisher(&self, instance: &Instance) -> Option<Publisher> {
         let mut publishers = self.running.iter().filter(|(_, role)| **role == Role::Publisher);
         let runs = publishers.any(|(client, _)| self.instance(client) == *instance);
         runs.then(|| self.settings(instance))
     }
 
-    /// A publisher as it is set, whether or not it runs.
+    /// Settings of a publisher, running or not.
     pub(super) fn settings(&self, instance: &Instance) -> Publisher {
         let spec = &self.plan.publisher;
         let deployment = match &instance.node {
@@ -188,7 +188,7 @@ impl<'p> Programs<'p> {
     }
 }
 
-/// How a scheduler is set.
+/// Converts the settings of a scheduler.
 fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),
@@ -206,7 +206,7 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     }
 }
 
-/// How an extender answers.
+/// Converts the settings of an extender.
 fn extender(spec: &ExtenderSpec) -> Extender {
     Extender {
         name: spec.name.clone(),

@@ -1,8 +1,6 @@
-//! What the driver of a case has to answer: from the storage that the case describes, what volumes were seen to take of it, and what the
-//! driver is told to say instead.
+//! Capacity that the driver of a case must report, computed from the case's storage, the volumes created so far, and injected faults.
 //!
-//! Worked out from the case's own words and from answered calls. Deliberately absent: the code of the driver, groups of devices, and what
-//! is reserved.
+//! Computed from the case file and completed calls. Does not know the driver's code, device groups and reservations.
 
 use std::collections::BTreeMap;
 
@@ -17,36 +15,36 @@ use crate::journal::CallFact;
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 
-/// The storage of a case, at one point of its journal.
+/// Storage of a case at a moment of its journal.
 pub(super) struct Storage<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Layout>,
-    /// What each volume takes, by its id in the driver.
+    /// Capacity used by each volume, by volume id.
     taken: BTreeMap<String, Taken>,
-    /// What the driver is told to do instead of answering, for as long as that is in force.
+    /// Active fault rules of the driver, with their ids.
     scripts: Vec<(Option<&'p str>, &'p Rule)>,
     is_down: bool,
-    /// The pools as they have been since everything was last quiet.
+    /// Earlier pool states since everything was last quiet.
     former: Vec<BTreeMap<Segment, Layout>>,
-    /// Whether volumes have come or gone since, and whether one has gone.
+    /// Whether volumes were created, deleted or expanded since then; and whether one was deleted.
     has_moved: bool,
     has_lost: bool,
-    /// Whether the driver was ever told to answer with certain figures.
+    /// Whether a fault ever made the driver report a given capacity.
     is_told_figures: bool,
-    /// Whether connections are cut on which answers are under way, to whatever question.
+    /// Whether connections are cut, so that any response may be lost.
     loses_answers: bool,
 }
 
-/// What a volume takes.
+/// Capacity used by a volume.
 struct Taken {
     segment: Segment,
-    /// The device, where the pool has any.
+    /// The device, if the pool has devices.
     device: Option<String>,
     /// Raw bytes.
     raw: u128,
 }
 
-/// A volume that is asked for.
+/// A requested volume.
 struct Wanted<'c> {
     parameters: &'c Parameters,
     is_block: bool,
@@ -54,7 +52,7 @@ struct Wanted<'c> {
 }
 
 impl<'p> Storage<'p> {
-    /// As a case begins.
+    /// Initial state of a case.
     pub(super) fn of(plan: &'p Plan) -> Self {
         Storage {
             plan,
@@ -70,7 +68,7 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// The harness does something. What happens to a limited number of calls is over when everything is quiet, so it is not taken down.
+    /// Processes an action of the harness. Faults with limited `times` are over once everything is quiet, so they are not recorded.
     pub(super) fn act(&mut self, action: &'p Action) {
         match action {
             Action::Pool(..) => self.former.push(self.pools.clone()),
@@ -85,7 +83,7 @@ impl<'p> Storage<'p> {
                 drop(self.pools.insert(segment.clone(), layout.clone()));
             }
             Action::Pool(segment, None) => drop(self.pools.remove(segment)),
-            // A delay changes no answer.
+            // A delay does not change the response.
             Action::Script { id, rule }
                 if rule.times.is_none() && !matches!(rule.effect, Effect::Delay(_)) =>
             {
@@ -98,19 +96,19 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// Whether an answer may not have reached the publisher.
+    /// Whether a response may not have reached the publisher.
     pub(super) fn loses_answers(&self) -> bool {
         self.loses_answers
     }
 
-    /// Everything is quiet: nothing answers for what was before.
+    /// Forgets earlier states once everything is quiet.
     pub(super) fn settle(&mut self) {
         self.former.clear();
         (self.has_moved, self.has_lost) = (false, false);
     }
 
-    /// What GetCapacity may answer for a segment and parameters, by all that there has been since everything was last quiet; empty: that is
-    /// not known.
+    /// Capacities that GetCapacity may return for a segment and parameters, including earlier states since everything was last quiet. Empty
+    /// if unknown.
     pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<Figures> {
         if self.has_moved || self.is_told_figures {
             return Vec::new();
@@ -121,14 +119,14 @@ impl<'p> Storage<'p> {
             .collect()
     }
 
-    /// Whether the driver is told, at some time, how calls about volumes are to fail.
+    /// Whether any fault of the case affects calls about volumes.
     pub(super) fn scripts_volumes(&self) -> bool {
         self.plan
             .scripts()
             .any(|script| script.method != Method::GetCapacity)
     }
 
-    /// A volume is made, deleted, or grows.
+    /// Processes the creation, deletion or expansion of a volume.
     pub(super) fn called(&mut self, call: &CallFact) {
         self.has_moved = true;
         let Some(id) = call.volume_id.as_ref().filter(|_| call.code == "OK") else {
@@ -163,7 +161,7 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// Whether the driver makes a volume for which it has no room, as far as that can be told from the order of what is seen.
+    /// Whether the driver creates a volume without sufficient capacity. False if the order of events is uncertain.
     pub(super) fn is_overfull(&self, call: &CallFact) -> bool {
         let (Some(placed), Some(id)) = (&call.placed, &call.volume_id) else {
             return false;
@@ -177,7 +175,7 @@ impl<'p> Storage<'p> {
         is_certain && self.chosen(&segment, &wanted(call, bytes)).is_none()
     }
 
-    /// Where a volume is made of a pool: on the smallest device that it fits on, where there are devices.
+    /// The part of a pool on which a volume is created: the smallest sufficient device, if there are devices.
     fn chosen(&self, segment: &Segment, wanted: &Wanted<'_>) -> Option<Extent<'_>> {
         let (of, layout) = self.pools.get_key_value(segment)?;
         let cost = self.cost(wanted.parameters);
@@ -186,7 +184,7 @@ impl<'p> Storage<'p> {
         fitting.min_by_key(|extent| self.free(of, extent).0)
     }
 
-    /// What the driver answers, once everything is quiet, to GetCapacity for a segment and parameters.
+    /// The GetCapacity result for a segment and parameters once everything is quiet.
     pub(super) fn answer(&self, segment: &Segment, parameters: &Parameters) -> Answer {
         if self.is_down {
             return Answer::error();
@@ -202,7 +200,7 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// The sum of what is free where the segment reaches it, and the largest single piece if each has one to tell.
+    /// The free capacity of all pools of the segment, and the largest contiguous part if every pool reports one.
     fn figures(
         &self,
         pools: &BTreeMap<Segment, Layout>,
@@ -226,7 +224,7 @@ impl<'p> Storage<'p> {
         figures
     }
 
-    /// Raw bytes that volumes leave of a part of a pool: all, and those in one piece.
+    /// Free raw bytes of a part of a pool: in total, and contiguous.
     fn free(&self, of: &Segment, extent: &Extent<'_>) -> (u128, u128) {
         let is_there = |taken: &&Taken| taken.segment == *of && taken.device.as_deref() == extent.device;
         let taken = self.taken.values().filter(is_there);
@@ -240,7 +238,7 @@ impl<'p> Storage<'p> {
         (sum, extent.largest.map_or(sum, |largest| sum.min(largest)))
     }
 
-    /// Raw bytes for each byte of a volume.
+    /// Raw bytes per volume byte.
     fn cost(&self, parameters: &Parameters) -> u128 {
         let costs = self.plan.driver.costs.iter();
         let own = costs.filter(|(parameter, value, _)| parameters.get(parameter) == Some(value));
@@ -271,7 +269,7 @@ impl Backend for Storage<'_> {
     }
 }
 
-/// What a call asks for, with so many bytes.
+/// The volume requested by a call, with this size.
 fn wanted(call: &CallFact, bytes: u128) -> Wanted<'_> {
     Wanted {
         parameters: &call.parameters,
@@ -280,19 +278,19 @@ fn wanted(call: &CallFact, bytes: u128) -> Wanted<'_> {
     }
 }
 
-/// A part of a pool that a volume can be made on.
+/// A part of a pool that can contain a volume.
 struct Extent<'l> {
-    /// The name of the device; none: the pool has none.
+    /// Name of the device. None for pools without devices.
     device: Option<&'l str>,
     /// Raw bytes.
     size: u128,
-    /// Raw bytes of the largest piece, where the driver tells one.
+    /// Maximum raw bytes of a volume, if the driver reports one.
     largest: Option<u128>,
-    /// Whether a volume takes all of it.
+    /// Whether a volume uses all of it.
     is_whole: bool,
 }
 
-/// The parts of a pool that are good for classes with these parameters, and for raw or mounted volumes, if it is known which.
+/// Parts of a pool that are usable for these class parameters, and for raw or mounted volumes if `is_block` is known.
 fn extents<'l>(
     layout: &'l Layout,
     parameters: &Parameters,
@@ -320,7 +318,7 @@ fn extents<'l>(
     store.into_iter().chain(good)
 }
 
-/// Whether a device is good for classes with these parameters, and for that use.
+/// Whether a device supports these class parameters and this access type.
 fn is_good(device: &Device, parameters: &Parameters, is_block: Option<bool>) -> bool {
     let mut own = device.parameters.iter();
     let agrees = own.all(|(name, value)| parameters.get(name).is_none_or(|asked| asked == value));
@@ -336,13 +334,13 @@ fn bytes(bytes: u128) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// A segment as a fact has it; without one, that of everything.
+/// Parses the segment of a fact. None is the segment that contains everything.
 pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
     let segment = segment.map(|text| plan.segments.parse(text));
     segment.and_then(Result::ok).unwrap_or_default()
 }
 
-/// Whether a call of GetCapacity for a segment and parameters is one that a script means.
+/// Whether a fault rule applies to GetCapacity calls for a segment and parameters.
 fn is_about(script: &Rule, segment: &Segment, parameters: &Parameters) -> bool {
     let mut wanted = script.parameters.iter();
     script.method == Method::GetCapacity

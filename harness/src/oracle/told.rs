@@ -1,6 +1,6 @@
-//! What programs tell of themselves, and what they were seen to do: for the rules about metrics.
+//! Metrics reported by programs, and the observed activity that they must match.
 //!
-//! Knows no metric by its name.
+//! Does not know any metric name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,41 +13,41 @@ use fake_csi::{Effect, Method, Rule};
 use crate::journal::{CallFact, MetricsFact};
 use crate::scenario::Role;
 
-/// Calls that may have begun before the driver was told to answer late, besides those that are late.
+/// Calls that may have started before a delay was injected, in addition to the delayed ones.
 const UNDER_WAY: u64 = 20;
 
-/// What was told last, and what was done.
+/// The last reported metrics, and the observed activity.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// What was read last, if nothing has happened since that may be counted.
+    /// Metrics by client; empty if anything that they count has happened since they were read.
     readings: Vec<(Arc<str>, Vec<Sample>)>,
-    /// Answers to each publisher since it began to run.
+    /// Responses to each publisher since its start.
     answered: BTreeMap<Instance, u64>,
-    /// Pods with claims that schedulers have bound since they began to run.
+    /// Pods with PVCs bound by each scheduler since its start.
     placed: BTreeMap<Arc<str>, u64>,
-    /// Late answers that the driver was told to give, since a program began to run; none: it is told something else, too.
+    /// The injected delay since the last start of a program. None if there is no delay or another fault as well.
     late: Option<Late>,
     is_told_more: bool,
-    /// Whether a program may have been told that it has failed where it has not, since everything was last quiet.
+    /// Whether a program may have received an error for a successful request since everything was last quiet.
     is_doubtful: bool,
 }
 
-/// Answers that come late.
+/// Delayed responses.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     by: Duration,
     times: u32,
-    /// Answers so far.
+    /// Responses so far.
     answered: u64,
 }
 
 impl Told {
-    /// Something has happened that may be counted: what was read is true no longer. Whether anything was.
+    /// Discards the metrics, as something that they count has happened. Returns whether there were any.
     pub(super) fn is_outdated(&mut self) -> bool {
         !std::mem::take(&mut self.readings).is_empty()
     }
 
-    /// The metrics were read.
+    /// Stores metrics that were read.
     pub(super) fn read(&mut self, metrics: &MetricsFact) {
         let read = metrics.readings.iter().map(|reading| {
             let samples = reading.samples.iter().map(|sample| Sample {
@@ -60,14 +60,14 @@ impl Told {
         self.readings = read.collect();
     }
 
-    /// A program begins to run, or ends.
+    /// Processes the start or end of a program.
     pub(super) fn began(&mut self, client: &Arc<str>, instance: &Instance) {
         self.answered.remove(instance);
         self.placed.remove(client);
         self.late = None;
     }
 
-    /// The driver is told what to do.
+    /// Processes a fault rule of the driver.
     pub(super) fn scripted(&mut self, script: &Rule) {
         if script.method != Method::GetCapacity {
             return;
@@ -83,7 +83,7 @@ impl Told {
         self.is_told_more = true;
     }
 
-    /// The driver has answered a publisher.
+    /// Processes a response of the driver to a publisher.
     pub(super) fn answered(&mut self, call: &CallFact, instance: &Instance) {
         if call.method != Method::GetCapacity || !call.is_answered() {
             return;
@@ -94,17 +94,17 @@ impl Told {
         }
     }
 
-    /// Requests fail, perhaps after they were carried out.
+    /// Processes a failed request, which may have been carried out.
     pub(super) fn disturbed(&mut self) {
         self.is_doubtful = true;
     }
 
-    /// Everything is quiet.
+    /// Forgets failed requests once everything is quiet.
     pub(super) fn settle(&mut self) {
         self.is_doubtful = false;
     }
 
-    /// A scheduler has bound a pod with claims.
+    /// Processes the binding of a pod with PVCs.
     pub(super) fn placed(&mut self, client: &Arc<str>) {
         if self.is_doubtful {
             return;
@@ -112,7 +112,7 @@ impl Told {
         *self.placed.entry(client.clone()).or_default() += 1;
     }
 
-    /// What was read, beside what was done. `instance`: the publisher that a client is, if it is known.
+    /// Metrics together with the observed activity. `instance`: the publisher instance of a client, if known.
     pub(super) fn told(&self, instance: impl Fn(&str) -> Option<Instance>) -> impl Iterator<Item = Reading> {
         let publishers = self.readings.iter().map(|(client, _)| Role::of_client(client));
         let is_alone = publishers.filter(|role| *role == Some(Role::Publisher)).count() == 1;
@@ -142,7 +142,7 @@ impl Told {
         })
     }
 
-    /// Seconds that a publisher must have waited, if it is the only one.
+    /// Minimum seconds that the only publisher must have waited for responses.
     fn waited(&self) -> f64 {
         let late = self
             .late
