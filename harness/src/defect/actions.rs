@@ -1,19 +1,19 @@
-//! The actions and objects of a plan, to be changed one by one. Knows no defect.
+//! Edits actions and objects of a plan. Does not know any defect.
 
 use fake_csi::Rule;
 use serde_json::Value;
 
 use crate::plan::{Action, Plan};
 
-/// Why the plan has an action that the case does not have.
+/// Timeline text of actions that a defect adds to the plan.
 const ON_PURPOSE: &str = "the surroundings are broken on purpose";
 
-/// Puts actions before all others.
+/// Inserts actions before all others.
 pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
     plan.begin_with(actions, ON_PURPOSE);
 }
 
-/// Replaces every action of a plan by any number of them.
+/// Replaces every action of a plan by any number of actions.
 pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>) {
     for step in &mut plan.steps {
         for (action, note) in std::mem::take(&mut step.actions) {
@@ -23,7 +23,7 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
     }
 }
 
-/// The plan, where the driver always does what a driver does.
+/// The plan without driver faults.
 pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     replace(&mut plan, |action| match action {
         Action::Script { .. } => Vec::new(),
@@ -32,12 +32,12 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     plan
 }
 
-/// What a plan scripts of the driver, in order.
+/// Driver fault rules of a plan, in order.
 pub(super) fn scripts(plan: &Plan) -> Vec<&Rule> {
     plan.scripts().collect()
 }
 
-/// Adds actions behind those of a plan that call for some.
+/// Inserts actions after existing ones.
 pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
     replace(plan, |action| {
         let added = what(&action);
@@ -45,7 +45,7 @@ pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<A
     });
 }
 
-/// Changes every action of a plan, also one that may be refused.
+/// Edits every action of a plan, including those inside `attempt`.
 pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
     for (action, _) in actions {
@@ -56,7 +56,7 @@ pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     }
 }
 
-/// Changes every object of a kind that a plan creates, at the beginning or later.
+/// Edits every object of a kind that the plan creates, initially or later.
 pub(super) fn each_object(plan: &mut Plan, kind: &str, mut change: impl FnMut(&mut Value)) {
     let of_kind = |object: &&mut Value| object["kind"] == kind;
     plan.objects.iter_mut().filter(of_kind).for_each(&mut change);

@@ -1,10 +1,10 @@
-//! Calls of the driver as the journal has them. Knows no defect.
+//! Queries of CSI calls in the journal. Does not know any defect.
 
 use fake_csi::{Method, Rule};
 
 use crate::journal::{Fact, What};
 
-/// Whether a method of the driver was called.
+/// Whether the method was called.
 pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     facts.iter().any(|fact| match &fact.what {
         What::Call(call) => call.method == method,
@@ -13,7 +13,7 @@ pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     })
 }
 
-/// Whether the driver has refused a call with that gRPC code.
+/// Whether a call failed with this gRPC code.
 pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     facts.iter().any(|fact| match &fact.what {
         What::Call(call) => call.code == code,
@@ -22,7 +22,7 @@ pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     })
 }
 
-/// Whether a script of the driver would have been about one of the calls. Segments are not looked at.
+/// Whether a driver fault would have matched one of the calls. Ignores segments.
 pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
     let is_about = |fact: &&Fact| match &fact.what {
         What::Call(call) => {
@@ -30,7 +30,7 @@ pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
             call.method == script.method
                 && parameters.all(|(name, value)| call.parameters.get(name) == Some(value))
         }
-        // It does not tell the parameters.
+        // The fact does not contain the parameters.
         What::Answer(answer) => answer.call == script.method,
         _ => false,
     };

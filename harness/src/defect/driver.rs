@@ -1,4 +1,4 @@
-//! A driver that is wrong: other storage, other scripts, other reservations.
+//! Defects of the driver: wrong storage, faults and reservations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ pub(super) fn refuse_repeats(plan: &mut Plan) {
     );
 }
 
-/// The parameters of classes that mean nothing to the storage, and one that only a case about this has.
+/// Fails for class parameters that the storage does not use, and for one that only cases about this defect have.
 pub(super) fn choke_on_parameters(plan: &mut Plan) {
     let mut meant: BTreeSet<String> = plan.driver.costs.iter().map(|cost| cost.0.clone()).collect();
     each_device(plan, |device| meant.extend(device.parameters.keys().cloned()));
@@ -182,7 +182,7 @@ pub(super) fn be_asked_by_others(plan: &mut Plan) {
     });
 }
 
-/// What all pools have together at the start, in bytes.
+/// Total initial capacity of all pools, in bytes.
 fn told_at_first(plan: &Plan) -> i64 {
     let raw = |storage: &Storage| match storage {
         Storage::Linear { capacity, .. } => *capacity,
@@ -198,7 +198,7 @@ fn told_at_first(plan: &Plan) -> i64 {
     i64::try_from(all).unwrap_or(i64::MAX)
 }
 
-/// Changes the storage that there is at the start, and what replaces it.
+/// Edits the initial storage and all later changes of it.
 fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
     plan.driver
         .pools
@@ -223,7 +223,7 @@ fn fails(code: Code) -> Effect {
     Effect::Code(code, "scripted by the case".to_owned())
 }
 
-/// A script for all calls of a method.
+/// A fault rule for all calls of a method.
 fn always(method: Method, effect: Effect) -> Rule {
     Rule {
         method,
@@ -257,7 +257,7 @@ fn once(script: Rule) -> Rule {
     }
 }
 
-/// The first actions are the script of the driver.
+/// Inserts driver faults as the first actions.
 fn script(plan: &mut Plan, scripts: impl IntoIterator<Item = Rule>) {
     begin_with(
         plan,

@@ -1,7 +1,6 @@
-//! Deliberate defects of what surrounds the systems under test: the API server and the driver. They show that cases about those two can
-//! fail.
+//! Deliberate defects of the API server and the driver around the systems under test. They prove that cases about those two can fail.
 //!
-//! A defect changes how the cluster is built and scripted, never what the case expects: the judge reads the plan as it was written.
+//! A defect changes how the cluster is built and which faults are injected, never the expectations: the judge uses the original plan.
 
 mod actions;
 mod calls;
@@ -19,93 +18,93 @@ use fake_csi::Method;
 use crate::journal::Fact;
 use crate::plan::Plan;
 
-/// One way in which the surroundings are wrong.
+/// A deliberate defect of the API server or the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// The API server takes no notice of feature gates.
+    /// The API server ignores feature gates.
     ServerIgnoresGates,
-    /// The API server has the newest release, whatever the case requires.
+    /// The API server always has the newest release.
     ServerIsNewest,
-    /// The API server has a release from before KEP-1472, whatever the case requires.
+    /// The API server always has a release before KEP-1472.
     ServerIsOldest,
-    /// The API server has the last release with the first rules for CSIDriver, whatever the case requires.
+    /// The API server always has the last release in which `storageCapacity` of a CSIDriver is immutable.
     ServerIsBeta,
-    /// The API server keeps nothing of the spec of a CSIDriver that is created.
+    /// The API server drops the spec of created CSIDrivers.
     ServerForgetsDriverSpec,
-    /// The API server does not find CSINodes.
+    /// The API server responds to requests for CSINodes with 404 (Not Found).
     ServerLacksCsiNodes,
-    /// The API server takes a replacement for a creation, whatever version it replaces.
+    /// The API server treats a replacement (PUT) as a creation, whatever its resourceVersion.
     ServerCreatesInstead,
-    /// The API server lets class and topology of a CSIStorageCapacity be changed.
+    /// The API server accepts changes of class and topology of a CSIStorageCapacity.
     ServerLetsClassesChange,
-    /// The API server refuses changes of the figures of a CSIStorageCapacity.
+    /// The API server rejects changes of capacity and maximumVolumeSize of a CSIStorageCapacity.
     ServerFreezesFigures,
-    /// The API server takes every CSIStorageCapacity, and corrects what is not legal.
+    /// The API server accepts every CSIStorageCapacity and corrects invalid fields.
     ServerTakesEverything,
-    /// The API server makes no name of `generateName`.
+    /// The API server ignores `generateName`.
     ServerGeneratesNoNames,
-    /// The API server keeps all CSIStorageCapacity objects in one namespace.
+    /// The API server stores all CSIStorageCapacity objects in one namespace.
     ServerKnowsOneNamespace,
-    /// The API server deletes the CSIStorageCapacity objects of a class with the class.
+    /// The API server deletes the CSIStorageCapacity objects of a deleted class.
     ServerDeletesWithTheClass,
-    /// The API server writes a zero where a CSIStorageCapacity has no capacity.
+    /// The API server sets the capacity of a CSIStorageCapacity to zero if it is unset.
     ServerFillsInCapacity,
-    /// The API server keeps the first CSIStorageCapacity of a class and topology only.
+    /// The API server stores only the first CSIStorageCapacity for a class and topology.
     ServerKeepsOneObject,
-    /// The metrics of the API server do not tell how long requests take.
+    /// The API server's metrics lack request durations.
     ServerTimesNoRequests,
-    /// The metrics of the API server do not count requests.
+    /// The API server's metrics lack request counts.
     ServerCountsNoRequests,
-    /// The driver takes a volume for as large as its bytes, whatever its class costs on top.
+    /// The driver ignores the storage cost of a class: a volume uses as many raw bytes as its size.
     DriverForgetsCosts,
-    /// The driver's name is no DNS subdomain.
+    /// The driver's name is not a DNS subdomain.
     DriverHasOddName,
-    /// The driver never says that it is ready.
+    /// The driver's Probe always fails.
     DriverIsNeverReady,
-    /// The driver claims accessibility constraints, and reports no node's segment.
+    /// The driver advertises accessibility constraints, but reports no segment of any node.
     DriverHidesItsSegment,
-    /// The driver advertises GET_CAPACITY, and does not implement it.
+    /// The driver advertises GET_CAPACITY, but does not implement it.
     DriverPromisesCapacity,
-    /// GetCapacity answers what there was at first, in every segment and for ever.
+    /// GetCapacity always returns the initial total capacity, for every segment.
     DriverTellsAConstant,
-    /// GetCapacity answers twice of what there is.
+    /// GetCapacity returns twice the capacity.
     DriverExaggerates,
-    /// GetCapacity answers half of what there is.
+    /// GetCapacity returns half of the capacity.
     DriverUnderstates,
-    /// GetCapacity answers a negative number.
+    /// GetCapacity returns a negative number.
     DriverTellsNonsense,
-    /// The second answer of GetCapacity is lower, though nothing has changed.
+    /// The second GetCapacity response is lower without any change.
     DriverWavers,
-    /// GetCapacity fails with INTERNAL where it does not know a parameter.
+    /// GetCapacity fails with INTERNAL for unknown parameters.
     DriverChokesOnParameters,
-    /// A volume that was made or deleted already is an error.
+    /// Creating or deleting the same volume again is an error.
     DriverRefusesRepeats,
-    /// GetCapacity reports a smallest volume that is larger than the available capacity.
+    /// GetCapacity returns a minimum_volume_size above the available capacity.
     DriverRaisesMinimum,
-    /// There is a thousand times the storage that the case says, and only the first answer of GetCapacity hides it.
+    /// The pools have a thousand times the configured capacity, which only the first GetCapacity response hides.
     DriverGrowsLater,
-    /// GetCapacity reports all that there is as the largest volume.
+    /// GetCapacity returns the whole capacity as maximum_volume_size.
     DriverIgnoresFragmentation,
-    /// Every device is good for every class.
+    /// Every device is used for every class.
     DriverIgnoresParameters,
-    /// Every device is good for every use.
+    /// Every device is used for every access type.
     DriverIgnoresUses,
-    /// Devices that are good for raw use alone are no storage.
+    /// Raw block devices are not counted as storage.
     DriverForgetsRawDevices,
-    /// The driver creates no volume for which nothing was reserved.
+    /// CreateVolume fails without a reservation.
     DriverNeedsReservations,
-    /// The driver holds nothing for anybody.
+    /// The driver ignores reservations.
     DriverReservesNothing,
-    /// The driver does not know for whom it holds a device, so no volume ends that.
+    /// The driver forgets for which PVC it reserved a device, so that creating the volume does not end the reservation.
     DriverForgetsHolders,
-    /// A CreateVolume for which there is no room fails with INTERNAL.
+    /// CreateVolume without sufficient capacity fails with INTERNAL.
     DriverMiscallsExhaustion,
-    /// Something besides the publisher asks the driver for its capacity whenever a pod comes or storage changes.
+    /// Another client than the publisher calls GetCapacity whenever a pod is created or storage changes.
     DriverIsAskedByOthers,
 }
 
-/// The plan without what nobody is told in a run with these facts: scripts of the driver, the code of a refusal that is not there, segments
-/// of nodes that are not asked for, and objects that are not read.
+/// The plan without parts that cannot affect a run with these facts: driver faults, an unused error code, node segments that are never
+/// requested, and objects that are never read.
 fn told(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     let mut told = actions::without_scripts(spoiled);
     if !calls::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
@@ -122,7 +121,7 @@ fn told(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     told
 }
 
-/// Every defect with its name on the command line.
+/// All defects by their command-line names.
 const NAMES: [(&str, Defect); 40] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
@@ -166,25 +165,25 @@ const NAMES: [(&str, Defect); 40] = [
     ("driver-is-asked-by-others", Defect::DriverIsAskedByOthers),
 ];
 
-/// The name given is not in the table.
+/// The name is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the surroundings have no defect {0:?}; choose one of {names}", names = NAMES.map(|(name, _)| name).join(", "))]
 pub struct UnknownDefect(String);
 
 impl Defect {
-    /// All defects, in the order of the table.
+    /// All defects, in table order.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.into_iter().map(|(_, defect)| defect)
     }
 
-    /// The plan by which a cluster with the defect is built and changed.
+    /// The plan with which a cluster with this defect is built.
     pub(crate) fn spoil(self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         self.change()(&mut plan);
         plan
     }
 
-    /// Whether a run of the plan with the defect may differ, in what the case is about, from one without it, whose facts are these.
+    /// Whether this defect may change a run of the plan in what the case is about, given the facts of a run without it.
     pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
         let spoiled = self.spoil(plan);
         if plan.has_late_answers() {
@@ -198,7 +197,7 @@ impl Defect {
         is_met || told(spoiled, plan, facts) != told(plan.clone(), plan, facts)
     }
 
-    /// What it does to a plan.
+    /// The function that applies the defect to a plan.
     fn change(self) -> fn(&mut Plan) {
         match self {
             Defect::ServerIgnoresGates => |plan| server::each_release(plan, |_, gates| gates.clear()),
@@ -270,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_leads_to_its_defect_and_back() {
+    fn defect_names_round_trip() {
         for defect in Defect::all() {
             assert_eq!(defect.to_string().parse(), Ok(defect));
         }

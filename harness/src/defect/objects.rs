@@ -1,4 +1,4 @@
-//! An API server that is wrong about its objects, shown by other objects that the harness writes.
+//! Defects of the API server's objects, emulated by different requests of the harness.
 
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub(super) fn keep_one_object(plan: &mut Plan) {
     });
 }
 
-/// Without a name to begin with, and without one of its own, an object has none.
+/// Without `generateName` and `name`, an object has no name.
 pub(super) fn generate_no_names(plan: &mut Plan) {
     each_attempt(plan, |action| {
         if let Action::Create(object) = action
@@ -55,7 +55,7 @@ pub(super) fn generate_no_names(plan: &mut Plan) {
     });
 }
 
-/// An object that would be refused is written as one that is not.
+/// Replaces an invalid object by a valid one.
 pub(super) fn take_everything(plan: &mut Plan) {
     let is_domain = |text: &str| {
         let fits =
@@ -87,7 +87,7 @@ pub(super) fn take_everything(plan: &mut Plan) {
     });
 }
 
-/// A change of the figures is sent as one of the class, too, which is refused.
+/// Extends changes of capacity or maximumVolumeSize by a change of the class, which is rejected.
 pub(super) fn freeze_figures(plan: &mut Plan) {
     each_attempt(plan, |action| {
         if let Action::Merge(target, merge) = action
@@ -99,7 +99,7 @@ pub(super) fn freeze_figures(plan: &mut Plan) {
     });
 }
 
-/// The object is deleted, and created with the change.
+/// Deletes the object and creates it again with the change.
 pub(super) fn let_classes_change(plan: &mut Plan) {
     let mut known = plan.objects.clone();
     replace(plan, |action| {
@@ -145,7 +145,7 @@ pub(super) fn delete_with_the_class(plan: &mut Plan) {
     });
 }
 
-/// Changes what the case does to see whether it is refused.
+/// Edits every action inside `attempt`.
 fn each_attempt(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
     for (action, _) in actions {

@@ -1,10 +1,10 @@
-//! Requests to the API server as the journal has them. Knows no defect.
+//! Queries of API requests in the journal. Does not know any defect.
 
 use crate::client_name::OURS;
 use crate::journal::{Fact, What};
 
-/// Whether anybody but the harness has asked for a resource, or was shown an object of it. Which request a fault has swallowed is told in
-/// words alone.
+/// Whether a client other than the harness requested the resource or received its objects. A fault counts for every resource, as its fact
+/// may not contain the request.
 pub(super) fn any_is_for(facts: &[Fact], resource: &str) -> bool {
     let is_other = |client: &str| !OURS.contains(&client);
     facts.iter().any(|fact| match &fact.what {

@@ -1,4 +1,4 @@
-//! Releases, resources and metrics of an API server that is wrong.
+//! Defects of the API server's releases, resources and metrics.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::scenario::Speaker;
 
 type Gates = BTreeMap<String, bool>;
 
-/// The last release in which `storageCapacity` of a CSIDriver could not be changed.
+/// The last release in which `storageCapacity` of a CSIDriver is immutable.
 pub(super) fn last_beta() -> Release {
     Release::new(22).unwrap_or_default()
 }
 
-/// One release from the beginning to the end.
+/// Uses one release throughout.
 pub(super) fn always_be(plan: &mut Plan, one: Release) {
     each_release(plan, |release, _| *release = one);
 }
 
-/// Changes every release that the API server is to have, from the start or later on.
+/// Edits every release of the API server, initial and later.
 pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {
     let case = &mut plan.case;
     change(&mut case.release, &mut case.gates);
@@ -32,7 +32,7 @@ pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut G
     });
 }
 
-/// Nothing is read of the server's series whose names begin so: what no expectation names is not kept.
+/// Hides the API server's metrics with this name prefix: metrics without an expectation are not read.
 pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
     plan.specified_metrics.retain(|known| !known.starts_with(name));
     for expect in plan.steps.iter_mut().flat_map(|step| &mut step.expect) {
@@ -44,7 +44,7 @@ pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
     }
 }
 
-/// Answers as a server that does not have a resource.
+/// Responds with 404 (Not Found) for the resource.
 pub(super) fn lack(plan: &mut Plan, resource: &str) {
     let rule = Rule {
         on: Match {
