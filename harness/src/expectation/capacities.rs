@@ -100,7 +100,7 @@ impl Expectation for Capacities {
         polls.then_some(Bound::Refreshes(1))
     }
 
-    /// Each refresh may change a value. A polling publisher has a default hold of one refresh, so silence need not count as evidence.
+    /// Any refresh may change a value: without a hold, the rows count only once the systems have reacted.
     fn is_negative(&self, has_hold: bool) -> bool {
         !has_hold
     }

@@ -106,7 +106,7 @@ mod tests {
         ));
         assert!(
             differs(RESOURCE, json!({"nodeTopology": {}})),
-            "it selects every node"
+            "an empty selector selects every node"
         );
     }
 

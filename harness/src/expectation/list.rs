@@ -73,7 +73,7 @@ mod tests {
     fn error(expect: &str) -> String {
         let text = format!("id: a/b\ntitle: t\nsteps:\n  - id: s\n    expect: {expect}\n");
         let parsed = parse("f.yaml", &text).and_then(|cases| resolve(&cases[0]));
-        parsed.expect_err("it makes no sense").to_string()
+        parsed.expect_err("invalid expectations").to_string()
     }
 
     #[test]
