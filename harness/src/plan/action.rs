@@ -14,7 +14,7 @@ use crate::scenario::{AnswerSpec, ApplySpec, Expression, PublisherSpec, ReplaceS
 /// One action of the harness. Objects are complete; only targets that are selected by content are resolved at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Change the pool of a topology segment, or remove it.
+    /// Change the pool of a topology segment; None removes it.
     Pool(Segment, Option<Storage>),
     /// Create an object.
     Create(Value),
@@ -30,7 +30,7 @@ pub enum Action {
     DriverUp(String, Segment),
     /// Stop the driver on a node.
     DriverDown(String),
-    /// Add the driver with these topology keys to `spec.drivers` of a CSINode, or remove it.
+    /// Add the driver with these topology keys to `spec.drivers` of a CSINode; None removes it.
     Registration(String, Option<Vec<String>>),
     /// Inject a fault rule into the driver.
     Script {

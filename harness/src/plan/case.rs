@@ -125,7 +125,7 @@ pub struct DriverPlan {
     pub snapshots: BTreeMap<String, Snapshot>,
     /// Supported mutable parameters; if not empty, MODIFY_VOLUME is advertised.
     pub mutable_parameters: Vec<String>,
-    /// Whether calls that violate the CSI spec fail. If not, they are reported as findings.
+    /// Whether the driver rejects calls that violate the CSI spec. If not, they are reported as findings.
     pub strict: bool,
     /// Whether GetCapacity includes reserved capacity.
     pub tells_reserved: bool,

@@ -139,7 +139,7 @@ mod tests {
             ),
             (json!({"publisher": [{"resources": ["pods"]}]}), "apiGroups"),
         ] {
-            let error = planned(&grants).expect_err("it makes no sense");
+            let error = planned(&grants).expect_err("invalid grants");
             assert!(error.starts_with("f.yaml") && error.contains(words), "{error}");
         }
     }

@@ -64,7 +64,7 @@ mod tests {
             let cases = parse("f.yaml", &text.to_string());
             let error = cases
                 .and_then(|cases| resolve(&cases[0]))
-                .expect_err("it cannot be read");
+                .expect_err("unreadable metrics");
             error.to_string()
         };
         for (metrics, words) in [

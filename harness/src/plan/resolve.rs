@@ -503,7 +503,7 @@ mod tests {
                 "`Pods` is no resource with its group",
             ),
         ] {
-            let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("it makes no sense");
+            let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("invalid case");
             assert!(error.contains(words), "{expect}: {error}");
             assert!(error.starts_with("case.yaml:1:"), "{error}");
         }
@@ -536,7 +536,7 @@ mod tests {
             ),
         ] {
             let steps = json!([{"id": "a", "do": [action], "expect": [{"capacities": {}, "why": "w"}]}]);
-            let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
+            let error = resolved("a/b/c", &cluster(), &steps).expect_err("invalid case");
             assert!(error.contains(words), "{action}: {error}");
         }
     }
@@ -583,7 +583,7 @@ mod tests {
             ),
         ] {
             let steps = json!([{"id": "a", "do": [action], "expect": [{"capacities": {}, "why": "w"}]}]);
-            let error = resolved("a/b/c", &cluster(), &steps).expect_err("it has no effect");
+            let error = resolved("a/b/c", &cluster(), &steps).expect_err("key without effect");
             assert!(error.contains(words), "{action}: {error}");
             assert!(error.starts_with("case.yaml:1:"), "{error}");
         }
@@ -594,7 +594,7 @@ mod tests {
             &cluster,
             &expects(&json!({"capacities": {}, "why": "w"})),
         );
-        let error = error.expect_err("it has no effect");
+        let error = error.expect_err("key without effect");
         assert!(
             error.starts_with("case.yaml:1:") && error.contains("resourceClaims"),
             "{error}"
@@ -627,7 +627,7 @@ mod tests {
             ),
             (json!("1Gi"), 0, "or let a pool promise more than it has"),
         ] {
-            let error = resolved(pool, factor).expect_err("it makes no sense");
+            let error = resolved(pool, factor).expect_err("invalid case");
             assert!(
                 error.contains(words) && error.starts_with("case.yaml:1:"),
                 "{error}"
@@ -659,11 +659,11 @@ mod tests {
     fn expected_calls_of_a_role_that_does_not_run_are_errors() {
         let expect = |method: &str| expects(&json!({"never": {"call": method}, "why": "w"}));
         let resolved = |id: &str, method: &str| resolved(id, &cluster(), &expect(method));
-        let error = resolved("scheduler/a/b", "CreateVolume").expect_err("no publisher runs");
+        let error = resolved("scheduler/a/b", "CreateVolume").expect_err("case without publisher");
         assert!(error.contains("as no publisher runs in the case"), "{error}");
-        let error = resolved("story/a/b", "ListVolumes").expect_err("no role calls it");
+        let error = resolved("story/a/b", "ListVolumes").expect_err("method that no role calls");
         assert!(error.contains("no role calls ListVolumes"), "{error}");
-        resolved("story/a/b", "CreateVolume").expect("the publisher calls it");
+        resolved("story/a/b", "CreateVolume").expect("method that the publisher calls");
     }
 
     #[test]
@@ -694,7 +694,7 @@ mod tests {
                 &expects(&json!({"capacities": {}, "why": "w"})),
             )
         };
-        let error = resolved(json!({"n1": "5Gi", "n3": "5Gi"})).expect_err("n2 is meant");
+        let error = resolved(json!({"n1": "5Gi", "n3": "5Gi"})).expect_err("n3 instead of n2");
         assert!(
             error.contains("no node is in segment `n3`, and node `n2` has no storage"),
             "{error}"
@@ -767,7 +767,7 @@ mod tests {
         ] {
             let mut cluster = cluster();
             cluster["extenders"] = extenders;
-            let error = resolved("a/b/c", &cluster, &steps).expect_err("it makes no sense");
+            let error = resolved("a/b/c", &cluster, &steps).expect_err("invalid case");
             assert!(
                 error.contains(words) && error.starts_with("case.yaml:1:"),
                 "{error}"
