@@ -325,7 +325,7 @@ steps: [{id: s, expect: specification}]
             assert!(error.starts_with(place) && error.contains(words), "{error}");
         }
         let alone = "id: a/b\ntitle: t\ncells: {a: 1}\nsteps: []\n";
-        let error = parse("f.yaml", alone).expect_err("cells alone").to_string();
+        let error = parse("f.yaml", alone).expect_err("no axes").to_string();
         assert!(error.contains("belong to `axes`"), "{error}");
     }
 }

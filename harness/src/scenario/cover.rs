@@ -91,7 +91,7 @@ fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
     for (part, (axis, value)) in parts.iter_mut().zip(values) {
         debug_assert!(
             axis < 1 << AXIS && value < 1 << VALUE,
-            "a file has fewer axes and values"
+            "too many axes or values for a key"
         );
         *part = (axis as Key) << VALUE | value as Key;
         size += 1;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 pub struct ExtenderSpec {
     /// Name of the extender in the journal.
     pub name: String,
-    /// Reserves a device for each PVC of a pod on every node of the call, rejects the call, and filters for reserved nodes on the retry
+    /// Reserves a device for each PVC of a pod on every node of the call, fails the call, and filters for reserved nodes on the retry
     /// (Dell CSI bare-metal proposal). The driver identifies PVCs by name, so the publisher must pass it on.
     #[serde(default)]
     pub reserves: bool,
