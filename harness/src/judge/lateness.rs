@@ -1,4 +1,4 @@
-//! Whether a failure may be caused by a busy host: the harness lag between the start of the step and the deciding fact.
+//! Whether a failure may be caused by a busy host: harness lag (waiting for CPU time) between step start and deciding fact.
 //!
 //! Uses only lag in the journal. Does not know how systems under test were delayed.
 

@@ -20,7 +20,7 @@ fn settled(expect: &Value) -> Story {
 
 /// Milliseconds from the last action to the next bound, which is that of the expectation.
 fn wait(story: &Story) -> u128 {
-    let acted = story.judge.acted.as_ref().expect("step with all actions done").at_us;
+    let acted = story.judge.acted.as_ref().expect("actions done").at_us;
     let (at, bound) = story.judge.next_bound().expect("pending bound");
     assert_eq!(bound.bound, BoundKind::Within);
     (at - Duration::from_micros(acted)).as_millis()
@@ -37,7 +37,7 @@ fn verdict(mut story: Story) -> (Verdict, String) {
 #[test]
 fn a_missed_expectation_fails_one_second_after_the_last_change() {
     let story = settled(&placement(None));
-    // The refusal is the first fact after the last action.
+    // The rejection is the first fact after the last action.
     assert_eq!(wait(&story), 1_001);
     let (verdict, summary) = verdict(story);
     assert!(matches!(verdict, Verdict::Fail(_)));
@@ -76,7 +76,7 @@ fn a_starting_program_has_thirty_seconds_for_its_first_request() {
     for (within, has_more) in [(None, true), (Some("20s"), true), (Some("40s"), false)] {
         let mut story = settled(&placement(within));
         story.tell(json!({"fact": "process", "client": "cleaner", "role": "cleaner", "event": "started"}));
-        let acted = story.judge.acted.as_ref().expect("step with all actions done").at_us;
+        let acted = story.judge.acted.as_ref().expect("actions done").at_us;
         let started = u128::from(story.at_us - acted) / 1_000;
         assert_eq!(
             wait(&story),
@@ -96,7 +96,7 @@ fn idle_systems_have_time_to_react() {
     assert_eq!(
         wait(&silent),
         1_200,
-        "the publisher has not asked, and has longer for it than it waits after a failure"
+        "no GetCapacity call yet; the limit exceeds the publisher's retry interval"
     );
     silent.ask(1);
     assert_eq!(wait(&silent), 1_202, "it keeps calling");
@@ -138,7 +138,7 @@ fn active_systems_extend_the_wait_up_to_ten_seconds() {
         busy.refuse("full");
         assert!(wait(&busy) <= 10_000);
         if second == 5 {
-            let acted = busy.judge.acted.as_ref().expect("step with all actions done").at_us;
+            let acted = busy.judge.acted.as_ref().expect("actions done").at_us;
             assert_eq!(wait(&busy), u128::from(busy.at_us - acted) / 1_000 + 1_000);
         }
     }

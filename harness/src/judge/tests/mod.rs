@@ -140,7 +140,7 @@ impl Story {
     /// The harness reaches the judge's next bound.
     fn next_bound(&mut self) -> BoundKind {
         let (at, bound) = self.judge.next_bound().expect("pending bound");
-        self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("bound within u64"));
+        self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("near bound"));
         let (step, expect) = (bound.step, bound.expect);
         self.tell(json!({"fact": "bound", "step": step, "expect": expect, "bound": bound.bound}));
         bound.bound
@@ -210,7 +210,7 @@ fn negative_expectations_wait_for_further_get_capacity_calls() {
         story.ask(2);
         assert!(
             !story.is_done_when_quiet(),
-            "the second call may have begun before: {form}"
+            "the first call may have started earlier: {form}"
         );
         story.ask(1);
         assert!(story.is_done_when_quiet(), "{form}");
@@ -333,7 +333,7 @@ fn only_get_capacity_calls_count_as_refreshes() {
     story.refuse("fullest");
     assert!(
         !story.is_done_when_quiet(),
-        "pods were tried again, and nobody has asked the driver"
+        "scheduling attempts, but no GetCapacity call"
     );
     story.ask(2);
     assert!(story.is_done_when_quiet());
@@ -351,7 +351,7 @@ fn only_lag_above_half_of_the_time_excuses_a_timeout() {
     assert!(matches!(verdict(&[]), Verdict::Fail(_)));
     assert!(
         matches!(verdict(&[1000, 1000, 1000]), Verdict::Fail(_)),
-        "less than half of ten seconds"
+        "lag below half of ten seconds"
     );
     assert!(matches!(verdict(&[3000, 3000]), Verdict::Inconclusive(_)));
 }

@@ -42,7 +42,7 @@ fn always_requires_the_state_once_the_actions_are_done() {
     assert_eq!(
         reason(&late),
         Some(Reason::Violated),
-        "it was not true when the step was acted"
+        "not true once the actions were done"
     );
 }
 
@@ -52,7 +52,7 @@ fn a_hold_ends_after_its_rounds_or_time() {
     let mut story = story(&rounds);
     story.place();
     story.ask(2);
-    assert!(!story.is_done_when_quiet(), "the first call may have started earlier");
+    assert!(!story.is_done_when_quiet(), "the first call does not count");
     story.ask(1);
     assert!(story.is_done_when_quiet());
     let time = json!({"placement": {"app": "n1"}, "stays": "700ms", "why": "because"});
@@ -94,7 +94,7 @@ fn an_order_requires_its_facts_in_sequence() {
     assert_eq!(
         story.judge.progress(),
         Progress::Running { quiet: false },
-        "the second came before the first"
+        "the facts occurred in the wrong order"
     );
     story.place();
     assert!(story.is_done_when_quiet());
@@ -137,7 +137,7 @@ fn bounds_of_other_steps_and_expectations_are_ignored() {
 fn an_incomplete_journal_fails() {
     let story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     let Verdict::Fail(failure) = story.judge.verdict() else {
-        panic!("nothing was decided");
+        panic!("no failure");
     };
     assert_eq!(failure.summary, "the journal ends before the case was decided");
 }

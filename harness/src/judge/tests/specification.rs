@@ -221,7 +221,7 @@ fn a_correct_run_passes_once_everything_is_quiet() {
     story.workload("scheduler", "modified", "pods", &placed);
     assert!(
         !story.is_done_when_quiet(),
-        "the publisher may have something to say"
+        "the publisher may not have reacted yet"
     );
     for _ in 0..3 {
         story.inquire("n1");
@@ -386,7 +386,7 @@ fn delayed_calls_may_have_started_before_the_last_change() {
         assert_eq!(
             story.judge.failure.is_none(),
             is_late,
-            "answers are late: {is_late}"
+            "delayed responses: {is_late}"
         );
     }
 }
@@ -517,7 +517,7 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
         assert_eq!(
             story.judge.failure.is_none(),
             is_cut,
-            "the driver heard no question"
+            "the driver received no call"
         );
     }
 }
