@@ -56,7 +56,7 @@ pub(crate) struct Oracle<'p> {
     next: (usize, usize),
     /// Whether the harness itself is calling the driver.
     is_asking: bool,
-    /// Whether the scheduler started while capacity objects were not served, or could not list them while they were.
+    /// Whether the scheduler started while capacity objects were not served, or had not listed them before they became unserved.
     is_blind: bool,
     /// Whether the last version in which capacity objects were served lacks `maximumVolumeSize`.
     hides_maxima: bool,
