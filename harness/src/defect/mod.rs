@@ -85,9 +85,9 @@ pub enum Defect {
     DriverGrowsLater,
     /// GetCapacity returns the whole capacity as maximum_volume_size.
     DriverIgnoresFragmentation,
-    /// Every device is used for every class.
+    /// The driver uses every device for every class.
     DriverIgnoresParameters,
-    /// Every device is used for every access type.
+    /// The driver uses every device for every access type (raw or mounted).
     DriverIgnoresUses,
     /// Raw block devices are not counted as storage.
     DriverForgetsRawDevices,
