@@ -180,7 +180,7 @@ mod tests {
         let driver = FakeDriver::new(DriverSpec::new("d"), None);
         let flight = || Flight::start(&driver.0, Event::new(Method::Probe, None, crate::Peer::default()));
         let status = flight()
-            .end::<()>(|_, _| panic!("a defect"))
+            .end::<()>(|_, _| panic!("injected panic"))
             .expect_err("it panicked");
         assert_eq!(
             (status.code(), status.message()),

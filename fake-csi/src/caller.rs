@@ -79,7 +79,7 @@ pub enum Question {
     Publish {
         /// The volume's id.
         id: String,
-        /// Where it is wanted.
+        /// `target_path`.
         target: String,
         /// Whether it is a CSI ephemeral volume of a pod, which was not created by CreateVolume.
         ephemeral: bool,

@@ -1,4 +1,4 @@
-//! Where a driver is reached: a Unix socket, or connections from elsewhere. Binding, serving, stopping. Does not know what the services answer.
+//! Owns how clients reach a driver: binds, serves and stops a Unix socket or in-process streams. Does not know what the services return.
 
 use std::{
     fs, io,
@@ -28,17 +28,17 @@ use crate::{
     state::Shared,
 };
 
-/// The services behind a socket.
+/// The gRPC services behind a socket.
 pub(crate) type Services = Router<Stack<ReportRefused, Identity>>;
 
-/// More calls at once on one connection have to wait.
+/// Maximum concurrent calls per connection; further ones wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
 
-/// Longest path of a Unix socket, in bytes: the system keeps 108, with an end mark.
+/// Maximum length of a Unix socket path, in bytes: Linux has 108, including the terminating NUL.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// A serving endpoint. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections end, the file of its socket
-/// goes away.
+/// A serving endpoint. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections close, and the socket file is
+/// removed.
 #[derive(Debug)]
 pub struct Running {
     socket: Option<SocketFile>,
@@ -47,12 +47,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Path of the socket; none if it serves connections from elsewhere.
+    /// Path of the socket; `None` if it serves in-process streams.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_ref().map(|file| file.0.as_path())
     }
 
-    /// Stops like dropping does, and returns when the last connection has ended.
+    /// Stops, and returns when the last connection is closed.
     pub async fn stop(self) {
         let Running { socket, stop, task } = self;
         drop(socket);
@@ -63,7 +63,7 @@ impl Running {
     }
 }
 
-/// Removes the file when the endpoint stops.
+/// Removes the socket file when the endpoint stops.
 #[derive(Debug)]
 struct SocketFile(PathBuf);
 
@@ -77,7 +77,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// The services of the scripted driver; its calls end when `stopped` is cancelled.
+/// The CSI services of the fake driver; their calls end when `stopped` is cancelled.
 pub(crate) fn services(
     shared: Arc<Shared>,
     node: Option<NodeIdentity>,
@@ -95,13 +95,13 @@ pub(crate) fn services(
         .add_optional_service(has_node.then(|| NodeServer::new(endpoint)))
 }
 
-/// A server with the limits that every socket has.
+/// A gRPC server with the limits that apply to every socket.
 pub(crate) fn server() -> Server<Stack<ReportRefused, Identity>> {
     let server = Server::builder().max_concurrent_streams(CALLS_PER_CONNECTION_MAX);
     server.layer(ReportRefused)
 }
 
-/// Serves these services on a new socket until the result is dropped, and cancels `stopped` then.
+/// Serves on a new socket until the result is dropped, which cancels `stopped`.
 pub(crate) fn listen(
     path: &Path,
     services: Services,
@@ -119,7 +119,7 @@ pub(crate) fn listen(
     })
 }
 
-/// Serves these services on streams that something else has accepted.
+/// Serves on streams that were accepted elsewhere.
 pub(crate) fn serve<S>(
     streams: impl Stream<Item = S> + Send + 'static,
     services: Services,
@@ -162,7 +162,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    // Only a socket that a dead endpoint left behind; anything else in the way is not ours to remove.
+    // Removes only a stale socket; any other file at the path belongs to someone else.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         if StdUnixStream::connect(path).is_ok() {
             let message = "another process serves on this socket; stop it, or use another path";

@@ -1,7 +1,7 @@
-//! A socket before somebody else's driver: it passes every call on, and reports to the observer what was answered, as the scripted driver does.
+//! A recording proxy for another driver: forwards each call, and reports it to the observer as the fake driver does.
 //!
-//! It changes nothing and knows no pools. What the messages of `csi.proto` do not have is not passed on, and a call that they do not
-//! have is `UNIMPLEMENTED`. Nobody but the driver knows in which order calls took effect, so events have the order of the answers.
+//! It changes nothing and does not know pools. Fields that `csi.proto` lacks are not forwarded, and methods that it lacks are
+//! `UNIMPLEMENTED`. Only the driver knows in which order calls took effect, so events have the order of the responses.
 
 use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
@@ -33,10 +33,10 @@ use crate::{
     endpoint,
 };
 
-/// Volumes whose names are remembered for later calls about them. Beyond that, only their ids are reported.
+/// Maximum number of volumes whose names are cached for later calls. Events about further volumes contain only the id.
 const VOLUMES_MAX: usize = 10_000;
 
-/// Passes calls on to one driver. Clones are handles to the same one.
+/// Forwards calls to one driver. Clones are handles to the same proxy.
 #[derive(Clone)]
 pub struct Forwarder {
     channel: Channel,
@@ -50,7 +50,7 @@ struct Shared {
     in_flight: watch::Sender<usize>,
 }
 
-/// What a later call about a volume is told with.
+/// Cached data of a volume, for events of later calls.
 #[derive(Clone)]
 struct Known {
     name: Option<String>,
@@ -59,7 +59,7 @@ struct Known {
 }
 
 impl Forwarder {
-    /// Before the driver at the other end of a channel. `node`: on which node events say that it is.
+    /// A proxy for the driver behind a channel. `node`: the node in its events.
     pub fn new(driver: Channel, node: Option<String>, observer: Option<Arc<dyn Observer>>) -> Forwarder {
         Forwarder {
             channel: driver,
@@ -90,7 +90,7 @@ impl Forwarder {
     /// Resolves when no call is in flight.
     pub async fn quiet(&self) {
         let mut in_flight = self.shared.in_flight.subscribe();
-        // The sender is in `self`, so the channel cannot close meanwhile.
+        // `self` owns the sender, so the channel cannot close meanwhile.
         let _ = in_flight.wait_for(|calls| *calls == 0).await;
     }
 
@@ -115,7 +115,7 @@ impl Forwarder {
         )
     }
 
-    /// Fills in what is known of the volume that a call names.
+    /// Fills in the cached data of the volume that a call names.
     fn describe(&self, event: &mut Event, id: &str) {
         if let Some(known) = self.shared.volumes.lock().get(id).cloned() {
             event.segment = known.segment;
@@ -137,7 +137,7 @@ impl Forwarder {
         }
     }
 
-    /// Waits for the driver's answer, tells it, and gives it back.
+    /// Waits for the driver's response, reports it to the observer, and returns it.
     async fn pass<M>(
         &self,
         event: Event,
@@ -151,14 +151,14 @@ impl Forwarder {
             Err(status) => Err(status.into()),
         };
         drop(flight);
-        // What else the driver's transport has put beside the message is between the two of them.
+        // Other metadata of the driver's response is dropped.
         match answered {
             Ok(response) => Ok(Response::new(response.into_inner())),
             Err(status) => Err(Status::new(status.code(), status.message())),
         }
     }
 
-    /// Passes a call on of which only success is reported.
+    /// Forwards a call of which only success is reported.
     async fn simply<M>(
         &self,
         event: Event,
@@ -168,7 +168,7 @@ impl Forwarder {
     }
 }
 
-/// A call in flight. It is reported when it is dropped: answered, or given up by its caller.
+/// A call in flight. It is reported when it is dropped: answered, or given up by its client.
 struct Flight {
     shared: Arc<Shared>,
     event: Event,
@@ -246,7 +246,7 @@ impl Controller for Forwarder {
                 .map(|term| term.segments.clone());
             self.remember(event, &volume.volume_id, segment.clone());
             event.volume_id = Some(volume.volume_id);
-            // 0 is "unknown" in CSI: then it has what was asked for.
+            // In CSI, 0 means "unknown": the volume then has the requested size.
             let bytes = match volume.capacity_bytes {
                 0 => event.required_bytes.unwrap_or_default(),
                 known => known,

@@ -1,8 +1,8 @@
-//! The frames of one HTTP/2 connection, as far as the socket has to know them: request headers, and what h2 refuses.
+//! Parses the frames of one HTTP/2 connection as far as the socket needs them: request headers, and what h2 rejects.
 //!
-//! gRPC's C core (C++, Python, Ruby, PHP) sends the percent-encoded path of a socket as `:authority`. grpc-go accepts any text there; h2
-//! resets such a stream, because the text is no authority of RFC 3986. So each header block is decoded and passed on without `:authority`,
-//! which no CSI call needs. Does not know gRPC, and does not judge: what it cannot decode it passes on as it came, and h2 refuses that.
+//! gRPC's C core (C++, Python, Ruby, PHP) sends the percent-encoded socket path as `:authority`. grpc-go accepts any text there; h2 resets
+//! such a stream, because the text is no authority of RFC 3986. So each header block is decoded and forwarded without `:authority`, which
+//! no CSI call needs. Does not know gRPC and rejects nothing: what it cannot decode it forwards unchanged, and h2 rejects that.
 
 use std::{collections::VecDeque, mem};
 
@@ -15,9 +15,9 @@ const FRAME_HEADER: usize = 9;
 const FRAME_BYTES_MAX: usize = 16_384;
 /// SETTINGS_HEADER_TABLE_SIZE: the default, which h2 leaves unchanged.
 const TABLE_BYTES_MAX: usize = 4096;
-/// A longer header block is not decoded. hyper refuses header lists above 16 KiB anyway.
+/// Maximum size of a header block to decode. hyper rejects header lists above 16 KiB anyway.
 const BLOCK_BYTES_MAX: usize = 65_536;
-/// Streams whose path is known, for messages about refused ones.
+/// Number of streams whose path is stored, for messages about rejected ones.
 const PATHS_MAX: usize = 128;
 
 mod kind {
@@ -34,7 +34,7 @@ mod flag {
     pub(super) const PRIORITY: u8 = 0x20;
 }
 
-/// Error codes of RFC 9113, section 7, with which h2 refuses what a client sent. Others are ordinary ends of streams.
+/// Error codes of RFC 9113, section 7, with which h2 rejects client input. Other codes end streams normally.
 const REFUSALS: [(u32, &str); 6] = [
     (0x1, "PROTOCOL_ERROR"),
     (0x3, "FLOW_CONTROL_ERROR"),
@@ -51,7 +51,7 @@ struct Frame<'a> {
     payload: &'a [u8],
 }
 
-/// Length of the payload, type, flags and stream of the frame that begins there.
+/// Length of the payload, type, flags and stream of the frame at the start of `bytes`.
 fn frame_header(bytes: &[u8]) -> Option<(usize, u8, u8, u32)> {
     let header: &[u8; FRAME_HEADER] = bytes.first_chunk()?;
     let [a, b, c, kind, flags, s1, s2, s3, s4] = *header;
@@ -70,10 +70,10 @@ fn frame(bytes: &[u8]) -> Option<Frame<'_>> {
     })
 }
 
-/// What a client sends, on its way to h2.
+/// Bytes from the client to h2.
 pub(crate) struct Inbound {
     state: State,
-    /// Bytes of a preface or header block that is not complete.
+    /// Bytes of an incomplete preface or header block.
     pending: Vec<u8>,
     decoder: Decoder<'static>,
     paths: VecDeque<(u32, String)>,
@@ -82,20 +82,20 @@ pub(crate) struct Inbound {
 
 enum State {
     Preface,
-    /// At the beginning of a frame.
+    /// At the start of a frame.
     Frame,
-    /// So many bytes of a frame without headers are left.
+    /// Remaining bytes of a frame without headers.
     Payload(usize),
-    /// Everything passes as it comes: h2 refuses what came.
+    /// Everything is forwarded unchanged, because h2 rejects the connection.
     Verbatim,
 }
 
-/// The header block at hand.
+/// The header block at the start of the input.
 enum Block {
     Incomplete,
-    /// Not to be decoded.
+    /// Must not be decoded; it is forwarded unchanged.
     Irregular,
-    /// It ends after so many bytes of frames.
+    /// Complete, in `taken` bytes of frames.
     Complete {
         taken: usize,
         frames: Vec<u8>,
@@ -115,7 +115,7 @@ impl Inbound {
         }
     }
 
-    /// Appends to `out` what h2 is to read after these bytes.
+    /// Appends to `out` what h2 should read in place of these bytes.
     pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut pending = mem::take(&mut self.pending);
         pending.extend_from_slice(bytes);
@@ -127,23 +127,23 @@ impl Inbound {
         self.pending = pending;
     }
 
-    /// What was not complete when the client ended the connection.
+    /// Remaining incomplete bytes when the client has closed the connection.
     pub(crate) fn end(&mut self) -> Vec<u8> {
         mem::take(&mut self.pending)
     }
 
-    /// The path of a request on this stream, if it is one of the last.
+    /// Path of the request on this stream, if it is still stored.
     pub(crate) fn path(&self, stream: u32) -> Option<&str> {
         let (_, path) = self.paths.iter().find(|(id, _)| *id == stream)?;
         Some(path)
     }
 
-    /// The beginning of a connection that has turned out not to be HTTP/2, once.
+    /// First bytes of a connection that is not HTTP/2; returned once.
     pub(crate) fn take_foreign(&mut self) -> Option<String> {
         self.foreign.take()
     }
 
-    /// How many bytes were passed on; none: more are needed.
+    /// Number of bytes consumed; `None` if more are needed.
     fn step(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         if bytes.is_empty() {
             return None;
@@ -195,12 +195,12 @@ impl Inbound {
         Some(taken)
     }
 
-    /// Writes a header block anew, as literals that no table of h2 remembers. False: it cannot be decoded.
+    /// Re-encodes a header block as literals that do not enter h2's dynamic table. Returns false if it cannot be decoded.
     fn encode(&mut self, block: &[u8], stream: u32, end_stream: u8, out: &mut Vec<u8>) -> bool {
         let mut literals = Vec::with_capacity(2 * block.len());
         let mut path = None;
         let decoded = self.decoder.decode_with_cb(block, |name, value| {
-            // A short block can refer to a long entry of the table again and again.
+            // A short block can refer to a long table entry many times.
             if *name == *b":authority" || literals.len() > BLOCK_BYTES_MAX {
                 return;
             }
@@ -229,7 +229,7 @@ impl Inbound {
             if after.is_empty() {
                 flags |= flag::END_HEADERS;
             }
-            // At most `FRAME_BYTES_MAX`, so three bytes hold it.
+            // At most `FRAME_BYTES_MAX`, which fits into three bytes.
             let [_, length @ ..] = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
             out.extend_from_slice(&length);
             out.extend_from_slice(&[kind, flags]);
@@ -289,7 +289,7 @@ fn fragment<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// A string of HPACK without Huffman coding: its length in a prefix of 7 bits, and its bytes (RFC 7541, section 5).
+/// An HPACK string without Huffman coding: its length with a 7-bit prefix, then its bytes (RFC 7541, section 5).
 fn string(text: &[u8], out: &mut Vec<u8>) {
     match u8::try_from(text.len()) {
         Ok(length) if length < 127 => out.push(length),
@@ -307,32 +307,32 @@ fn string(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// What h2 sends, read for the frames with which it refuses something.
+/// Bytes from h2 to the client, scanned for frames that reject something.
 #[derive(Default)]
 pub(crate) struct Outbound {
-    /// The beginning of a frame that is not complete.
+    /// Start of an incomplete frame header.
     head: Vec<u8>,
-    /// So many bytes of a frame are left.
+    /// Remaining bytes of a frame.
     left: usize,
 }
 
-/// A stream or a connection that h2 refuses.
+/// A stream or connection that h2 rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// None: the connection.
+    /// `None`: the connection.
     pub(crate) stream: Option<u32>,
     pub(crate) code: &'static str,
 }
 
 impl Outbound {
-    /// The refusals that end in these bytes.
+    /// The rejections whose frames end in these bytes.
     pub(crate) fn read(&mut self, mut bytes: &[u8]) -> Vec<Refused> {
         let mut refused = Vec::new();
         while !bytes.is_empty() {
             let passed = self.left.min(bytes.len());
             self.left -= passed;
             bytes = &bytes[passed..];
-            // 17 bytes hold the header of a frame, and the two numbers of a GOAWAY.
+            // 17 bytes: a frame header and the two numbers of a GOAWAY.
             while let Some((byte, rest)) = bytes.split_first() {
                 self.head.push(*byte);
                 bytes = rest;
@@ -380,13 +380,13 @@ mod tests {
         (name, prop::collection::vec(any::<u8>(), 0..3000))
     }
 
-    /// The header lists of what h2 reads.
+    /// The header lists that h2 reads.
     fn read(mut bytes: &[u8]) -> Vec<Headers> {
-        bytes = bytes.strip_prefix(PREFACE).expect("it passes");
+        bytes = bytes.strip_prefix(PREFACE).expect("the preface is forwarded");
         let mut lists = Vec::new();
         let mut decoder = Decoder::new();
         while let Block::Complete { taken, frames } = header_block(bytes) {
-            lists.push(decoder.decode(&frames).expect("literals"));
+            lists.push(decoder.decode(&frames).expect("the block contains only literals"));
             bytes = &bytes[taken..];
         }
         assert_eq!(bytes, b"");
@@ -395,7 +395,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_but_authority_pass_however_they_are_split(
+        fn headers_except_authority_are_forwarded_however_frames_are_split(
             lists in prop::collection::vec(prop::collection::vec(header(), 0..5), 1..4),
             fragment in 1..9000_usize,
             chunk in 1..5000_usize,
@@ -421,7 +421,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_pass_in_any_chunks(
+        fn forwarded_bytes_do_not_depend_on_how_input_is_split(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             is_http2: bool,
             chunk in 1..100_usize,
@@ -438,7 +438,7 @@ mod tests {
         }
 
         #[test]
-        fn refusals_are_found_in_any_chunks(chunk in 1..40_usize, payload in 0..50_usize) {
+        fn rejections_are_found_however_output_is_split(chunk in 1..40_usize, payload in 0..50_usize) {
             let mut sent = vec![0, 0, u8::try_from(payload).unwrap(), 0, 0, 0, 0, 0, 5];
             sent.extend(vec![7; payload]);
             sent.extend(b"\0\0\x04\x03\0\0\0\0\x05\0\0\0\x01");

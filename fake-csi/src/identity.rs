@@ -1,4 +1,4 @@
-//! The Identity service: who the driver is. Knows nothing of volumes.
+//! The Identity service: name, version, capabilities and readiness of the driver. Does not know volumes.
 
 use csi_proto::v1::{
     GetPluginCapabilitiesRequest, GetPluginCapabilitiesResponse, GetPluginInfoRequest, GetPluginInfoResponse,
@@ -60,7 +60,7 @@ fn capability(service: service::Type) -> PluginCapability {
     }
 }
 
-/// Volumes grow while they are in use, and nothing has to follow on the node.
+/// Volumes expand while in use, and the node need not do anything.
 fn online_growth() -> PluginCapability {
     let growth = VolumeExpansion {
         r#type: volume_expansion::Type::Online.into(),

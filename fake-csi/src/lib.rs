@@ -1,24 +1,23 @@
 //! A scriptable CSI driver on Unix sockets, with storage pools by topology segment.
 //!
-//! It keeps exact books of what volumes take, answers like the CSI specification (1.12) asks, reports to an [`Observer`] every
-//! answer, and fails, lags or lies where a [`Rule`] says so. It knows nothing of Kubernetes, and judges nobody.
+//! It computes capacity exactly, behaves as the CSI specification (1.12) requires, reports every response to an [`Observer`], and returns
+//! errors, delays or wrong values where a [`Rule`] says so. It does not know Kubernetes, and judges no client.
 //!
 //! ```text
-//! driver     FakeDriver: the handle that everything hangs on
-//! spec       what it says about itself           state      what its handles and endpoints share
-//! backend    pools and the arithmetic of room     volumes    creating, growing, deleting
-//! published  paths where volumes are in use
-//! rule       faults on demand, and their text form    script  which calls they take, and how often
-//! event      what is reported to the observer
-//! method     calls and gRPC codes by name         version    releases of the specification
-//! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
-//! spoil      a socket that spoils the traffic of one caller     channel a connection to a driver, made when it is used
-//! endpoint   one socket: starts and stops         connection one caller, and cutting it off
-//! http2      the frames of a connection: any `:authority` is accepted   refuse  requests that never become calls
-//! call       what every call has in common        arguments  what requests must look like
-//! amend      what callers get wrong, and what a lenient driver takes it for
-//! identity, controller, node: the three services, one file each
-//! description  pools and costs as text            control    the HTTP control (both with the feature `control`)
+//! driver                              FakeDriver, the public handle
+//! spec                                static configuration of a driver
+//! state                               data that its handles and endpoints share
+//! backend                             pools, and the capacity arithmetic
+//! volumes, published                  volumes, and the paths where they are published
+//! rule, script                        fault rules, and which calls they match
+//! event                               events for the observer
+//! call, arguments, amend              common handling of calls, validation, and violations that a lenient driver tolerates
+//! identity, controller, node          the CSI services
+//! endpoint, connection, http2, refuse sockets, their connections, and requests that they reject
+//! method, version                     names of methods and codes; releases of the CSI specification
+//! forward, spoil                      a recording and a fault-injecting proxy before a driver
+//! caller, channel                     a CSI client, and its gRPC channel
+//! description, control                serialized pools and the HTTP control (both with the feature `control`)
 //! ```
 
 mod amend;
@@ -78,7 +77,7 @@ pub use version::{SpecVersion, UnknownVersion};
 /// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty one restricts nothing.
 pub type Segment = BTreeMap<String, String>;
 
-/// Whether every pair of `part` is also in `whole`.
+/// Whether `whole` contains every key and value of `part`.
 fn contains(whole: &BTreeMap<String, String>, part: &BTreeMap<String, String>) -> bool {
     part.iter().all(|(key, value)| whole.get(key) == Some(value))
 }

@@ -1,10 +1,10 @@
-//! Names: the calls that the driver serves, and the gRPC codes. Does not know what the calls do.
+//! Names of the CSI methods that the driver serves, and of the gRPC codes. Does not know what the methods do.
 
 use std::{fmt, str::FromStr};
 
 use tonic::Code;
 
-/// A call of the CSI services, named as in the specification.
+/// A method of the CSI services, named as in the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 pub enum Method {
@@ -58,7 +58,7 @@ const METHODS: [(Method, &str); 15] = [
     (Method::NodeGetInfo, "NodeGetInfo"),
 ];
 
-/// The codes of gRPC under the names that the CSI specification uses for them.
+/// The gRPC codes, spelled as in the CSI specification.
 const CODES: [(Code, &str); 17] = [
     (Code::Ok, "OK"),
     (Code::Cancelled, "CANCELLED"),
@@ -80,12 +80,12 @@ const CODES: [(Code, &str); 17] = [
 ];
 
 impl Method {
-    /// All calls, in the order of the services.
+    /// All methods, in the order of the services.
     pub fn all() -> impl Iterator<Item = Method> {
         METHODS.into_iter().map(|(method, _)| method)
     }
 
-    /// The name in the specification, without its service.
+    /// The name in the specification, without the service.
     pub fn as_str(self) -> &'static str {
         METHODS
             .iter()
@@ -100,7 +100,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// There is no call of that name.
+/// No CSI method has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the driver serves no call {0:?}; use a name from the CSI specification such as GetCapacity")]
 pub struct UnknownMethod(String);
@@ -116,7 +116,7 @@ impl FromStr for Method {
     }
 }
 
-/// The name of a gRPC code as the CSI specification writes it, for example `RESOURCE_EXHAUSTED`.
+/// The name of a gRPC code, spelled as in the CSI specification, for example `RESOURCE_EXHAUSTED`.
 pub fn code_name(code: Code) -> &'static str {
     CODES
         .iter()
@@ -124,7 +124,7 @@ pub fn code_name(code: Code) -> &'static str {
         .map_or("UNKNOWN", |(_, name)| name)
 }
 
-/// The gRPC code of a name as the CSI specification writes it; `None` for any other text.
+/// The gRPC code with this name, spelled as in the CSI specification; `None` if there is none.
 pub fn code_from_name(name: &str) -> Option<Code> {
     CODES
         .iter()
@@ -137,19 +137,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_method_has_a_name_that_reads_back() {
+    fn every_method_name_parses_to_its_method() {
         for method in Method::all() {
             assert_eq!(method.as_str().parse(), Ok(method));
         }
         assert_eq!(
             Method::all().count(),
             Method::NodeGetInfo as usize + 1,
-            "a call is missing in the table"
+            "METHODS lacks a method"
         );
     }
 
     #[test]
-    fn every_code_has_its_own_name() {
+    fn every_grpc_code_has_a_unique_name() {
         for number in 0..=16 {
             let code = Code::from(number);
             assert_eq!(code_from_name(code_name(code)), Some(code));

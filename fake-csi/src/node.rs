@@ -1,4 +1,4 @@
-//! The Node service: which node an endpoint is on, and which paths volumes are used at. Mounts nothing: an empty file or folder stands for
+//! The Node service: the identity of a node, and the paths where volumes are published. Mounts nothing: an empty file or folder represents
 //! a volume.
 
 use csi_proto::v1::{

@@ -1,5 +1,5 @@
-//! Which volume is at which path, and the empty file or folder that stands for it there. Nothing is mounted, and nothing is touched that
-//! was not made here.
+//! Owns which volume is published at which path, and the empty file or folder that represents it. Mounts nothing, and touches no file that
+//! it did not create.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -7,10 +7,10 @@ use tonic::Status;
 
 use crate::volumes::Usage;
 
-/// So many paths can be in use at once.
+/// Maximum number of published paths.
 const TARGETS_MAX: usize = 10_000;
 
-/// What is at a path.
+/// A published volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) volume: String,
@@ -18,16 +18,16 @@ pub(crate) struct Target {
     pub(crate) readonly: bool,
 }
 
-/// All paths in use, by text.
+/// Published volumes by path.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     by_path: BTreeMap<String, Target>,
-    /// Whether a file or folder is made at each path.
+    /// Whether to create a file or folder at each path.
     makes_targets: bool,
 }
 
 impl Published {
-    /// No path in use. Without `makes_targets`, paths are only remembered.
+    /// Without `makes_targets`, paths are only recorded.
     pub(crate) fn new(makes_targets: bool) -> Published {
         let by_path = BTreeMap::new();
         Published {
@@ -36,12 +36,12 @@ impl Published {
         }
     }
 
-    /// Whether a volume is in use at some path.
+    /// Whether a volume is published at any path.
     pub(crate) fn holds(&self, volume: &str) -> bool {
         self.by_path.values().any(|target| target.volume == volume)
     }
 
-    /// Makes the path for a volume, if it is not there already in the same way.
+    /// Publishes a volume at a path; does nothing if it is already published there in the same way.
     pub(crate) fn publish(&mut self, path: &str, wanted: Target) -> Result<(), Status> {
         if let Some(present) = self.by_path.get(path) {
             if *present == wanted {
@@ -75,7 +75,7 @@ impl Published {
         Ok(())
     }
 
-    /// Removes the path, if the volume is there.
+    /// Removes the path, if the volume is published there.
     pub(crate) fn unpublish(&mut self, path: &str, volume: &str) -> Result<(), Status> {
         let Some(target) = self.by_path.get(path).filter(|target| target.volume == volume) else {
             return Ok(());
@@ -101,7 +101,7 @@ fn make(path: &Path, block: bool) -> io::Result<()> {
         return fs::File::create_new(path).map(drop);
     }
     match fs::create_dir(path) {
-        // Some callers make the folder themselves. An empty one is as good as ours.
+        // Some clients create the folder themselves; an empty one is accepted.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty_folder(path) => Ok(()),
         made => made,
     }
@@ -112,7 +112,7 @@ fn is_empty_folder(path: &Path) -> bool {
         && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Both ways fail on what is not ours: a folder with content, or something of the other kind.
+/// Both calls fail on foreign content: a folder with files, or a path of the other type.
 fn remove(path: &Path, block: bool) -> io::Result<()> {
     if block {
         return fs::remove_file(path);

@@ -1,5 +1,5 @@
-//! Reports requests that are answered with an error before they are a call of a service: unknown methods, and messages that are too large
-//! or cannot be decoded. Does not know the services.
+//! Reports requests that fail before they become calls of a service: unknown methods, and messages that are too large or cannot be decoded.
+//! Does not know the services.
 
 use std::{
     pin::Pin,
@@ -18,11 +18,11 @@ use tower::Layer;
 
 use crate::{connection::Line, method::code_name};
 
-/// Puts [`Reporting`] before the services of a socket.
+/// Tower layer that wraps the services of a socket in [`Reporting`].
 #[derive(Clone, Copy)]
 pub(crate) struct ReportRefused;
 
-/// The services of a socket, and the reports of what does not reach them.
+/// The services of a socket; reports requests that do not reach them.
 #[derive(Clone)]
 pub(crate) struct Reporting<S>(S);
 
@@ -49,7 +49,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let path = request.uri().path().to_owned();
-        // All requests of a connection share its line, and each is a call or none.
+        // All requests of a connection share its `Line`; each needs its own `is_call` flag.
         let line = request.extensions_mut().get_mut::<Line>().map(|line| {
             line.is_call = Arc::default();
             line.clone()

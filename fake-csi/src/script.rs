@@ -1,4 +1,4 @@
-//! The rules of a driver with their counters: which calls they take, and how often. Does not know what happens to a call.
+//! Owns the driver's fault rules with their counters: which calls they match, and how often. Does not know what happens to a call.
 
 use std::{fmt, time::Duration};
 
@@ -9,24 +9,24 @@ use crate::{
     rule::{Effect, RULES_MAX, Rule, ScriptError},
 };
 
-/// Names a rule for as long as the driver lives.
+/// Id of a fault rule, unique for the lifetime of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub u64);
 
-/// A rule and what it has met so far.
+/// A fault rule and its counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleState {
-    /// Its name.
+    /// Id of the rule.
     pub id: RuleId,
-    /// What was scripted.
+    /// The rule as added.
     pub rule: Rule,
-    /// How many calls matched, the skipped ones included.
+    /// Number of matching calls, including skipped ones.
     pub matched: u64,
-    /// How many calls it took.
+    /// Number of calls to which the rule was applied.
     pub taken: u64,
 }
 
-/// The rules with their counters.
+/// The fault rules with their counters.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     rules: Vec<Scripted>,
@@ -36,23 +36,23 @@ pub(crate) struct Script {
 #[derive(Debug)]
 struct Scripted {
     state: RuleState,
-    /// Cancelled when the rule is taken away: calls that hang because of it go on.
+    /// Cancelled when the rule is removed: calls that hang because of it continue.
     removed: CancellationToken,
 }
 
-/// What the script decided about one call.
+/// Outcome of the fault rules for one call.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
-    /// Wait so long first.
+    /// Delay before anything else.
     pub(crate) delay: Duration,
-    /// Then do this; `None` answers as usual. Never a delay.
+    /// Effect after the delay, never another delay; `None` responds normally.
     pub(crate) effect: Option<Effect>,
-    /// Cancelled when the rule of the effect is taken away.
+    /// Cancelled when the rule of the effect is removed.
     pub(crate) removed: CancellationToken,
 }
 
 impl Script {
-    /// Adds a rule after the others, if its effect can happen to its method.
+    /// Appends a rule, if its effect applies to its method.
     pub(crate) fn push(&mut self, rule: Rule) -> Result<RuleId, ScriptError> {
         rule.check()?;
         if self.rules.len() >= RULES_MAX {
@@ -76,7 +76,7 @@ impl Script {
         Ok(id)
     }
 
-    /// Takes a rule away; whether it was there.
+    /// Removes a rule; returns whether it existed.
     pub(crate) fn remove(&mut self, id: RuleId) -> bool {
         let before = self.rules.len();
         self.rules.retain(|scripted| scripted.state.id != id);
@@ -91,7 +91,7 @@ impl Script {
         self.rules.iter().map(|scripted| &scripted.state)
     }
 
-    /// Decides about a call, and counts it.
+    /// Matches a call against the rules, and counts it.
     pub(crate) fn decide(&mut self, call: &Event) -> Decision {
         let mut decision = Decision::default();
         for scripted in &mut self.rules {
@@ -117,7 +117,7 @@ impl Scripted {
         rule.times.is_some_and(|times| *taken >= u64::from(times))
     }
 
-    /// Counts a matching call; whether the rule takes it.
+    /// Counts a matching call; returns whether the rule applies to it.
     fn takes(&mut self) -> bool {
         let is_spent = self.is_spent();
         let state = &mut self.state;
@@ -177,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn skips_then_takes_then_is_spent() {
+    fn rule_skips_calls_then_applies_then_is_exhausted() {
         let mut script = Script::default();
         script.push(rule(Effect::Hang, 2, Some(1))).unwrap();
         assert_eq!(effects(&mut script, 4), [None, None, Some(Effect::Hang), None]);
     }
 
     #[test]
-    fn the_first_rule_wins_and_hides_the_call_from_the_next() {
+    fn first_matching_rule_decides_and_later_rules_do_not_count_the_call() {
         let second = Effect::Code(Code::Aborted, "second".to_owned());
         let mut script = Script::default();
         script.push(rule(Effect::Hang, 0, Some(1))).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_add_up_and_leave_the_answer_to_others() {
+    fn delays_add_up_and_later_rules_still_decide() {
         let mut script = Script::default();
         script
             .push(rule(Effect::Delay(Duration::from_secs(1)), 0, None))
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn segment_and_parameters_narrow_a_rule() {
+    fn rule_matches_by_segment_and_parameters() {
         let mut narrow = rule(Effect::Hang, 0, None);
         narrow.segment = Some([("zone".to_owned(), "a".to_owned())].into());
         let mut script = Script::default();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn spent_rules_make_room_for_new_ones_and_standing_rules_do_not() {
+    fn exhausted_rules_are_dropped_for_new_ones_and_active_rules_are_not() {
         let mut script = Script::default();
         for _ in 0..RULES_MAX {
             script.push(rule(Effect::Hang, 0, Some(1))).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_tells_what_it_met_and_goes_away_by_its_id() {
+    fn rule_reports_its_counters_and_is_removed_by_id() {
         let mut script = Script::default();
         let id = script.push(rule(Effect::Hang, 1, Some(1))).unwrap();
         effects(&mut script, 3);

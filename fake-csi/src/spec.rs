@@ -1,4 +1,4 @@
-//! What a driver and its nodes say about themselves. Knows no state: nothing here changes while the driver runs.
+//! Static configuration of a driver and its nodes. Does not know state: nothing here changes while the driver runs.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,49 +15,49 @@ pub struct Snapshot {
     pub bytes: u64,
 }
 
-/// What the driver says about itself.
+/// Static configuration of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSpec {
-    /// Name of the plugin, the provisioner of its storage classes.
+    /// Name of the plugin, which is the `provisioner` of its storage classes.
     pub name: String,
-    /// Topology keys of its nodes. Empty: the driver knows no topology, and does not advertise `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
+    /// Topology keys of its nodes. Empty: the driver has no topology and does not advertise `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
     pub topology_keys: Vec<String>,
-    /// Whether the controller advertises `GET_CAPACITY`; if not, the call answers `UNIMPLEMENTED`.
+    /// Whether the controller advertises `GET_CAPACITY`; if not, the call returns `UNIMPLEMENTED`.
     pub advertise_get_capacity: bool,
-    /// Whether the controller advertises `EXPAND_VOLUME`; if not, or before CSI 1.1, the call answers `UNIMPLEMENTED`.
+    /// Whether the controller advertises `EXPAND_VOLUME`; if not, or before CSI 1.1, the call returns `UNIMPLEMENTED`.
     pub advertise_expand_volume: bool,
-    /// Whether the controller advertises `CLONE_VOLUME`; if not, or before CSI 1.1, a request for a copy answers `INVALID_ARGUMENT`.
+    /// Whether the controller advertises `CLONE_VOLUME`; if not, or before CSI 1.1, a clone request returns `INVALID_ARGUMENT`.
     pub advertise_clone_volume: bool,
-    /// Snapshots that exist from the start, by `snapshot_id`. With some, and from CSI 1.0 on, the controller advertises
-    /// `CREATE_DELETE_SNAPSHOT`; without, a request for a volume from a snapshot answers `INVALID_ARGUMENT`.
+    /// Snapshots that exist from the start, by `snapshot_id`. If not empty, and from CSI 1.0 on, the controller advertises
+    /// `CREATE_DELETE_SNAPSHOT`; otherwise a request for a volume from a snapshot returns `INVALID_ARGUMENT`.
     pub snapshots: BTreeMap<String, Snapshot>,
-    /// Names of the mutable parameters that it knows; any other, and before CSI 1.9 each, answers `INVALID_ARGUMENT`. With some, the
-    /// controller advertises `MODIFY_VOLUME`.
+    /// Names of the supported mutable parameters; others, and before CSI 1.9 all, return `INVALID_ARGUMENT`. If not empty, the controller
+    /// advertises `MODIFY_VOLUME`.
     pub mutable_parameters: Vec<String>,
-    /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
-    /// others are promised room that they do not get.
+    /// Whether GetCapacity counts reserved storage as available. If not, the reservation that an extender makes for a pod can make the
+    /// scheduler reject that pod's node. If so, other pods see capacity that they cannot use.
     pub tells_reserved: bool,
-    /// The code of a CreateVolume for which there is no room. The specification has RESOURCE_EXHAUSTED; any other shows what a driver
-    /// does to its callers that has it wrong.
+    /// The code of CreateVolume if there is not enough storage. The specification requires RESOURCE_EXHAUSTED; other codes show how clients
+    /// react to a driver that gets it wrong.
     pub exhausted: Code,
-    /// How far the answers of GetCapacity vary from call to call, in bytes: each of three calls has another figure, the largest is the truth.
-    /// So do those of storage in which others write a few blocks.
+    /// Variation of GetCapacity responses in bytes: of each three calls, one returns the true values and two return less. Models storage to
+    /// which other users write a few blocks.
     pub varies_by: u64,
-    /// Whether CreateVolume answers `capacity_bytes`, which is optional.
+    /// Whether CreateVolume returns the optional `capacity_bytes`.
     pub tells_volume_size: bool,
-    /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
-    /// volume capability is none. The observer hears of them either way.
+    /// Whether to tolerate requests that violate the specification, where possible: incomplete volume capabilities are dropped. The
+    /// observer receives the violations either way.
     pub lenient: bool,
-    /// Whether a file or folder is made at the path where a volume is published; otherwise the path is only remembered.
+    /// Whether to create a file or folder at the target path when a volume is published; otherwise the path is only recorded.
     pub makes_targets: bool,
-    /// How long every call is on its way before the driver sees it.
+    /// Latency added to every call before the driver processes it.
     pub latency: Duration,
-    /// The release of the specification that the driver was made for: it knows nothing that came later.
+    /// The CSI release that the driver implements; later additions are unknown to it.
     pub version: SpecVersion,
 }
 
 impl DriverSpec {
-    /// A driver without topology that can do everything but copies and mutable parameters.
+    /// A driver without topology that supports everything except clones and mutable parameters.
     pub fn new(name: impl Into<String>) -> DriverSpec {
         DriverSpec {
             name: name.into(),
@@ -90,7 +90,7 @@ impl DriverSpec {
         !self.mutable_parameters.is_empty() && self.version.has_mutable_parameters()
     }
 
-    /// Whether the access mode of that number was there already.
+    /// Whether this release of the specification has the access mode.
     pub(crate) fn knows(&self, mode: i32) -> bool {
         use csi_proto::v1::volume_capability::access_mode::Mode;
         match Mode::try_from(mode) {
@@ -103,10 +103,10 @@ impl DriverSpec {
     }
 }
 
-/// What `NodeGetInfo` answers at an endpoint.
+/// Response of `NodeGetInfo` at an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeIdentity {
-    /// Name of the node for the driver.
+    /// Id of the node, as the driver knows it.
     pub node_id: String,
     /// The segment that the node is in; reported only by drivers with topology.
     pub segment: Segment,

@@ -1,7 +1,7 @@
-//! A socket before a driver that spoils the traffic of one caller: what the caller asks, or what it is answered.
+//! A fault-injecting proxy before a driver: changes the requests of one client, or the responses that it receives.
 //!
-//! Shows what happens when a caller makes a mistake, without any change to the caller. The driver behind it, and whoever records its
-//! calls, see only what is passed on. Knows no reason for a mistake.
+//! Shows the effect of client bugs without changing the client. The driver and a recording proxy before it see only what is forwarded. Does
+//! not know why a bug is injected.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -29,7 +29,7 @@ use tonic::{Request, Response, Status};
 
 use crate::{Forwarder, Running, connection::Refusals, endpoint, endpoint::Services};
 
-/// One mistake of a caller in its calls.
+/// A bug of a client, injected into its CSI calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "control",
@@ -37,59 +37,59 @@ use crate::{Forwarder, Running, connection::Refusals, endpoint, endpoint::Servic
     serde(rename_all = "camelCase")
 )]
 pub enum Spoil {
-    /// Each GetCapacity is sent that many times more.
+    /// Each GetCapacity call is repeated this number of times.
     CapacityRepeated(u32),
-    /// The same GetCapacity is sent once, and its answer counts for ever.
+    /// Each distinct GetCapacity request is sent once, and its response is cached forever.
     CapacityRemembered,
-    /// `maximum_volume_size` in an answer of GetCapacity is overlooked.
+    /// `maximum_volume_size` is removed from GetCapacity responses.
     MaximumOverlooked,
-    /// A GetCapacity that fails counts as an answer of zero.
+    /// A failed GetCapacity returns zero.
     ErrorAsZero,
-    /// A negative `available_capacity` counts as zero.
+    /// A negative `available_capacity` becomes zero.
     NegativeAsZero,
-    /// A GetCapacity that fails, or is answered with zero, counts as an answer of that many bytes.
+    /// A GetCapacity that fails or returns zero returns this number of bytes.
     NothingAs(i64),
-    /// `available_capacity` is rounded up to a multiple of that many bytes.
+    /// `available_capacity` is rounded up to a multiple of this number of bytes.
     CapacityRoundedUp(i64),
-    /// A GetCapacity is sent only when the one before it was answered.
+    /// GetCapacity calls are serialized: one is sent only after the response to the previous one.
     CapacityInTurn,
-    /// GetCapacity is not sent, and fails, until a volume was created.
+    /// GetCapacity fails without being sent until a volume was created.
     CapacityAfterVolume,
-    /// A driver without GET_CAPACITY is taken for one with it.
+    /// GET_CAPACITY is added to the controller capabilities.
     CapacityAssumed,
-    /// A driver without CLONE_VOLUME is taken for one without GET_CAPACITY.
+    /// GET_CAPACITY is removed from the controller capabilities if CLONE_VOLUME is not advertised.
     CapacityWithClonesOnly,
     /// CreateVolume is sent without accessibility requirements.
     PlaceForgotten,
-    /// `required_bytes` of CreateVolume is rounded up to a multiple of that many bytes.
+    /// `required_bytes` of CreateVolume is rounded up to a multiple of this number of bytes.
     VolumesRoundedUp(i64),
     /// CreateVolume is sent without secrets, mutable parameters and content source.
     SourcesForgotten,
-    /// Each CreateVolume has a new name.
+    /// Each CreateVolume uses a new name.
     VolumesRenamed,
-    /// DeleteVolume is not sent, and counts as answered.
+    /// DeleteVolume succeeds without being sent.
     VolumesLeft,
-    /// When a CreateVolume fails, the volumes that were created before are deleted.
+    /// A failed CreateVolume deletes all volumes that were created before.
     VolumesRolledBack,
-    /// A connection to the driver that is lost is not made again. It is the channel to the driver that shows it.
+    /// A lost connection to the driver is not re-established. The channel to the driver implements this.
     ConnectionNotRestored,
 }
 
-/// Passes the calls of one caller on, with mistakes.
+/// Forwards the calls of one client, with injected bugs.
 #[derive(Clone)]
 pub struct Spoiler {
     forwarder: Forwarder,
     spoils: Arc<[Spoil]>,
-    /// Answers of GetCapacity by the request, written out.
+    /// Cached GetCapacity responses, by the debug text of the request.
     remembered: Arc<Mutex<HashMap<String, GetCapacityResponse>>>,
-    /// Ids of the volumes that were created.
+    /// Ids of the created volumes.
     created: Arc<Mutex<Vec<String>>>,
-    /// Held while a GetCapacity awaits its answer, where that is to be one at a time.
+    /// Held during a GetCapacity call if [`Spoil::CapacityInTurn`] is set.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Spoiler {
-    /// Before the driver at the other end of a channel.
+    /// A proxy for the driver behind a channel.
     pub fn new(driver: Channel, spoils: impl Into<Arc<[Spoil]>>) -> Self {
         Spoiler {
             forwarder: Forwarder::new(driver, None, None),
@@ -112,7 +112,7 @@ impl Spoiler {
         )
     }
 
-    /// Serves like [`Spoiler::listen`], on streams that something else has accepted.
+    /// Serves like [`Spoiler::listen`], on streams that were accepted elsewhere.
     pub fn serve<S>(&self, streams: impl Stream<Item = S> + Send + 'static) -> Running
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -172,7 +172,7 @@ impl Spoiler {
         spoils.any(|spoil| matches!(spoil, Spoil::ErrorAsZero | Spoil::NothingAs(_)))
     }
 
-    /// What the caller makes of an answer of GetCapacity.
+    /// Applies the bugs to a GetCapacity response.
     fn misread(&self, answered: Result<GetCapacityResponse, Status>) -> Result<GetCapacityResponse, Status> {
         let mut answer = match answered {
             Err(_) if self.takes_errors_for_zero() => GetCapacityResponse::default(),
@@ -194,12 +194,12 @@ impl Spoiler {
         Ok(answer)
     }
 
-    /// What the caller asks of CreateVolume. The source of the content, where the caller forgets that.
+    /// Applies the bugs to a CreateVolume request. Returns the content source if it was removed.
     fn misstate(&self, request: &mut CreateVolumeRequest) -> Option<VolumeContentSource> {
         for spoil in &*self.spoils {
             match *spoil {
                 Spoil::VolumesRenamed => {
-                    // The hasher's keys are random, also after the caller has started again.
+                    // The hasher's keys are random, also after a restart of the client.
                     let random = RandomState::new().build_hasher().finish();
                     request.name = format!("{}-{random:x}", request.name);
                 }
@@ -220,7 +220,7 @@ impl Spoiler {
         request.volume_content_source.take()
     }
 
-    /// Deletes all volumes that were created, whatever the driver says to that.
+    /// Deletes all created volumes; errors of the driver are ignored.
     async fn roll_back(&self) {
         let created = std::mem::take(&mut *self.created.lock());
         for volume_id in created {
@@ -259,7 +259,7 @@ impl Controller for Spoiler {
         if let Some(volume) = &answer.get_ref().volume {
             self.created.lock().push(volume.volume_id.clone());
         }
-        // The caller does not notice.
+        // Restores the removed content source, so that the client does not notice.
         if let (Some(source), Some(volume)) = (source, &mut answer.get_mut().volume) {
             volume.content_source = Some(source);
         }

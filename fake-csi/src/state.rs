@@ -1,4 +1,4 @@
-//! What all handles and endpoints of one driver share. Knows neither sockets nor messages.
+//! Owns the data that all handles and endpoints of one driver share. Does not know sockets or messages.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::{DriverSpec, Observer, backend::Backend, published::Published, script::Script, volumes::Volumes};
 
-/// What all handles and endpoints of a driver share.
+/// Shared by all handles and endpoints of a driver.
 pub(crate) struct Shared {
     pub(crate) spec: DriverSpec,
     pub(crate) observer: Option<Arc<dyn Observer>>,
@@ -16,14 +16,14 @@ pub(crate) struct Shared {
     pub(crate) in_flight: watch::Sender<usize>,
 }
 
-/// Everything that calls read and change, behind one lock: an answer and its event are one step.
+/// All data that calls read and change, behind one lock, so that a response and its event are atomic.
 #[derive(Default)]
 pub(crate) struct DriverState {
     pub(crate) backend: Backend,
     pub(crate) volumes: Volumes,
     pub(crate) script: Script,
     pub(crate) published: Published,
-    /// Calls of GetCapacity that were answered with the truth, or nearly.
+    /// Number of GetCapacity calls answered from the pools, for [`DriverSpec::varies_by`].
     pub(crate) measured: u64,
 }
 

@@ -1,43 +1,43 @@
-//! Releases of the CSI specification, as far as they differ in what this driver does. Does not know the calls.
+//! Releases of the CSI specification, as far as they change the driver's behaviour. Does not know the calls.
 
 use std::{fmt, str::FromStr};
 
-/// A release of the CSI specification, 1.0 to 1.12: a driver of that age knows nothing that came later.
+/// A release of the CSI specification, 1.0 to 1.12; a driver of that release lacks later additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpecVersion {
     minor: u8,
 }
 
-/// What is no release of the specification.
+/// The text is not a known release of the specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no release of the CSI specification; use one from 1.0 to {newest}", newest = SpecVersion::NEWEST)]
 pub struct UnknownVersion(String);
 
 impl SpecVersion {
-    /// The newest release that is known: 1.12.
+    /// The newest known release: 1.12.
     pub const NEWEST: SpecVersion = SpecVersion { minor: 12 };
 
-    /// ControllerExpandVolume came with 1.1.
+    /// ControllerExpandVolume was added in 1.1.
     pub fn has_expansion(self) -> bool {
         self.minor >= 1
     }
 
-    /// Volumes can be made from others since 1.1.
+    /// Cloning volumes was added in 1.1.
     pub fn has_clones(self) -> bool {
         self.minor >= 1
     }
 
-    /// Mutable parameters and ControllerModifyVolume came with 1.9.
+    /// Mutable parameters and ControllerModifyVolume were added in 1.9.
     pub fn has_mutable_parameters(self) -> bool {
         self.minor >= 9
     }
 
-    /// `maximum_volume_size` and `minimum_volume_size` of GetCapacity came with 1.4.
+    /// `maximum_volume_size` and `minimum_volume_size` of GetCapacity were added in 1.4.
     pub fn has_volume_sizes(self) -> bool {
         self.minor >= 4
     }
 
-    /// The access modes `SINGLE_NODE_SINGLE_WRITER` and `SINGLE_NODE_MULTI_WRITER` came with 1.5.
+    /// The access modes `SINGLE_NODE_SINGLE_WRITER` and `SINGLE_NODE_MULTI_WRITER` were added in 1.5.
     pub fn has_single_node_modes(self) -> bool {
         self.minor >= 5
     }

@@ -1,4 +1,4 @@
-//! The volumes of the driver: what CreateVolume and DeleteVolume do to the books, and when a repeated call is the same call. Knows the
+//! Owns the volumes of the driver: how CreateVolume and DeleteVolume change the backend, and when a repeated call is idempotent. Knows the
 //! error codes of the CSI specification, but not the messages.
 
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use crate::{
     backend::{Ask, Backend, Place, Shortage, SizeRange, Taken},
 };
 
-/// Beyond so many volumes the driver refuses more, whatever the pools hold.
+/// Maximum number of volumes, regardless of the pools.
 const VOLUMES_MAX: usize = 100_000;
 
-/// Size of a volume for which the caller names neither bound: 1 GiB.
+/// Size of a volume if the request has no `capacity_range`: 1 GiB.
 const DEFAULT_BYTES: u64 = 1 << 30;
 
-/// A wanted volume, after its arguments were checked.
+/// Validated arguments of CreateVolume.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) name: String,
@@ -25,14 +25,14 @@ pub(crate) struct Wanted {
     pub(crate) usages: Vec<Usage>,
     pub(crate) requisite: Vec<Segment>,
     pub(crate) preferred: Vec<Segment>,
-    /// The volume, or the snapshot, of which it is to be a copy.
+    /// Id of the source volume or snapshot.
     pub(crate) source: Option<String>,
-    /// The snapshot that `source` names; none: the source is a volume.
+    /// The snapshot that `source` names; `None` if the source is a volume.
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) mutable_parameters: BTreeMap<String, String>,
 }
 
-/// A way of using a volume, as far as two ways can contradict each other.
+/// A volume capability, as far as two of them can conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) block: bool,
@@ -70,14 +70,14 @@ impl Volumes {
         known.then(|| self.by_id.range(id.to_owned()..).map(|(_, kept)| &kept.info))
     }
 
-    /// The ways in which a volume was created to be used.
+    /// Whether the volume was created with all these capabilities.
     pub(crate) fn allows(&self, id: &str, usages: &[Usage]) -> bool {
         self.by_id
             .get(id)
             .is_some_and(|kept| usages.iter().all(|usage| kept.usages.contains(usage)))
     }
 
-    /// Finds the volume of that name, or makes it.
+    /// Returns the volume of that name, or creates it.
     pub(crate) fn create(
         &mut self,
         backend: &mut Backend,
@@ -139,7 +139,7 @@ impl Volumes {
         Ok(&self.by_id.entry(id).or_insert(kept).info)
     }
 
-    /// Forgets the volume and gives its storage back; an unknown one is deleted already.
+    /// Deletes the volume and releases its storage; an unknown one is already deleted.
     pub(crate) fn delete(&mut self, backend: &mut Backend, id: &str) {
         if let Some(Kept { info, place, .. }) = self.by_id.remove(id) {
             self.ids.remove(&info.name);
@@ -147,14 +147,14 @@ impl Volumes {
         }
     }
 
-    /// Sets mutable parameters of a volume; those that are not named stay.
+    /// Sets mutable parameters of a volume; others are unchanged.
     pub(crate) fn modify(&mut self, id: &str, parameters: BTreeMap<String, String>) -> Result<(), Status> {
         let kept = self.by_id.get_mut(id).ok_or_else(|| unknown(id))?;
         kept.info.mutable_parameters.extend(parameters);
         Ok(())
     }
 
-    /// Makes a volume at least as large as required. It never shrinks, and one that is large enough stays as it is.
+    /// Expands a volume to at least the required size. It never shrinks, and a volume that is large enough is unchanged.
     pub(crate) fn expand(
         &mut self,
         backend: &mut Backend,
@@ -205,8 +205,8 @@ impl Volumes {
 }
 
 impl Wanted {
-    /// The pool and raw bytes for it: preferred segments in their order, then the requisite ones in theirs, then, only if none is
-    /// requisite, any. A volume from a snapshot is created in the snapshot's segment, if one of the terms contains it.
+    /// Allocates storage: from the preferred segments in order, then from the requisite ones, then, only if there are none, from any
+    /// segment. A volume from a snapshot is created in the snapshot's segment, if one of the terms contains it.
     fn place(&self, backend: &mut Backend) -> Result<Taken, Status> {
         let blocks: Vec<bool> = self.usages.iter().map(|usage| usage.block).collect();
         let ask = Ask {
@@ -240,7 +240,7 @@ impl Wanted {
         })
     }
 
-    /// The first thing in which an existing volume does not serve this request.
+    /// First property of an existing volume that is incompatible with this request.
     fn difference(&self, kept: &Kept) -> Option<&'static str> {
         let reachable = |term: &Segment| crate::contains(term, &kept.info.segment);
         let checks = [
@@ -260,7 +260,7 @@ impl Wanted {
     }
 }
 
-/// The answer about a volume that is not there.
+/// NOT_FOUND error for an unknown volume.
 pub(crate) fn unknown(id: &str) -> Status {
     Status::not_found(format!("there is no volume {id:?}"))
 }

@@ -13,7 +13,7 @@ pub mod v1 {
     include!("csi.v1.rs");
 }
 
-/// The source of the generated code, and that code, as they were built.
+/// `csi.proto` and the generated code, as they were when this crate was compiled.
 #[doc(hidden)]
 pub const GENERATED: [&str; 2] = [include_str!("../csi.proto"), include_str!("csi.v1.rs")];
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct CostFactor {
     /// Name of the class parameter.
     pub parameter: String,
-    /// Value of the class parameter that makes the factor apply.
+    /// Value of the class parameter for which the factor applies.
     pub value: String,
     /// Raw bytes per `denominator` volume bytes; not 0.
     pub numerator: u64,

@@ -82,7 +82,7 @@ type ByDevice<T> = BTreeMap<String, T>;
 struct Candidate<'b> {
     pool: &'b Pool,
     extent: Extent<'b>,
-    /// Raw bytes that a volume could take; 0 if the pool shrank below what is taken.
+    /// Raw bytes that a volume could allocate; 0 if the pool shrank below its allocations.
     free: u64,
     /// The reservation on it, if any.
     held: Option<&'b Holder>,
@@ -103,7 +103,7 @@ pub(crate) struct Taken {
 pub(crate) enum Shortage {
     /// Not enough free storage, at least for now.
     NoRoom,
-    /// The storage cannot hold a volume of the requested size range at all: `limit_bytes` is too small, or `required_bytes` too large.
+    /// No volume of the requested size range can exist on the storage: `limit_bytes` is too small, or `required_bytes` too large.
     Range,
 }
 
@@ -159,9 +159,8 @@ impl Backend {
         self.factors.push(factor);
     }
 
-    /// Capacity for volumes with these requirements that are accessible from `topology` (`None`: from anywhere). GetCapacity does not name
-    /// the
-    /// volume, so either all reserved storage counts as available, or none.
+    /// Capacity for such volumes accessible from `topology` (`None`: from anywhere). GetCapacity does not name the volume, so either all
+    /// reserved storage counts as available, or none.
     pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>, counts_reserved: bool) -> Room {
         let cost = Cost::of(&self.factors, ask.parameters);
         let mut room = Room::default();
@@ -193,8 +192,7 @@ impl Backend {
         room
     }
 
-    /// Allocates storage for a volume from the first pool that serves the topology and has enough, there from the smallest extent that
-    /// fits.
+    /// Allocates a volume from the first pool that serves the topology and has enough storage, on its smallest extent that fits.
     /// `default` is the size if the request has no lower bound.
     pub(crate) fn take(
         &mut self,

@@ -29,9 +29,8 @@ pub enum Storage {
     Linear {
         /// Raw storage in bytes, including allocations of volumes.
         capacity: u64,
-        /// Largest contiguous extent in raw bytes, which bounds a volume because the free storage is fragmented. `None`: the driver reports
-        /// no
-        /// maximum volume size.
+        /// Largest contiguous extent in raw bytes: fragmentation bounds the size of a volume. `None`: the driver reports no maximum
+        /// volume size.
         largest: Option<u64>,
     },
     /// A filesystem that holds volumes and other files. One volume can use all of the remaining space.

@@ -1,6 +1,5 @@
 //! Owns device reservations of a scheduler extender for future volumes (Dell CSI bare-metal proposal, available-capacity reservations).
-//! Does
-//! not know sizes: the backend decides what fits.
+//! Does not know sizes: the backend decides what fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +9,7 @@ use crate::{Segment, contains};
 /// Request to reserve a device for each volume on **each** segment, until the volumes are created or the reservation is cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// Name, unique among those in force.
+    /// Name, unique among the active reservations.
     pub name: String,
     /// Segments, usually nodes, on which devices are to be reserved.
     pub segments: Vec<Segment>,

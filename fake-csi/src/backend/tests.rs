@@ -224,7 +224,7 @@ fn smallest_volume_of_a_group_is_ten_mebibytes() {
     );
     assert_eq!(room(&backend), (15 * MIB, Some(15 * MIB), Some(10 * MIB)));
     take(&mut backend, &class, 10 * MIB).unwrap();
-    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are too small for a volume");
+    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are too little");
     assert_eq!(take(&mut backend, &class, 1), Err(Shortage::NoRoom));
 }
 
@@ -335,20 +335,20 @@ mod reservations {
         assert_eq!(
             backend.room(Some(&on("n1")), asking(&pairs(&[])), true).maximum,
             Some(100),
-            "held devices count"
+            "reserved devices count"
         );
 
         assert_eq!(take(&mut backend, &claim("other-0"), 60), Err(Shortage::NoRoom));
         assert_eq!(
             take(&mut backend, &claim("other-0"), 40).unwrap().bytes,
             50,
-            "what is not held is free"
+            "unreserved devices are free"
         );
         let taken = backend
             .take(Some(&on("n2")), asking(&claim("app-0")), required(60), 1)
             .unwrap();
         assert_eq!((taken.place.segment(), taken.bytes), (&on("n2"), 100));
-        assert_eq!(backend.held(None).count(), 0, "the reservation on n1 ended as well");
+        assert_eq!(backend.held(None).count(), 0, "n1 is free as well");
         assert!(take(&mut backend, &claim("other-1"), 60).is_ok());
     }
 

@@ -1,10 +1,10 @@
-//! Costs as text. Does not know what has a cost.
+//! Serialized form of cost factors. Does not know what has a cost.
 
 use serde::{Deserialize, Serialize};
 
 use crate::CostFactor;
 
-/// Volumes of classes with this parameter take `factor` raw bytes for each of theirs.
+/// Raw bytes per volume byte (`factor`) for classes with this parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "Text")]
 pub struct CostSpec(#[serde(serialize_with = "write")] pub CostFactor);
@@ -17,7 +17,7 @@ struct Text {
     factor: Factor,
 }
 
-/// `2`, or `3/2` for a cost that is no whole number.
+/// `2`, or `3/2` for a ratio that is not an integer.
 #[derive(Deserialize, Serialize)]
 #[serde(
     untagged,

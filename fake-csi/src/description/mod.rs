@@ -1,7 +1,7 @@
-//! Backends and reservations as text: what JSON and YAML may say, and how it becomes what the driver takes. Does not know where a
-//! text comes from, nor what the driver does with it.
+//! Serialized form (JSON, YAML) of pools, costs and reservations, and its conversion to the driver's types. Does not know where a text
+//! comes from, nor what the driver does with it.
 //!
-//! Unknown keys are errors everywhere, so that a typing error is not an idle setting.
+//! Unknown keys are errors everywhere, so that a typo is not silently ignored.
 
 mod cost;
 mod pool;

@@ -1,4 +1,4 @@
-//! Pools as text: one of `capacity`, `filesystem` and `devices` says what there is. Does not know what is taken from them.
+//! Serialized form of pools, with exactly one of `capacity`, `filesystem` and `devices`. Does not know allocations.
 
 use std::collections::BTreeMap;
 
@@ -7,73 +7,73 @@ use serde::{Deserialize, Serialize};
 use super::Size;
 use crate::{Access, Device, Pool, Segment, Storage};
 
-/// A pool that is read from, and written as, a [`PoolText`].
+/// A pool, serialized as a [`PoolText`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "PoolText", into = "PoolText")]
 pub struct PoolSpec(pub Pool);
 
-/// What a text says about a pool.
+/// Serialized form of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolText {
-    /// Where it is reachable; left out: from everywhere.
+    /// Topology segment from which it is accessible; unset: from everywhere.
     #[serde(default)]
     pub segment: Segment,
-    /// Class parameters that it is for.
+    /// Class parameters that it serves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Raw bytes of one store.
+    /// Raw bytes of a single store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Size>,
-    /// With `capacity`: the largest single extent.
+    /// With `capacity`: size of the largest contiguous extent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest: Option<Size>,
-    /// A filesystem with other files.
+    /// A filesystem that also holds other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<FilesystemSpec>,
-    /// Disks and volume groups by name.
+    /// Disks and volume groups, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<BTreeMap<String, DeviceSpec>>,
 }
 
-/// What a text says about a filesystem.
+/// Serialized form of a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesystemSpec {
-    /// Bytes in all.
+    /// Size in bytes.
     pub size: Size,
-    /// Bytes that other files take.
+    /// Bytes used by other files.
     #[serde(default)]
     pub used: Size,
 }
 
-/// What a text says about a device.
+/// Serialized form of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
     /// Raw bytes.
     pub size: Size,
-    /// Class parameters that it is for.
+    /// Class parameters that it serves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Whether it is divided into volumes.
+    /// Whether it is a group that holds many volumes; otherwise a volume uses the whole device.
     #[serde(default)]
     pub group: bool,
-    /// `any`, `block` or `mount`.
+    /// Supported access types: `any`, `block` or `mount`.
     #[serde(default)]
     pub access: AccessText,
 }
 
-/// [`Access`] in words.
+/// Serialized form of [`Access`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessText {
-    /// Raw or mounted.
+    /// Block or mount.
     #[default]
     Any,
-    /// As a raw device only.
+    /// Block only.
     Block,
-    /// Mounted only.
+    /// Mount only.
     Mount,
 }
 

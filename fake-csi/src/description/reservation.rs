@@ -1,4 +1,4 @@
-//! Reservations as text. Does not know whether they can be met.
+//! Serialized form of reservations. Does not know whether they can be satisfied.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use super::Size;
 use crate::{Held, Reservation, ReservedVolume, Segment};
 
-/// What a text says about a reservation.
+/// Serialized form of a reservation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservationSpec {
-    /// Its name.
+    /// Name of the reservation.
     pub name: String,
-    /// The segments on which devices are to be held.
+    /// Segments on which devices are to be reserved.
     pub segments: Vec<Segment>,
     /// The volumes of one pod.
     pub volumes: Vec<ReservedVolumeSpec>,
 }
 
-/// What a text says about a volume to come.
+/// Serialized form of a volume to be created.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservedVolumeSpec {
     /// Parameters that CreateVolume will carry, such as `csi.storage.k8s.io/pvc/name`.
     pub holder: BTreeMap<String, String>,
-    /// Its least size.
+    /// Minimum size.
     pub size: Size,
-    /// Parameters of its class.
+    /// Parameters of its storage class.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
 }
 
-/// A device that is held.
+/// A reserved device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldText {
@@ -40,9 +40,9 @@ pub struct HeldText {
     pub reservation: String,
     /// Segment of the pool.
     pub segment: Segment,
-    /// The device.
+    /// Name of the device.
     pub device: String,
-    /// What tells the volume that it is held for.
+    /// Parameters that identify the volume for which it is reserved.
     pub holder: BTreeMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Sizes in bytes: `10Gi`, `256G`, `1024`. Does not know what they measure.
+//! Sizes in bytes: `10Gi`, `256G`, `1024`. Does not know what is measured.
 
 use std::{fmt, str::FromStr};
 
@@ -21,12 +21,12 @@ const SUFFIXES: [(&str, u64); 13] = [
     ("", 1),
 ];
 
-/// A number of bytes. Read from a number, or from a text with a suffix; written as a number.
+/// A number of bytes. Deserialized from an integer or a string with a suffix; serialized as an integer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Size(pub u64);
 
-/// What is no size.
+/// The text is not a valid size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no size; write whole bytes below 2^64, with a suffix such as Gi or G if you like")]
 pub struct SizeError(String);
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suffixes_multiply() {
+    fn suffixes_multiply_the_number() {
         for (text, bytes) in [
             ("0", 0),
             ("7", 7),
@@ -111,14 +111,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_size_is_read_back_as_it_was_written(bytes: u64) {
+        fn serialized_size_parses_to_the_same_size(bytes: u64) {
             let text = serde_json::to_string(&Size(bytes)).unwrap();
             prop_assert_eq!(serde_json::from_str::<Size>(&text).unwrap(), Size(bytes));
             prop_assert_eq!(bytes.to_string().parse(), Ok(Size(bytes)));
         }
 
         #[test]
-        fn no_text_is_too_strange(text: String) {
+        fn arbitrary_text_does_not_panic(text: String) {
             if let Ok(size) = text.parse::<Size>() {
                 prop_assert!(text.starts_with(|first: char| first.is_ascii_digit()), "{text:?} gave {size:?}");
             }

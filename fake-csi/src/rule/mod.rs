@@ -1,4 +1,4 @@
-//! Faults on demand: a rule says which calls it takes, and what happens to them. Does not know how calls are answered otherwise.
+//! Fault rules: which calls a rule matches, and what happens to them. Does not know how calls are answered otherwise.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -16,89 +16,88 @@ mod text;
 #[cfg(feature = "control")]
 pub use text::{CutText, RuleText, VolumeLie};
 
-/// More rules than that are refused; spent ones make room.
+/// Maximum number of rules; exhausted ones are dropped to make space.
 pub(crate) const RULES_MAX: usize = 1000;
 
-/// Takes some calls away from the ordinary answer.
+/// Replaces the normal response of some calls.
 ///
-/// Rules are tried in the order in which they were scripted; the first one that takes a call decides it. A [`Effect::Delay`] only adds
-/// waiting time, so rules after it still get their turn. A call that an earlier rule took does not count for the later ones.
+/// Rules are tried in the order in which they were added; the first match decides a call. An [`Effect::Delay`] only adds a delay, and later
+/// rules still apply. A call that an earlier rule decided does not count for later ones.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "control", serde(try_from = "RuleText", into = "RuleText"))]
 pub struct Rule {
-    /// The call that the rule is about.
+    /// CSI method of the matching calls.
     pub method: Method,
-    /// Only calls whose segment has all these pairs; `None` takes all, also those without a segment. The segment of a call is that of
-    /// [`Event::segment`].
+    /// Matches calls whose segment contains all these keys and values; `None` matches all calls, including those without a segment. The
+    /// segment of a call is [`Event::segment`].
     pub segment: Option<Segment>,
-    /// Only calls that carry all these parameters; empty takes all.
+    /// Matches calls with all these parameters; empty matches all calls.
     pub parameters: BTreeMap<String, String>,
-    /// So many matching calls are left alone first: the n-th call is the one after `n - 1`.
+    /// Number of matching calls to ignore first.
     pub skip: u32,
-    /// The rule is spent after so many calls; `None` never.
+    /// Number of calls after which the rule is exhausted; `None`: never.
     pub times: Option<u32>,
-    /// What happens to the calls taken.
+    /// What happens to the calls.
     pub effect: Effect,
 }
 
-/// What happens to a call that a [`Rule`] takes.
+/// What happens to a call that matches a [`Rule`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// The call fails with this code and message, and changes nothing.
     Code(Code, String),
-    /// The call is answered that much later.
+    /// The response is delayed by this time.
     Delay(Duration),
-    /// The call is not answered while the rule stands; it ends when the caller gives up or the endpoint stops. Once the rule is taken
-    /// away, the call goes on as usual.
+    /// The call hangs until the client gives up or the endpoint stops. If the rule is removed, the call continues normally.
     Hang,
-    /// The connection is cut before the call does anything; all other calls on it are lost as well.
+    /// The connection is cut before the call is executed; all other calls on it fail as well.
     Disconnect,
-    /// The call is carried out, and then the connection is cut instead of an answer.
+    /// The call is executed, and then the connection is cut instead of sending the response.
     LoseAnswer,
-    /// `GetCapacity` answers these numbers of bytes, whatever the pools hold. They may be nonsense, such as negative ones.
+    /// `GetCapacity` returns these numbers of bytes, regardless of the pools. Invalid values such as negative ones are allowed.
     Capacity {
         /// `available_capacity`.
         available: i64,
-        /// `maximum_volume_size`, if the driver reports one.
+        /// `maximum_volume_size`; `None` leaves it unset.
         maximum: Option<i64>,
-        /// `minimum_volume_size`, if the driver reports one.
+        /// `minimum_volume_size`; `None` leaves it unset.
         minimum: Option<i64>,
     },
-    /// `CreateVolume` makes the volume, and then reports this instead of the truth.
+    /// `CreateVolume` creates the volume, and then returns these values instead of the real ones.
     Volume {
-        /// `capacity_bytes`; `None` reports the truth.
+        /// `capacity_bytes`; `None` returns the real value.
         bytes: Option<i64>,
-        /// `accessible_topology`; `None` reports the truth.
+        /// `accessible_topology`; `None` returns the real value.
         topology: Option<Vec<Segment>>,
     },
-    /// `Probe` answers this as `ready`.
+    /// `Probe` returns this value as `ready`.
     Ready(bool),
 }
 
-/// No driver can be set so.
+/// Why a fault rule or cost factor is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// An effect for another call than the one that it belongs to.
+    /// The effect does not apply to the method of the rule.
     #[error("{effect} cannot answer {method}; use that effect with {belongs_to} only")]
     Elsewhere {
-        /// What the effect is about.
+        /// The effect.
         effect: &'static str,
-        /// The call of the rule.
+        /// The method of the rule.
         method: Method,
-        /// The call that has such an answer.
+        /// The method to which the effect applies.
         belongs_to: Method,
     },
-    /// [`Effect::Code`] with the code for success.
+    /// [`Effect::Code`] with the code `OK`.
     #[error("OK is no failure of {0}; leave the rule out, or name an error code")]
     FailureOk(Method),
-    /// A rule that can take no call.
+    /// A rule that can match no call.
     #[error("a rule for {0} with 0 times takes no call; leave it out, or give at least 1")]
     NoTimes(Method),
-    /// There is no place for another rule.
+    /// The maximum number of rules is reached.
     #[error("there are {RULES_MAX} rules already; take some away")]
     TooMany,
-    /// A cost factor of nothing, or divided by nothing.
+    /// Numerator or denominator of a cost factor is 0.
     #[error("the cost of {parameter}={value} has a zero; give two positive integers")]
     ZeroCost {
         /// Name of the class parameter.
@@ -135,7 +134,7 @@ impl Rule {
     pub(crate) fn matches(&self, call: &Event) -> bool {
         let segment_matches = match (&self.segment, &call.segment) {
             (None, _) => true,
-            // No topology at all is the empty segment: everywhere.
+            // A call without topology counts as the empty segment: everywhere.
             (Some(wanted), None) => wanted.is_empty(),
             (Some(wanted), Some(asked)) => contains(asked, wanted),
         };
@@ -144,18 +143,18 @@ impl Rule {
 }
 
 impl Effect {
-    /// Whether calls have to wait for their answer.
+    /// Whether the effect delays the response.
     pub fn is_late(&self) -> bool {
         matches!(self, Effect::Hang | Effect::Delay(_))
     }
 
-    /// Whether the connection is cut.
+    /// Whether the effect cuts the connection.
     pub fn cuts_connection(&self) -> bool {
         matches!(self, Effect::Disconnect | Effect::LoseAnswer)
     }
 }
 
-/// What happens to which method: `GetCapacity fails with UNAVAILABLE`.
+/// Method and effect, such as `GetCapacity fails with UNAVAILABLE`.
 impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} ", self.method)?;

@@ -1,5 +1,5 @@
-//! Rules as JSON and YAML have them, for files, the HTTP control, and cases of a harness: one key says what happens to the calls. Does not
-//! know which rules make sense for which calls.
+//! Serialized form of fault rules in files, the HTTP control and cases: one key selects the effect. Does not know which effects apply to
+//! which methods.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,11 +11,11 @@ use crate::{
     method::{code_from_name, code_name},
 };
 
-/// Longest delay that a text may ask for: one hour.
+/// Maximum delay: one hour.
 const DELAY_MAX: Duration = Duration::from_secs(3600);
 
-/// A rule as JSON and YAML have it: which calls, and exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume` and `ready`.
-/// `S` is how a segment is written, and `B` how a number of bytes.
+/// A fault rule in JSON and YAML: which calls it matches, and exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume` and
+/// `ready`. `S` is the type of a segment, `B` that of a number of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(
     rename_all = "camelCase",
@@ -23,42 +23,42 @@ const DELAY_MAX: Duration = Duration::from_secs(3600);
     bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
 )]
 pub struct RuleText<S = Segment, B = i64> {
-    /// Name for `uncsi`.
+    /// Name for `uncsi`, which removes the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The CSI method, such as `GetCapacity`.
     pub method: String,
-    /// Only calls for that segment.
+    /// Only calls for this topology segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<S>,
-    /// Only calls for that class.
+    /// Only calls for this storage class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Only calls with these parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Leave the first matching calls alone.
+    /// Number of matching calls to ignore first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip: u32,
-    /// Apply to so many calls; unset: to all from then on.
+    /// Number of calls to apply it to; unset: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// Answer with that gRPC code, such as `UNAVAILABLE`.
+    /// Fail with this gRPC code, such as `UNAVAILABLE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// With `code`: the message.
+    /// With `code`: the error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Answer after so long, such as `50ms`.
+    /// Delay the response by this time, such as `50ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<String>,
-    /// Never answer.
+    /// Never respond.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hang: bool,
-    /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
+    /// Cut the connection `before` the call is executed, or `after`, so that the response is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<CutText>,
-    /// Answer GetCapacity with that available_capacity; it may be negative.
+    /// Return this available_capacity from GetCapacity; it may be negative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<B>,
     /// With `available`: maximum_volume_size.
@@ -67,25 +67,25 @@ pub struct RuleText<S = Segment, B = i64> {
     /// With `available`: minimum_volume_size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum: Option<B>,
-    /// Report that `bytes` and `topology` of the volume that CreateVolume made.
+    /// Return these values from CreateVolume instead of the real ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumeLie<S, B>>,
-    /// Answer Probe with that `ready`.
+    /// Return this `ready` value from Probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
 }
 
-/// When a connection is cut.
+/// When to cut the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CutText {
-    /// Nothing was done.
+    /// Before the call is executed.
     Before,
-    /// Everything was done, and the answer is lost.
+    /// After the call is executed, so that the response is lost.
     After,
 }
 
-/// What is reported of a volume instead of the truth; what is left out is reported truly.
+/// Wrong values about a created volume; an unset field returns the real value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(
     rename_all = "camelCase",
@@ -106,9 +106,9 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl<S, B> RuleText<S, B> {
-    /// The rule. `segment` and `bytes` read a segment and a size as they are written.
+    /// Converts to a [`Rule`]. `segment` and `bytes` convert a segment and a size.
     ///
-    /// Fails where one of them does, and where there is not exactly one effect.
+    /// Fails if a conversion fails, or if there is not exactly one effect.
     pub fn resolve(
         self,
         segment: impl Fn(S) -> Result<Segment, String>,

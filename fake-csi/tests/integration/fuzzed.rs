@@ -1,4 +1,4 @@
-//! The fuzz target of the socket, run over its seeds and over changed seeds, so that it is compiled and holds without cargo-fuzz.
+//! Runs the fuzz target of the socket on its seeds and on mutations of them, so that it compiles and passes without cargo-fuzz.
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
@@ -17,13 +17,13 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn seeds_of_the_socket_end_their_connection() {
+fn seeds_close_their_connection() {
     seeds().iter().for_each(|seed| fuzz::connection(seed));
 }
 
 proptest! {
     #[test]
-    fn changed_bytes_end_their_connection(
+    fn mutated_seeds_close_their_connection(
         mut bytes in prop::sample::select(seeds()),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {

@@ -1,4 +1,4 @@
-//! The driver as a publisher meets it, on its socket, and its program as somebody without a harness meets it.
+//! Tests of the driver through its socket, as a publisher uses it, and of its binary.
 
 pub mod fuzzed;
 #[cfg(feature = "program")]

@@ -22,8 +22,7 @@ use file::{Setup, Socket};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// Serves a CSI driver without real storage: exact accounting of simulated pools, and injected faults such as errors, delays and wrong
-/// values.
+/// Serves a CSI driver without real storage: exact accounting of simulated pools, and injected errors, delays and wrong values.
 ///
 /// Prints a line for each socket, one for the control if it is enabled, and `ready`. Stops on Ctrl-C or SIGTERM and removes its sockets.
 /// RUST_LOG enables logs on stderr, for example RUST_LOG=fake_csi=debug.

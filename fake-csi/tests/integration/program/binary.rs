@@ -26,14 +26,14 @@ rules:
 
 fn refused(file: Option<&str>, flags: &[&str]) -> Refused {
     match Program::start(file, flags) {
-        Ok(_) => panic!("it came up with {file:?} {flags:?}"),
+        Ok(_) => panic!("started with {file:?} {flags:?}"),
         Err(refused) => refused,
     }
 }
 
 #[tokio::test]
-async fn a_file_describes_driver_pools_rules_and_sockets() {
-    let program = Program::start(Some(FULL), &[]).ok().expect("it runs");
+async fn file_configures_driver_pools_rules_and_sockets() {
+    let program = Program::start(Some(FULL), &[]).ok().expect("the program starts");
     let channel = connect(&program.path("controller")).await;
     let info = IdentityClient::new(channel.clone())
         .get_plugin_info(GetPluginInfoRequest {})
@@ -43,11 +43,11 @@ async fn a_file_describes_driver_pools_rules_and_sockets() {
     assert_eq!(
         room(&channel, &[("zone", "a")]).await.unwrap(),
         (10 << 30, None),
-        "CSI 1.3 has no maximum"
+        "CSI 1.3 has no maximum_volume_size"
     );
     assert_eq!(
         room(&channel, &[("zone", "b")]).await.unwrap_err().message(),
-        "not yet"
+        "the rule skips the first calls"
     );
     assert_eq!(room(&channel, &[("zone", "b")]).await.unwrap().0, 70);
     assert_eq!(room(&channel, &[("zone", "c")]).await.unwrap().0, 12);
@@ -64,7 +64,7 @@ async fn a_file_describes_driver_pools_rules_and_sockets() {
 }
 
 #[tokio::test]
-async fn flags_alone_are_enough_for_one_pool_on_one_node() {
+async fn flags_alone_configure_one_pool_on_one_node() {
     let flags = [
         "--socket",
         "$DIR/csi",
@@ -77,7 +77,7 @@ async fn flags_alone_are_enough_for_one_pool_on_one_node() {
         "--name",
         "x.example.com",
     ];
-    let program = Program::start(None, &flags).ok().expect("it runs");
+    let program = Program::start(None, &flags).ok().expect("the program starts");
     assert_eq!(
         program.lines,
         [format!("csi unix:{} node n1", program.path("csi").display())]
@@ -99,20 +99,20 @@ async fn flags_alone_are_enough_for_one_pool_on_one_node() {
 }
 
 #[tokio::test]
-async fn both_signals_end_it_cleanly_even_with_a_client_connected() {
+async fn sigterm_and_sigint_stop_the_program_cleanly_with_a_client_connected() {
     for name in ["TERM", "INT"] {
         let mut program = Program::start(None, &["--socket", "$DIR/csi", "--control", "127.0.0.1:0"])
             .ok()
-            .expect("it runs");
+            .expect("the program starts");
         let _client = connect(&program.path("csi")).await;
         program.signal(name);
         assert_eq!(program.wait().code(), Some(0), "{name}");
-        assert!(!program.path("csi").exists(), "{name} leaves the socket behind");
+        assert!(!program.path("csi").exists(), "{name} does not remove the socket");
     }
 }
 
 #[test]
-fn a_wrong_file_is_told_with_line_and_column() {
+fn invalid_file_is_reported_with_line_and_column() {
     for (what, from, to, place, message) in [
         (
             "unknown key",
@@ -169,7 +169,7 @@ fn a_wrong_file_is_told_with_line_and_column() {
 }
 
 #[test]
-fn wrong_use_ends_with_code_2() {
+fn invalid_flags_exit_with_code_2() {
     for flags in [
         &[][..],
         &["/nowhere.yaml"],
@@ -201,7 +201,7 @@ fn wrong_use_ends_with_code_2() {
 }
 
 #[test]
-fn what_the_machine_refuses_ends_with_code_3() {
+fn environment_errors_exit_with_code_3() {
     let long = format!("$DIR/{}", "x".repeat(120));
     let deep = refused(None, &["--socket", &long]);
     assert_eq!(deep.code, Some(3));
@@ -223,7 +223,7 @@ fn what_the_machine_refuses_ends_with_code_3() {
 }
 
 #[test]
-fn help_shows_every_flag_and_a_file_that_works() {
+fn help_contains_every_flag_and_a_valid_example_file() {
     let run = Command::new(env!("CARGO_BIN_EXE_fake-csi"))
         .arg("--help")
         .output()
@@ -254,7 +254,7 @@ fn help_shows_every_flag_and_a_file_that_works() {
 }
 
 #[test]
-fn the_file_in_the_readme_works() {
+fn example_file_of_the_readme_is_valid() {
     let readme = include_str!("../../../README.md");
     let example = readme
         .split("```yaml\n")
@@ -263,6 +263,6 @@ fn the_file_in_the_readme_works() {
         .unwrap();
     let program = Program::start(Some(&example.replace("/tmp/", "$DIR/")), &[])
         .ok()
-        .expect("it runs");
-    assert_eq!(program.lines.len(), 2, "two sockets");
+        .expect("the program starts");
+    assert_eq!(program.lines.len(), 2, "the file has two sockets");
 }

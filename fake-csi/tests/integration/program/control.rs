@@ -1,4 +1,4 @@
-//! The HTTP control: what it changes, what it tells, and what it refuses.
+//! The HTTP control: its effects, its responses, and the requests that it rejects.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ pools: [{segment: {zone: a}, devices: {d1: {size: 100}, d2: {size: 200}}}]
 fn start() -> (Program, Http) {
     let program = Program::start(Some(MACHINE), &["--control", "127.0.0.1:0"])
         .ok()
-        .expect("it runs");
+        .expect("the program starts");
     let control = program.control();
     (program, control)
 }
@@ -44,7 +44,7 @@ fn volume(name: &str) -> CreateVolumeRequest {
 }
 
 #[tokio::test]
-async fn pools_come_change_and_go_while_it_runs() {
+async fn pools_are_added_replaced_and_removed_at_run_time() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
     let put = |body: &str| assert_eq!(control.ask("PUT", "/v1/pools", body), (200, json!({})));
@@ -89,7 +89,7 @@ async fn pools_come_change_and_go_while_it_runs() {
 }
 
 #[tokio::test]
-async fn rules_come_are_counted_and_go() {
+async fn rules_are_added_counted_and_removed() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
     let (code, id) = control.ask(
@@ -120,7 +120,7 @@ async fn rules_come_are_counted_and_go() {
 }
 
 #[tokio::test]
-async fn every_call_is_told_once_with_its_answer() {
+async fn every_call_is_listed_once_with_its_response() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
     room(&channel, &[("zone", "a")]).await.unwrap();
@@ -152,7 +152,7 @@ async fn every_call_is_told_once_with_its_answer() {
 }
 
 #[tokio::test]
-async fn an_extender_reserves_and_cancels() {
+async fn extender_reserves_devices_and_cancels() {
     let (program, control) = start();
     let mut client = ControllerClient::new(connect(&program.path("csi")).await);
     let body = r#"{"name": "app", "segments": [{"zone": "a"}], "volumes": [{"holder": {"claim": "mine"}, "size": 150}]}"#;
@@ -178,7 +178,7 @@ async fn an_extender_reserves_and_cancels() {
 }
 
 #[test]
-fn a_wrong_body_is_told_with_its_place() {
+fn invalid_body_is_reported_with_the_path_of_the_field() {
     let (_program, control) = start();
     for (method, path, body, place, message) in [
         (
@@ -253,12 +253,12 @@ fn a_wrong_body_is_told_with_its_place() {
     assert_eq!(
         (code, answer["error"]["status"].as_u64()),
         (409, Some(409)),
-        "well written, but impossible"
+        "valid JSON, but an invalid rule"
     );
 }
 
 #[test]
-fn strangers_and_strange_paths_are_refused() {
+fn unauthorized_requests_and_unknown_paths_are_rejected() {
     let (_program, control) = start();
     for headers in [
         "",
@@ -290,18 +290,18 @@ fn strangers_and_strange_paths_are_refused() {
 }
 
 #[test]
-fn bodies_and_heads_are_bounded() {
+fn request_bodies_and_heads_are_limited() {
     let (_program, control) = start();
     let authorization = format!("Authorization: Bearer {}\r\n", control.token);
     let large = vec![b' '; (1 << 20) + 1];
     assert_eq!(control.raw("POST", "/v1/rules", &authorization, &large).0, 413);
     let wide = format!("{authorization}X-Wide: {}\r\n", "x".repeat(64 * 1024));
     assert_eq!(control.raw("GET", "/v1/driver", &wide, b"").0, 431);
-    assert_eq!(control.ask("GET", "/v1/driver", "").0, 200, "it goes on");
+    assert_eq!(control.ask("GET", "/v1/driver", "").0, 200, "still serves");
 }
 
 #[tokio::test]
-async fn other_machines_are_let_in_only_on_request() {
+async fn non_loopback_address_requires_allow_remote() {
     use fake_csi::{
         DriverSpec, FakeDriver,
         control::{CallRecord, Control},
@@ -333,11 +333,11 @@ async fn other_machines_are_let_in_only_on_request() {
     const OK: Option<&str> = Some("HTTP/1.1 200 OK");
     assert_eq!(first_line().await.as_deref(), OK);
     second.stop().await;
-    assert_ne!(first_line().await.as_deref(), OK, "it answers no more");
+    assert_ne!(first_line().await.as_deref(), OK, "no response");
 }
 
-/// The beginning of the answer at an address; none: nobody answers. The port may belong to another server by now, which does not know the
-/// token, and a connection may even have found itself.
+/// First line of the response at an address; `None` if there is no response. Another server may have the port by now, but it does not know
+/// the token; a connection to a free port may even connect to itself.
 fn first_line(address: &str, token: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;

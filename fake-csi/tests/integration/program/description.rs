@@ -1,4 +1,4 @@
-//! Descriptions by property: what is written is read back, and no text is too strange to be answered.
+//! Property tests of the serialized forms: they round-trip, and no input panics.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -80,7 +80,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         })
 }
 
-/// JSON that looks like a description and mostly is none: known keys with any values.
+/// JSON with the known keys and arbitrary values; mostly invalid.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let keys = [
         "segment",
@@ -148,19 +148,19 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     #[test]
-    fn a_pool_is_read_back_as_it_was_written(pool in any_pool()) {
+    fn serialized_pool_parses_to_the_same_pool(pool in any_pool()) {
         let text = serde_json::to_string(&PoolSpec(pool.clone())).unwrap();
         prop_assert_eq!(serde_json::from_str::<PoolSpec>(&text).unwrap().0, pool);
     }
 
     #[test]
-    fn a_rule_is_read_back_as_it_was_written(rule in any_rule()) {
+    fn serialized_rule_parses_to_the_same_rule(rule in any_rule()) {
         let text = serde_json::to_string(&rule).unwrap();
         prop_assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule);
     }
 
     #[test]
-    fn a_cost_is_read_back_as_it_was_written(numerator in 1..u64::MAX, denominator in 1..u64::MAX, names in any_pairs()) {
+    fn serialized_cost_parses_to_the_same_cost(numerator in 1..u64::MAX, denominator in 1..u64::MAX, names in any_pairs()) {
         for (parameter, value) in names {
             let cost = CostFactor { parameter, value, numerator, denominator };
             let text = serde_json::to_string(&CostSpec(cost.clone())).unwrap();
@@ -169,10 +169,10 @@ proptest! {
     }
 
     #[test]
-    fn no_json_is_too_strange(value in any_json()) {
+    fn arbitrary_json_does_not_panic_and_accepted_json_round_trips(value in any_json()) {
         let text = value.to_string();
         if let Ok(pool) = serde_json::from_str::<PoolSpec>(&text) {
-            // What was accepted means something, so it can be said again.
+            // Accepted input can be serialized again.
             let again = serde_json::to_string(&pool).unwrap();
             prop_assert_eq!(serde_json::from_str::<PoolSpec>(&again).unwrap(), pool);
         }
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_strange(text in ".*") {
+    fn arbitrary_text_is_rejected_without_panic(text in ".*") {
         prop_assert!(serde_json::from_str::<PoolSpec>(&text).is_err());
         prop_assert!(serde_json::from_str::<Rule>(&text).is_err());
     }

@@ -1,4 +1,4 @@
-//! The binary and its HTTP control, as somebody without a harness uses them: a child process, a real port, raw HTTP, and YAML files.
+//! The binary and its HTTP control without a harness: a child process, a real port, raw HTTP, and YAML files.
 
 mod binary;
 mod control;
@@ -16,33 +16,33 @@ use csi_proto::v1::{GetCapacityRequest, Topology, controller_client::ControllerC
 use serde_json::Value;
 use tonic::transport::{Channel, Endpoint};
 
-/// The program, running; killed if a test fails half way.
+/// A running program; killed if its test fails.
 struct Program {
     child: Child,
-    /// What it printed up to `ready`.
+    /// Lines printed up to `ready`.
     lines: Vec<String>,
     folder: tempfile::TempDir,
 }
 
-/// What the program said when it did not come up.
+/// Exit code and output of a program that did not start.
 struct Refused {
     code: Option<i32>,
     stderr: String,
 }
 
 fn folder() -> tempfile::TempDir {
-    tempfile::Builder::new().tempdir_in("/tmp").expect("a folder")
+    tempfile::Builder::new().tempdir_in("/tmp").expect("tempdir")
 }
 
 impl Program {
-    /// Starts with a file and flags; `$DIR` in both is the test's own folder.
+    /// Starts the program with a file and flags; `$DIR` in both is the folder of the test.
     fn start(file: Option<&str>, flags: &[&str]) -> Result<Program, Refused> {
         let folder = folder();
         let here = folder.path().display().to_string();
         let mut command = Command::new(env!("CARGO_BIN_EXE_fake-csi"));
         if let Some(text) = file {
             let path = folder.path().join("driver.yaml");
-            std::fs::write(&path, text.replace("$DIR", &here)).expect("a file");
+            std::fs::write(&path, text.replace("$DIR", &here)).expect("the file can be written");
             command.arg(path);
         }
         command.args(flags.iter().map(|flag| flag.replace("$DIR", &here)));
@@ -51,8 +51,8 @@ impl Program {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the program");
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+            .expect("the program can be spawned");
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let lines: Vec<String> = stdout
             .lines()
             .map_while(Result::ok)
@@ -62,22 +62,22 @@ impl Program {
         if program.has_printed_ready() {
             return Ok(program);
         }
-        let status = program.child.wait().expect("an end");
+        let status = program.child.wait().expect("the program exits");
         let mut stderr = String::new();
         program
             .child
             .stderr
             .take()
-            .expect("a pipe")
+            .expect("stderr is piped")
             .read_to_string(&mut stderr)
-            .expect("text");
+            .expect("stderr is UTF-8");
         Err(Refused {
             code: status.code(),
             stderr,
         })
     }
 
-    /// Every program that came up printed a socket first; one that did not prints nothing at all.
+    /// A program that started has printed a socket first; one that failed prints nothing on stdout.
     fn has_printed_ready(&self) -> bool {
         self.lines.iter().any(|line| line.starts_with("csi unix:"))
     }
@@ -91,7 +91,7 @@ impl Program {
             .lines
             .iter()
             .find(|line| line.starts_with("control "))
-            .expect("a control");
+            .expect("the control address is printed");
         let words: Vec<&str> = line.split(' ').collect();
         Http {
             address: words[1].trim_start_matches("http://").to_owned(),
@@ -104,12 +104,12 @@ impl Program {
         let sent = Command::new("kill")
             .args([&format!("-{name}"), &id])
             .status()
-            .expect("kill");
+            .expect("kill can be run");
         assert!(sent.success());
     }
 
     fn wait(&mut self) -> ExitStatus {
-        self.child.wait().expect("an end")
+        self.child.wait().expect("the program exits")
     }
 }
 
@@ -120,7 +120,7 @@ impl Drop for Program {
     }
 }
 
-/// The control as raw HTTP.
+/// HTTP client of the control, over a raw TCP stream.
 struct Http {
     address: String,
     token: String,
@@ -130,7 +130,7 @@ impl Http {
     fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let authorization = format!("Authorization: Bearer {}\r\n", self.token);
         let (code, text) = self.raw(method, path, &authorization, body.as_bytes());
-        (code, serde_json::from_str(&text).expect("every answer is JSON"))
+        (code, serde_json::from_str(&text).expect("the response is JSON"))
     }
 
     fn get(&self, path: &str) -> Value {
@@ -140,23 +140,23 @@ impl Http {
     }
 
     fn raw(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).expect("a connection");
+        let mut stream = TcpStream::connect(&self.address).expect("the control accepts connections");
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
             body.len()
         );
-        stream.write_all(head.as_bytes()).expect("sent");
-        // A refusal may come before everything was sent.
+        stream.write_all(head.as_bytes()).expect("the head can be sent");
+        // The server may respond before it has read the whole body.
         let _ = stream.write_all(body);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8(answer).expect("text");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        let answer = String::from_utf8(answer).expect("the response is UTF-8");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("head and body");
         let code = head
             .split(' ')
             .nth(1)
             .and_then(|code| code.parse().ok())
-            .expect("a status");
+            .expect("the response has a status code");
         (code, body.to_owned())
     }
 }
@@ -164,10 +164,10 @@ impl Http {
 async fn connect(socket: &Path) -> Channel {
     let address = format!("unix:{}", socket.display());
     Endpoint::from_shared(address)
-        .expect("an address")
+        .expect("the socket path is a valid address")
         .connect()
         .await
-        .expect("a connection")
+        .expect("the driver accepts connections")
 }
 
 /// `available_capacity` and `maximum_volume_size` of a segment.

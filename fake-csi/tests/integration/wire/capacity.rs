@@ -1,4 +1,4 @@
-//! GetCapacity: exact numbers by segment and parameters, and what the observer hears of them.
+//! GetCapacity: exact values by segment and parameters, and its events.
 
 use fake_csi::{Answer, DriverSpec, Method};
 use tonic::Code;
@@ -6,7 +6,7 @@ use tonic::Code;
 use super::{GIB, World, mirrored, pairs, pool, signed, spec, volume, within, zone};
 
 #[tokio::test]
-async fn tells_the_room_of_a_segment_for_a_class() {
+async fn returns_the_capacity_of_a_segment_for_a_class() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 256 * GIB, None));
     world.driver.set_pool(pool("b", 7, Some(5)));
@@ -29,7 +29,7 @@ async fn tells_the_room_of_a_segment_for_a_class() {
     assert_eq!(
         (odd.available_capacity, odd.maximum_volume_size),
         (3, Some(2)),
-        "halves round down"
+        "half bytes round down"
     );
     let unknown = world.room(Some(zone("c")), &[]).await.unwrap();
     assert_eq!(
@@ -39,7 +39,7 @@ async fn tells_the_room_of_a_segment_for_a_class() {
 }
 
 #[tokio::test]
-async fn a_finer_segment_sees_the_pool_and_no_topology_sees_all() {
+async fn finer_segment_matches_the_pool_and_no_topology_matches_all_pools() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     world.driver.set_pool(pool("b", 20, None));
@@ -54,7 +54,7 @@ async fn a_finer_segment_sees_the_pool_and_no_topology_sees_all() {
 }
 
 #[tokio::test]
-async fn the_answer_follows_volumes_and_pools() {
+async fn capacity_changes_with_volumes_and_pools() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let available = async || world.room(Some(zone("a")), &[]).await.unwrap().available_capacity;
@@ -72,7 +72,7 @@ async fn the_answer_follows_volumes_and_pools() {
 }
 
 #[tokio::test]
-async fn without_the_capability_the_call_is_not_there() {
+async fn get_capacity_is_unimplemented_without_the_capability() {
     let world = World::of(DriverSpec {
         advertise_get_capacity: false,
         ..spec()
@@ -84,7 +84,7 @@ async fn without_the_capability_the_call_is_not_there() {
 }
 
 #[tokio::test]
-async fn the_observer_hears_what_was_asked_and_answered() {
+async fn observer_receives_request_and_response() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, Some(40)));
     world.room(Some(zone("a")), &[("kind", "fast")]).await.unwrap();
@@ -104,6 +104,6 @@ async fn the_observer_hears_what_was_asked_and_answered() {
     assert_eq!(
         world.last_event().segment,
         None,
-        "no topology is told apart from an empty one"
+        "an unset topology differs from an empty one"
     );
 }

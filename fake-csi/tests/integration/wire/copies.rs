@@ -1,4 +1,4 @@
-//! Copies of volumes, and mutable parameters: only where they are advertised, and as the specification has them.
+//! Clones, volumes from snapshots, and mutable parameters: supported only if advertised, and as the specification requires.
 
 use csi_proto::v1::{
     ControllerModifyVolumeRequest, CreateVolumeRequest, VolumeContentSource,
@@ -36,7 +36,7 @@ async fn code(world: &World, request: CreateVolumeRequest) -> Option<Code> {
 }
 
 #[tokio::test]
-async fn they_are_advertised_on_request_only() {
+async fn clones_and_mutable_parameters_are_advertised_only_if_configured() {
     let advertised = calls(&able().await).await;
     assert!(
         advertised.ends_with(&[rpc::Type::CloneVolume, rpc::Type::ModifyVolume]),
@@ -51,7 +51,7 @@ async fn they_are_advertised_on_request_only() {
     .await;
     assert!(
         !calls(&old).await.contains(&rpc::Type::ModifyVolume),
-        "mutable parameters came with 1.9"
+        "mutable parameters were added in 1.9"
     );
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
@@ -72,7 +72,7 @@ async fn they_are_advertised_on_request_only() {
 }
 
 #[tokio::test]
-async fn a_copy_names_its_original_and_is_as_large_at_least() {
+async fn clone_names_its_source_and_is_at_least_as_large() {
     let world = able().await;
     let made = world.create(volume("v", 40)).await.unwrap();
     let copied = world.create(copy("c", 10, &made.volume_id)).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_copy_names_its_original_and_is_as_large_at_least() {
     assert_eq!(
         code(&world, copy("c", 10, &made.volume_id)).await,
         None,
-        "the same call again is the same volume"
+        "a repeated call returns the same volume"
     );
     assert_eq!(code(&world, volume("c", 40)).await, Some(Code::AlreadyExists));
     assert_eq!(
@@ -109,7 +109,7 @@ fn restored(name: &str, bytes: u64, from: &str) -> CreateVolumeRequest {
 }
 
 #[tokio::test]
-async fn a_volume_from_a_snapshot_is_made_where_the_snapshot_is() {
+async fn volume_from_a_snapshot_is_created_in_its_segment() {
     let snapshot = Snapshot {
         segment: zone("a"),
         bytes: 40,
@@ -124,7 +124,7 @@ async fn a_volume_from_a_snapshot_is_made_where_the_snapshot_is() {
     world.driver.set_pool(pool("b", 1000, None));
     let request = within(restored("v", 10, "s"), &["b", "a"], &["b"]);
     let made = world.create(request).await.unwrap();
-    assert_eq!(made.capacity_bytes, 40, "no less than the snapshot");
+    assert_eq!(made.capacity_bytes, 40, "the snapshot's size");
     assert_eq!(made.accessible_topology[0].segments, zone("a"));
     let source = made.content_source.and_then(|source| source.r#type);
     assert!(matches!(source, Some(Type::Snapshot(it)) if it.snapshot_id == "s"));
@@ -151,7 +151,7 @@ async fn modify(world: &World, id: &str, iops: &str) -> Result<(), Code> {
 }
 
 #[tokio::test]
-async fn mutable_parameters_change_and_the_others_stay() {
+async fn modify_changes_named_parameters_and_leaves_others() {
     let world = able().await;
     let request = CreateVolumeRequest {
         mutable_parameters: pairs(&[("iops", "1"), ("tier", "gold")]),
@@ -164,7 +164,7 @@ async fn mutable_parameters_change_and_the_others_stay() {
         event.mutable_parameters,
         pairs(&[("iops", "1"), ("tier", "gold")])
     );
-    assert_eq!(event.secrets, ["password"], "the name, and never the value");
+    assert_eq!(event.secrets, ["password"], "the key, never the value");
     assert_eq!(modify(&world, &made.volume_id, "2").await, Ok(()));
     assert_eq!(world.last_event().method, Method::ControllerModifyVolume);
     let kept = &world.driver.volumes()[0].mutable_parameters;
@@ -173,7 +173,7 @@ async fn mutable_parameters_change_and_the_others_stay() {
 }
 
 #[tokio::test]
-async fn mutable_parameters_that_the_driver_does_not_know_are_refused() {
+async fn unknown_mutable_parameters_are_rejected() {
     let world = able().await;
     let made = world.create(volume("v", 10)).await.unwrap();
     let unknown = || pairs(&[("iops", "1"), ("colour", "red")]);
@@ -190,5 +190,5 @@ async fn mutable_parameters_that_the_driver_does_not_know_are_refused() {
     let refused = world.controller.clone().controller_modify_volume(request).await;
     assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
     let kept = &world.driver.volumes()[0].mutable_parameters;
-    assert!(kept.is_empty(), "not even those that it knows: {kept:?}");
+    assert!(kept.is_empty(), "nothing must be set: {kept:?}");
 }

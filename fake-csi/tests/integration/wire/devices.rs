@@ -1,4 +1,4 @@
-//! Machines with disks and volume groups on the wire: what GetCapacity tells, what CreateVolume chooses, and what is reserved.
+//! Nodes with disks and volume groups: GetCapacity values, the device that CreateVolume chooses, and reservations.
 
 use csi_proto::v1::{CapacityRange, CreateVolumeRequest, GetCapacityRequest, Topology};
 use fake_csi::{Access, Device, DriverSpec, Pool, Reservation, ReservedVolume, Storage};
@@ -15,7 +15,7 @@ fn device(size: u64, kind: &str, group: bool, access: Access) -> Device {
     }
 }
 
-/// Three solid-state disks of which one is for raw use only, a spinning one and a volume group.
+/// Three SSDs, one of them block-only, an HDD and a volume group.
 fn machine(name: &str) -> Pool {
     let devices = [
         ("ssd-1", device(100 * GIB, "SSD", false, Access::Any)),
@@ -50,7 +50,7 @@ fn gib(bytes: i64) -> u64 {
 }
 
 #[tokio::test]
-async fn the_three_figures_are_sum_largest_and_smallest_of_the_matching_devices() {
+async fn capacity_is_the_sum_and_maximum_and_minimum_bound_the_matching_devices() {
     let world = world().await;
     let ask = async |kind: &str, capabilities| {
         let request = GetCapacityRequest {
@@ -91,12 +91,12 @@ async fn the_three_figures_are_sum_largest_and_smallest_of_the_matching_devices(
     assert_eq!(
         ask("NVMe", vec![]).await,
         (0, None, None),
-        "no device is no error"
+        "a missing device is not an error"
     );
 }
 
 #[tokio::test]
-async fn the_driver_picks_the_smallest_disk_that_fits_and_gives_all_of_it() {
+async fn smallest_disk_that_fits_is_allocated_as_a_whole() {
     let world = world().await;
     let first = world
         .create(of_kind("SSD", volume("v", 101 * GIB)))
@@ -110,7 +110,7 @@ async fn the_driver_picks_the_smallest_disk_that_fits_and_gives_all_of_it() {
             .await
             .unwrap(),
         first,
-        "the same call"
+        "a repeated call returns the same volume"
     );
     let refused = world
         .create(of_kind("SSD", volume("w", 101 * GIB)))
@@ -119,7 +119,7 @@ async fn the_driver_picks_the_smallest_disk_that_fits_and_gives_all_of_it() {
     assert_eq!(
         refused.code(),
         Code::ResourceExhausted,
-        "the largest is for raw use only"
+        "the largest disk is block-only"
     );
     world.delete(&first.volume_id).await.unwrap();
     assert_eq!(
@@ -133,7 +133,7 @@ async fn the_driver_picks_the_smallest_disk_that_fits_and_gives_all_of_it() {
 }
 
 #[tokio::test]
-async fn a_limit_below_the_smallest_disk_is_out_of_range() {
+async fn limit_below_the_smallest_disk_is_out_of_range() {
     let world = world().await;
     let limited = |name: &str, limit: u64| CreateVolumeRequest {
         capacity_range: Some(CapacityRange {
@@ -161,7 +161,7 @@ async fn a_limit_below_the_smallest_disk_is_out_of_range() {
 }
 
 #[tokio::test]
-async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
+async fn reserved_disks_serve_only_their_claim_on_all_nodes() {
     const CLAIM: &str = "csi.storage.k8s.io/pvc/name";
     let world = world().await;
     let reservation = Reservation {
@@ -186,7 +186,7 @@ async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
     assert_eq!(
         gib(told.available_capacity),
         4000,
-        "who reserves must not be driven away"
+        "reserved devices still count as capacity"
     );
     assert_eq!(
         world.create(of_claim("other-0")).await.unwrap_err().code(),
@@ -195,7 +195,7 @@ async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
     assert!(world.create(of_claim("app-0")).await.is_ok());
     assert!(
         world.driver.reserved(None).is_empty(),
-        "the reservation is used up"
+        "the reservation ended with its volume"
     );
     assert!(
         world.create(of_claim("other-0")).await.is_ok(),
@@ -204,7 +204,7 @@ async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
 }
 
 #[tokio::test]
-async fn a_driver_may_keep_what_is_reserved_to_itself() {
+async fn driver_may_exclude_reserved_devices_from_capacity() {
     let world = World::of(DriverSpec {
         tells_reserved: false,
         ..spec()
@@ -232,12 +232,12 @@ async fn a_driver_may_keep_what_is_reserved_to_itself() {
     assert_eq!(
         told.minimum_volume_size,
         Some(signed(200 * GIB)),
-        "the smallest that is left"
+        "the smallest remaining disk"
     );
 }
 
 #[tokio::test]
-async fn an_old_driver_tells_the_sum_only() {
+async fn driver_of_an_old_csi_release_reports_only_available_capacity() {
     let world = World::of(DriverSpec {
         version: "1.3".parse().unwrap(),
         ..spec()

@@ -1,4 +1,4 @@
-//! Sockets: several endpoints of one driver, stopping, starting again.
+//! Sockets: several endpoints of one driver, stopping, and starting again.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tonic::Code;
 use super::{World, connect, pool, socket, volume, within};
 
 #[tokio::test]
-async fn endpoints_share_one_driver() {
+async fn endpoints_share_the_state_of_the_driver() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let running = world.on_node("n1", "a").await;
@@ -23,7 +23,7 @@ async fn endpoints_share_one_driver() {
 }
 
 #[tokio::test]
-async fn stopping_cuts_calls_off_and_starting_again_keeps_the_volumes() {
+async fn stopping_fails_calls_in_flight_and_restarting_keeps_volumes() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     world.create(volume("v", 30)).await.unwrap();
@@ -69,7 +69,7 @@ async fn stopping_cuts_calls_off_and_starting_again_keeps_the_volumes() {
 }
 
 #[tokio::test]
-async fn a_dead_socket_is_replaced_and_any_other_file_is_left_alone() {
+async fn stale_socket_is_replaced_and_any_other_file_is_not() {
     let world = World::new().await;
     let dead = world.directory.path().join("dead");
     drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
@@ -82,7 +82,7 @@ async fn a_dead_socket_is_replaced_and_any_other_file_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_socket_in_use_is_left_to_its_owner() {
+async fn socket_in_use_is_not_replaced() {
     let world = World::new().await;
     let taken = world
         .driver
@@ -94,7 +94,7 @@ async fn a_socket_in_use_is_left_to_its_owner() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_too_long_for_a_socket_is_named_as_such() {
+async fn too_long_socket_path_is_reported() {
     let world = World::new().await;
     let folder = world.directory.path();
     let at_length = |length: usize| folder.join("s".repeat(length - folder.as_os_str().len() - 1));

@@ -1,4 +1,4 @@
-//! ControllerExpandVolume: growing takes room, never shrinks, and fails with the right code.
+//! ControllerExpandVolume: allocates storage, never shrinks, and fails with the right code.
 
 use csi_proto::v1::{CapacityRange, ControllerExpandVolumeRequest};
 use fake_csi::{Answer, DriverSpec, Method};
@@ -22,7 +22,7 @@ async fn expand(world: &World, id: &str, required: u64, limit: u64) -> Result<i6
 }
 
 #[tokio::test]
-async fn a_volume_grows_by_what_its_cost_takes_of_the_pool() {
+async fn expansion_allocates_the_cost_of_the_added_bytes() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     world.driver.add_cost(mirrored()).unwrap();
@@ -57,18 +57,18 @@ async fn a_volume_grows_by_what_its_cost_takes_of_the_pool() {
     assert_eq!(
         expand(&world, &made.volume_id, 51, 0).await,
         Err(Code::OutOfRange),
-        "the pool can never hold that"
+        "the pool is too small for this size"
     );
     world.delete(&made.volume_id).await.unwrap();
     assert_eq!(
         world.room(None, &[]).await.unwrap().available_capacity,
         100,
-        "everything comes back"
+        "all storage is released"
     );
 }
 
 #[tokio::test]
-async fn growing_fails_with_the_code_that_says_whether_waiting_helps() {
+async fn failed_expansion_distinguishes_lack_of_space_from_an_impossible_size() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, Some(80)));
     let small = world.create(volume("small", 10)).await.unwrap();
@@ -90,7 +90,7 @@ async fn growing_fails_with_the_code_that_says_whether_waiting_helps() {
     assert_eq!(
         expand(&world, &small.volume_id, 0, 9).await,
         Err(Code::OutOfRange),
-        "smaller than it is"
+        "limit below the current size"
     );
     assert_eq!(expand(&world, "other", 1, 0).await, Err(Code::NotFound));
     assert_eq!(expand(&world, "", 1, 0).await, Err(Code::InvalidArgument));
@@ -108,12 +108,12 @@ async fn growing_fails_with_the_code_that_says_whether_waiting_helps() {
     assert_eq!(
         expand(&world, &small.volume_id, 40, 40).await,
         Ok(40),
-        "the rest of the pool"
+        "all remaining storage"
     );
 }
 
 #[tokio::test]
-async fn without_the_capability_volumes_do_not_grow() {
+async fn expansion_is_unimplemented_without_the_capability() {
     let world = World::of(DriverSpec {
         advertise_expand_volume: false,
         ..spec()

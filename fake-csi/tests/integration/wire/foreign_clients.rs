@@ -1,4 +1,4 @@
-//! Clients of other gRPC libraries, as raw bytes, and what the socket refuses.
+//! Raw bytes as clients of other gRPC libraries send them, and what the socket rejects.
 
 use fake_csi::Refusal;
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
 
 use super::{World, socket};
 
-/// What grpcio 1.85.3 sends for two GetPluginInfo calls on `unix:///tmp/hp/dir-x/csi.sock`. The second refers to the headers of the first.
+/// grpcio 1.85.3 sends this for two GetPluginInfo calls on `unix:///tmp/hp/dir-x/csi.sock`; the second reuses headers of the first.
 const GRPCIO: &[u8] = include_bytes!("../../../fuzz/seeds/connection/grpcio-1.85");
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const DATA: u8 = 0;
@@ -19,11 +19,11 @@ const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 
-/// Sends bytes, and returns type and stream of each frame of the answer until so many streams or the connection have ended.
+/// Sends bytes, and returns type and stream of each received frame until this number of streams or the connection has ended.
 async fn frames(world: &World, bytes: &[u8], streams: usize) -> Vec<(u8, u8)> {
     let mut client = UnixStream::connect(socket(&world.running))
         .await
-        .expect("the socket accepts");
+        .expect("the socket accepts connections");
     client.write_all(bytes).await.expect("bytes can be sent");
     let (mut frames, mut ended) = (Vec::new(), 0);
     while ended < streams {
@@ -33,7 +33,7 @@ async fn frames(world: &World, bytes: &[u8], streams: usize) -> Vec<(u8, u8)> {
         }
         let [a, b, c, kind, flags, .., stream] = header;
         let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
-        client.read_exact(&mut payload).await.expect("frames are whole");
+        client.read_exact(&mut payload).await.expect("complete frame");
         frames.push((kind, stream));
         ended += usize::from(match kind {
             DATA | HEADERS => flags & END_STREAM != 0,
@@ -45,23 +45,23 @@ async fn frames(world: &World, bytes: &[u8], streams: usize) -> Vec<(u8, u8)> {
 }
 
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).expect("it is short").to_be_bytes();
+    let length = u32::try_from(payload.len()).expect("short payload").to_be_bytes();
     let mut frame = length[1..].to_vec();
     frame.extend([kind, flags, 0, 0, 0, stream]);
     frame.extend(payload);
     frame
 }
 
-/// `:method: POST`, `:scheme: http`, and a path of fewer than 127 bytes.
+/// A request header block: `:method: POST`, `:scheme: http`, and a path of fewer than 127 bytes.
 fn request(path: &str) -> Vec<u8> {
-    let mut headers = vec![0x83, 0x86, 0x04, u8::try_from(path.len()).expect("it is short")];
+    let mut headers = vec![0x83, 0x86, 0x04, u8::try_from(path.len()).expect("short path")];
     headers.extend(path.as_bytes());
     headers
 }
 
-/// A header with incremental indexing of which the name is the one at that index of the static table.
+/// A header with incremental indexing, whose name has this index in the static table.
 fn indexed(name: u8, value: &[u8]) -> Vec<u8> {
-    let mut header = vec![0x40 | name, u8::try_from(value.len()).expect("it is short")];
+    let mut header = vec![0x40 | name, u8::try_from(value.len()).expect("short value")];
     header.extend(value);
     header
 }
@@ -89,7 +89,7 @@ fn refusals(world: &World) -> Vec<(Option<String>, String)> {
 const INFO: &str = "/csi.v1.Identity/GetPluginInfo";
 
 #[tokio::test]
-async fn calls_of_the_grpc_c_core_are_answered() {
+async fn calls_of_the_grpc_c_core_are_served() {
     let world = World::new().await;
     let frames = frames(&world, GRPCIO, 2).await;
     for stream in [1, 3] {
@@ -105,7 +105,7 @@ async fn calls_of_the_grpc_c_core_are_answered() {
 
 #[tokio::test]
 async fn any_authority_is_accepted() {
-    // `a%2Fb` with Huffman coding: the codes are 00011 010101 00010 1100001 100011, and padding.
+    // `a%2Fb` with Huffman coding: the codes 00011 010101 00010 1100001 100011, and padding.
     let huffman = [0x41, 0x84, 0x1a, 0xa2, 0xc3, 0x1f];
     let authorities = [
         indexed(1, b"a%2Fb"),
@@ -125,7 +125,7 @@ async fn any_authority_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_header_block_in_several_frames_with_padding_is_accepted() {
+async fn padded_header_block_in_several_frames_is_accepted() {
     let world = World::new().await;
     let headers = [
         request(INFO),
@@ -150,7 +150,7 @@ async fn a_header_block_in_several_frames_with_padding_is_accepted() {
 }
 
 #[tokio::test]
-async fn what_the_socket_refuses_is_reported_with_path_and_reason() {
+async fn rejected_requests_are_reported_with_path_and_reason() {
     let unknown = "/csi.v1.Identity/Unknown";
     let too_large = [0, 0xff, 0xff, 0xff, 0xff];
     let duplicate = [indexed(1, b"a"), request(INFO)].concat();
@@ -192,10 +192,10 @@ async fn what_the_socket_refuses_is_reported_with_path_and_reason() {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_byte_is_no_refusal() {
+async fn empty_connection_is_not_reported_as_rejected() {
     let world = World::new().await;
     drop(UnixStream::connect(socket(&world.running)).await.unwrap());
-    // The connection after it has an answer, so the first one was served.
+    // The later connection has a response, so the first one was handled.
     frames(&world, GRPCIO, 2).await;
     assert_eq!(refusals(&world), []);
 }

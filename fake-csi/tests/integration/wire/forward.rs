@@ -1,4 +1,4 @@
-//! A socket before another driver: callers see that driver, and the observer hears of each call as it hears from the driver itself.
+//! The recording proxy: clients see the driver behind it, and the observer receives the same events as from the driver itself.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tonic::Code;
 use super::{GIB, Record, World, connect, pairs, pool, signed, socket, volume, within, zone};
 use csi_proto::v1::controller_client::ControllerClient;
 
-/// A driver with one pool, and a socket before it with a record of its own.
+/// A driver with one pool, and a recording proxy before it with its own observer.
 struct Before {
     world: World,
     forwarder: Forwarder,
@@ -25,13 +25,13 @@ impl Before {
         let record = Arc::new(Record::default());
         let driver = socket(&world.running).to_owned();
         let forwarder = Forwarder::new(
-            channel(&driver).expect("a path"),
+            channel(&driver).expect("the path is UTF-8"),
             Some("n1".to_owned()),
             Some(record.clone()),
         );
         let running = forwarder
             .listen(&world.directory.path().join("before"))
-            .expect("a socket");
+            .expect("the socket can be bound");
         Before {
             world,
             forwarder,
@@ -42,7 +42,7 @@ impl Before {
 
     fn caller(&self) -> Caller {
         Caller::new(
-            channel(socket(&self.running)).expect("a path"),
+            channel(socket(&self.running)).expect("the path is UTF-8"),
             Duration::from_secs(60),
         )
     }
@@ -52,11 +52,11 @@ impl Before {
     }
 
     fn last_event(&self) -> Event {
-        self.record.0.lock().last().cloned().expect("an event")
+        self.record.0.lock().last().cloned().expect("an observed event")
     }
 }
 
-/// What differs by nature: who called, from where, and how long it took.
+/// An event without what legitimately differs: client, endpoint and duration.
 fn alike(event: Event) -> Event {
     Event {
         node: None,
@@ -67,7 +67,7 @@ fn alike(event: Event) -> Event {
 }
 
 #[tokio::test]
-async fn events_are_those_of_the_driver_itself() {
+async fn events_equal_those_of_the_driver_itself() {
     let before = Before::new().await;
     let mut controller = before.controller().await;
     let same = |what: &str| {
@@ -105,13 +105,13 @@ async fn events_are_those_of_the_driver_itself() {
 }
 
 #[tokio::test]
-async fn a_driver_that_is_not_there_is_unavailable_until_it_is() {
+async fn calls_are_unavailable_until_the_driver_starts() {
     let world = World::new().await;
     let socket = world.directory.path().join("late");
     let forwarder = Forwarder::new(channel(&socket).unwrap(), None, None);
     let running = forwarder.listen(&world.directory.path().join("before")).unwrap();
     let caller = Caller::new(
-        channel(running.socket().unwrap()).expect("a path"),
+        channel(running.socket().unwrap()).expect("the path is UTF-8"),
         Duration::from_secs(60),
     );
     let Reply { code, told, .. } = caller.ask(Question::Probe).await;
@@ -122,7 +122,7 @@ async fn a_driver_that_is_not_there_is_unavailable_until_it_is() {
 }
 
 #[tokio::test]
-async fn a_question_that_hangs_is_given_up_and_told_as_such() {
+async fn hanging_call_times_out_and_is_reported_as_cancelled() {
     let before = Before::new().await;
     let rule = Rule {
         method: Method::Probe,
@@ -134,7 +134,7 @@ async fn a_question_that_hangs_is_given_up_and_told_as_such() {
     };
     before.world.driver.script(rule).unwrap();
     let caller = Caller::new(
-        channel(socket(&before.running)).expect("a path"),
+        channel(socket(&before.running)).expect("the path is UTF-8"),
         Duration::from_millis(50),
     );
     let reply = caller.ask(Question::Probe).await;
@@ -144,7 +144,7 @@ async fn a_question_that_hangs_is_given_up_and_told_as_such() {
 }
 
 #[tokio::test]
-async fn figures_have_the_names_that_are_documented() {
+async fn response_values_have_the_documented_names() {
     let before = Before::new().await;
     let caller = before.caller();
     let number = |reply: &Reply, name: &str| reply.told.get(name).cloned();
@@ -161,7 +161,7 @@ async fn figures_have_the_names_that_are_documented() {
     assert_eq!(
         (node.code, number(&node, "implemented")),
         ("UNIMPLEMENTED", Some(Figure::Number(0))),
-        "this endpoint has no node service"
+        "the endpoint has no node service"
     );
     let asked = Question::Capacity {
         segment: Some(zone("a")),

@@ -1,4 +1,4 @@
-//! What the driver says about itself and its nodes.
+//! Identity and capabilities of the driver and its nodes.
 
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,
@@ -15,11 +15,11 @@ async fn services(world: &World) -> Vec<service::Type> {
     let answer = client
         .get_plugin_capabilities(GetPluginCapabilitiesRequest {})
         .await
-        .expect("an answer");
+        .expect("the call succeeds");
     let kind = |capability: csi_proto::v1::PluginCapability| match capability.r#type {
         Some(plugin_capability::Type::Service(service)) => Some(service.r#type()),
         Some(plugin_capability::Type::VolumeExpansion(_)) => None,
-        None => panic!("an empty capability"),
+        None => panic!("capability without a type"),
     };
     answer
         .into_inner()
@@ -36,16 +36,16 @@ pub(crate) async fn calls(world: &World) -> Vec<rpc::Type> {
         .clone()
         .controller_get_capabilities(request)
         .await
-        .expect("an answer");
+        .expect("the call succeeds");
     let kind = |capability: csi_proto::v1::ControllerServiceCapability| match capability.r#type {
         Some(controller_service_capability::Type::Rpc(rpc)) => rpc.r#type(),
-        None => panic!("an empty capability"),
+        None => panic!("capability without a type"),
     };
     answer.into_inner().capabilities.into_iter().map(kind).collect()
 }
 
 #[tokio::test]
-async fn the_driver_tells_its_name_and_that_it_is_ready() {
+async fn driver_reports_its_name_and_readiness() {
     let world = World::new().await;
     let mut client = IdentityClient::new(connect(socket(&world.running)).await);
     let info = client
@@ -64,7 +64,7 @@ async fn the_driver_tells_its_name_and_that_it_is_ready() {
 }
 
 #[tokio::test]
-async fn capabilities_follow_the_specification_of_the_driver() {
+async fn capabilities_match_the_driver_spec() {
     use rpc::Type::{CreateDeleteVolume, ExpandVolume, GetCapacity, ListVolumes};
     use service::Type::{ControllerService, VolumeAccessibilityConstraints};
     let full = World::new().await;
@@ -88,7 +88,7 @@ async fn capabilities_follow_the_specification_of_the_driver() {
 }
 
 #[tokio::test]
-async fn a_node_endpoint_tells_its_node_and_a_controller_endpoint_has_none() {
+async fn node_endpoint_reports_its_node_and_controller_endpoint_has_no_node_service() {
     let world = World::new().await;
     let running = world.on_node("n1", "a").await;
     let mut node = NodeClient::new(connect(socket(&running)).await);
@@ -117,7 +117,7 @@ async fn a_node_endpoint_tells_its_node_and_a_controller_endpoint_has_none() {
 }
 
 #[tokio::test]
-async fn a_driver_without_topology_tells_no_segment() {
+async fn driver_without_topology_reports_no_segment() {
     let world = World::of(DriverSpec {
         topology_keys: Vec::new(),
         ..spec()

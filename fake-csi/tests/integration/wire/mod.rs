@@ -1,5 +1,5 @@
-//! The driver as its callers see it: a tonic client on a real Unix socket, and the observer's record. One module for each concern;
-//! nothing here looks inside the driver.
+//! The driver as its clients see it: a tonic client on a real Unix socket, and the observer's events. One module per concern; no test uses
+//! driver internals.
 
 mod capacity;
 mod copies;
@@ -34,7 +34,7 @@ use tonic::{
 
 const GIB: u64 = 1 << 30;
 
-/// A driver with two zones, on one controller-only endpoint, and everything that it told.
+/// A driver with two zones and one controller-only endpoint, and all its events.
 struct World {
     driver: FakeDriver,
     record: Arc<Record>,
@@ -56,9 +56,9 @@ impl Observer for Record {
     }
 }
 
-/// Where it listens.
+/// Path of the endpoint's socket.
 fn socket(running: &Running) -> &Path {
-    running.socket().expect("it listens on a socket")
+    running.socket().expect("the endpoint has a socket")
 }
 
 impl World {
@@ -67,13 +67,13 @@ impl World {
     }
 
     async fn of(spec: DriverSpec) -> World {
-        let directory = tempfile::Builder::new().tempdir_in("/tmp").expect("a directory");
+        let directory = tempfile::Builder::new().tempdir_in("/tmp").expect("tempdir");
         let record = Arc::new(Record::default());
         let driver = FakeDriver::new(spec, Some(record.clone()));
         let running = driver
             .listen(&directory.path().join("csi"), None)
             .await
-            .expect("a socket");
+            .expect("the socket can be bound");
         let controller = ControllerClient::new(connect(socket(&running)).await);
         World {
             driver,
@@ -89,7 +89,7 @@ impl World {
     }
 
     fn last_event(&self) -> Event {
-        self.events().pop().expect("an event")
+        self.events().pop().expect("an observed event")
     }
 
     async fn on_node(&self, node: &str, zone: &str) -> Running {
@@ -101,7 +101,7 @@ impl World {
         self.driver
             .listen(&socket, Some(identity))
             .await
-            .expect("a socket")
+            .expect("the socket can be bound")
     }
 
     async fn room(
@@ -123,7 +123,7 @@ impl World {
 
     async fn create(&self, request: CreateVolumeRequest) -> Result<Volume, Status> {
         let answer = self.controller.clone().create_volume(request).await?;
-        Ok(answer.into_inner().volume.expect("the volume is always present"))
+        Ok(answer.into_inner().volume.expect("volume is set"))
     }
 
     async fn delete(&self, id: &str) -> Result<(), Status> {
@@ -145,10 +145,10 @@ fn spec() -> DriverSpec {
 async fn connect(socket: &Path) -> Channel {
     let address = format!("unix:{}", socket.display());
     Endpoint::from_shared(address)
-        .expect("an address")
+        .expect("the socket path is a valid address")
         .connect()
         .await
-        .expect("a connection")
+        .expect("the driver accepts connections")
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -193,7 +193,7 @@ fn block() -> VolumeCapability {
     }
 }
 
-/// A request for a mounted volume of that many bytes, anywhere.
+/// A request for a mounted volume of this number of bytes, without accessibility requirements.
 fn volume(name: &str, required: u64) -> CreateVolumeRequest {
     CreateVolumeRequest {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! NodePublishVolume and NodeUnpublishVolume: a path comes and goes, and a volume in use stays.
+//! NodePublishVolume and NodeUnpublishVolume: paths are created and removed, and a volume in use is not deleted.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ impl OnNode {
 }
 
 #[tokio::test]
-async fn a_mounted_volume_is_a_folder_and_a_raw_one_a_file() {
+async fn mounted_volume_is_a_folder_and_block_volume_a_file() {
     let here = OnNode::new().await;
     for (name, way, is_folder) in [("mounted", mounted(), true), ("raw", block(), false)] {
         let mut request = volume(name, 10);
@@ -88,7 +88,7 @@ async fn a_mounted_volume_is_a_folder_and_a_raw_one_a_file() {
 }
 
 #[tokio::test]
-async fn bad_requests_are_refused_by_their_code() {
+async fn invalid_requests_fail_with_the_specified_code() {
     let here = OnNode::new().await;
     let made = here
         .world
@@ -167,7 +167,7 @@ async fn bad_requests_are_refused_by_their_code() {
 }
 
 #[tokio::test]
-async fn what_others_put_at_a_path_is_left_alone() {
+async fn foreign_files_at_the_target_path_are_not_removed() {
     let here = OnNode::new().await;
     let made = here
         .world
@@ -187,7 +187,7 @@ async fn what_others_put_at_a_path_is_left_alone() {
         here.publish(&made, &path, Some(mounted())).await,
         Err(Code::Internal)
     );
-    assert_eq!(here.unpublish(&made, &path).await, Ok(()), "it is not there");
+    assert_eq!(here.unpublish(&made, &path).await, Ok(()), "not published there");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
 
     std::fs::remove_file(&path).unwrap();
@@ -195,7 +195,7 @@ async fn what_others_put_at_a_path_is_left_alone() {
     assert_eq!(
         here.publish(&made, &path, Some(mounted())).await,
         Ok(()),
-        "an empty folder will do"
+        "an existing empty folder is accepted"
     );
     assert_eq!(
         here.publish(&other, &path, Some(mounted())).await,

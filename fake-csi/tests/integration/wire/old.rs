@@ -1,4 +1,4 @@
-//! Drivers made for older releases of the CSI specification: they know nothing that came later.
+//! Drivers of older releases of the CSI specification lack later additions.
 
 use csi_proto::v1::{
     ControllerExpandVolumeRequest, ControllerGetCapabilitiesRequest, GetPluginCapabilitiesRequest,
@@ -13,7 +13,7 @@ use super::{World, connect, mounted, pool, socket, spec, volume};
 
 async fn of_version(version: &str) -> World {
     let world = World::of(DriverSpec {
-        version: version.parse().expect("a release"),
+        version: version.parse().expect("the version is a known release"),
         ..spec()
     })
     .await;
@@ -22,7 +22,7 @@ async fn of_version(version: &str) -> World {
 }
 
 #[tokio::test]
-async fn volume_sizes_are_told_from_1_4_on() {
+async fn volume_sizes_are_reported_from_1_4_on() {
     for (version, told) in [
         ("1.0", None),
         ("1.3", None),
@@ -39,7 +39,7 @@ async fn volume_sizes_are_told_from_1_4_on() {
 }
 
 #[tokio::test]
-async fn the_size_that_is_not_told_bounds_volumes_all_the_same() {
+async fn unreported_maximum_still_bounds_volumes() {
     let world = of_version("1.3").await;
     assert_eq!(
         world.create(volume("v", 41)).await.unwrap_err().code(),
@@ -49,7 +49,7 @@ async fn the_size_that_is_not_told_bounds_volumes_all_the_same() {
 }
 
 #[tokio::test]
-async fn growing_came_with_1_1() {
+async fn expansion_is_supported_from_1_1_on() {
     for (version, calls, code) in [("1.0", 3, Code::Unimplemented), ("1.1", 4, Code::InvalidArgument)] {
         let world = of_version(version).await;
         let mut controller = world.controller.clone();
@@ -78,7 +78,7 @@ async fn growing_came_with_1_1() {
 }
 
 #[tokio::test]
-async fn single_node_modes_came_with_1_5() {
+async fn single_node_access_modes_are_supported_from_1_5_on() {
     for (version, code) in [("1.4", Some(Code::InvalidArgument)), ("1.5", None)] {
         let world = of_version(version).await;
         let mut request = volume("v", 1);
@@ -98,12 +98,12 @@ async fn single_node_modes_came_with_1_5() {
     assert_eq!(
         refused.code(),
         Code::InvalidArgument,
-        "a mode that no release has"
+        "an access mode of no release"
     );
 }
 
 #[test]
-fn versions_are_those_that_exist() {
+fn only_released_versions_parse() {
     for good in ["1.0", "1.9", "1.12"] {
         assert_eq!(good.parse::<SpecVersion>().unwrap().to_string(), good);
     }

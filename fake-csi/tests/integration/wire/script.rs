@@ -1,4 +1,4 @@
-//! Scripted deviations over the wire, and what becomes of calls whose caller gives up.
+//! Fault rules over the wire, and calls whose client gives up.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,7 +22,7 @@ fn rule(method: Method, effect: Effect) -> Rule {
 }
 
 #[tokio::test]
-async fn a_scripted_code_replaces_the_answer_and_changes_nothing() {
+async fn injected_error_replaces_the_response_and_changes_nothing() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let failing = Effect::Code(Code::Unavailable, "gone".to_owned());
@@ -38,11 +38,11 @@ async fn a_scripted_code_replaces_the_answer_and_changes_nothing() {
     assert!(world.driver.volumes().is_empty());
     let outcome = world.last_event().outcome.unwrap_err();
     assert_eq!((outcome.code, outcome.message.as_str()), ("UNAVAILABLE", "gone"));
-    assert!(world.create(volume("v", 1)).await.is_ok(), "the rule is spent");
+    assert!(world.create(volume("v", 1)).await.is_ok(), "rule exhausted");
 }
 
 #[tokio::test]
-async fn scripted_numbers_replace_the_measured_ones_in_their_segment() {
+async fn injected_capacity_replaces_the_real_one_in_its_segment() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let lie = Effect::Capacity {
@@ -86,7 +86,7 @@ async fn scripted_numbers_replace_the_measured_ones_in_their_segment() {
 }
 
 #[tokio::test]
-async fn a_delayed_call_answers_what_holds_after_the_delay() {
+async fn delayed_call_returns_the_state_after_the_delay() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let delay = Duration::from_millis(50);
@@ -102,7 +102,7 @@ async fn a_delayed_call_answers_what_holds_after_the_delay() {
 }
 
 #[tokio::test]
-async fn a_hanging_call_is_in_flight_until_its_caller_gives_up() {
+async fn hanging_call_is_in_flight_until_its_client_gives_up() {
     let world = World::new().await;
     world
         .driver
@@ -121,7 +121,7 @@ async fn a_hanging_call_is_in_flight_until_its_caller_gives_up() {
 }
 
 #[tokio::test]
-async fn a_hanging_call_goes_on_when_its_rule_is_taken_away() {
+async fn hanging_call_continues_when_its_rule_is_removed() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let hang = world
@@ -139,7 +139,7 @@ async fn a_hanging_call_goes_on_when_its_rule_is_taken_away() {
     assert_eq!(
         world.room(None, &[]).await.unwrap().available_capacity,
         100,
-        "the rule is spent"
+        "rule exhausted"
     );
     assert!(!hanging.is_finished());
     assert!(world.driver.unscript(hang));
@@ -147,11 +147,11 @@ async fn a_hanging_call_goes_on_when_its_rule_is_taken_away() {
         hanging.await.unwrap().unwrap().into_inner().available_capacity,
         100
     );
-    assert!(!world.driver.unscript(hang), "it is gone");
+    assert!(!world.driver.unscript(hang), "the rule no longer exists");
 }
 
 #[tokio::test]
-async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
+async fn cut_connection_fails_all_its_calls_and_changes_nothing() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let other = connect(socket(&world.running)).await;
@@ -174,7 +174,7 @@ async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
         "the script cut the connection",
         "no answer came through"
     );
-    assert!(beside.await.unwrap().is_err(), "the call beside it is lost too");
+    assert!(beside.await.unwrap().is_err(), "concurrent calls fail too");
     assert!(world.driver.volumes().is_empty());
     let cut = world
         .events()
@@ -190,7 +190,7 @@ async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
     assert_eq!(
         told.unwrap().into_inner().available_capacity,
         100,
-        "other connections stay"
+        "other connections are unaffected"
     );
     let peers = [cut.peer, world.last_event().peer];
     assert_ne!(peers[0].connection, peers[1].connection);
@@ -201,12 +201,12 @@ async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
     );
     assert!(
         world.create(volume("v", 1)).await.is_ok(),
-        "a client may connect again"
+        "a client can reconnect"
     );
 }
 
 #[tokio::test]
-async fn a_lost_answer_leaves_the_volume_behind_and_the_retry_finds_it() {
+async fn lost_response_keeps_the_volume_and_the_retry_returns_it() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     world
@@ -226,7 +226,7 @@ async fn a_lost_answer_leaves_the_volume_behind_and_the_retry_finds_it() {
 }
 
 #[tokio::test]
-async fn a_driver_can_lie_about_the_volume_that_it_made() {
+async fn injected_values_replace_those_of_a_created_volume() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let lie = Effect::Volume {
@@ -239,7 +239,7 @@ async fn a_driver_can_lie_about_the_volume_that_it_made() {
         (told.capacity_bytes, &told.accessible_topology[0].segments),
         (-7, &zone("elsewhere"))
     );
-    assert_eq!(world.driver.volumes()[0].bytes, 30, "the books are right");
+    assert_eq!(world.driver.volumes()[0].bytes, 30, "the real size");
     world.driver.unscript(scripted);
     let truth = world.create(volume("v", 30)).await.unwrap();
     assert_eq!(
@@ -249,7 +249,7 @@ async fn a_driver_can_lie_about_the_volume_that_it_made() {
 }
 
 #[tokio::test]
-async fn a_driver_can_be_unready_for_a_while() {
+async fn probe_can_report_unready_temporarily() {
     let world = World::new().await;
     world
         .driver
@@ -267,12 +267,12 @@ async fn a_driver_can_be_unready_for_a_while() {
     assert_eq!(
         ready,
         [true, false, false, true].map(Some),
-        "the second and third call"
+        "applies to calls 2 and 3"
     );
 }
 
 #[test]
-fn what_cannot_happen_cannot_be_scripted() {
+fn invalid_fault_rules_are_rejected() {
     let driver = fake_csi::FakeDriver::new(super::spec(), None);
     let numbers = Effect::Capacity {
         available: 1,

@@ -1,4 +1,4 @@
-//! CreateVolume, DeleteVolume, ValidateVolumeCapabilities and ListVolumes: placement, idempotence, codes.
+//! CreateVolume, DeleteVolume, ValidateVolumeCapabilities and ListVolumes: topology, idempotence, error codes.
 
 use csi_proto::v1::{
     CapacityRange, CreateVolumeRequest, ListVolumesRequest, ValidateVolumeCapabilitiesRequest,
@@ -10,7 +10,7 @@ use tonic::Code;
 use super::{World, block, mirrored, mounted, pairs, pool, volume, within, zone};
 
 #[tokio::test]
-async fn preferred_order_decides_then_requisite_and_nothing_else() {
+async fn volume_is_created_in_preferred_then_requisite_segments_only() {
     let world = World::new().await;
     for name in ["a", "b", "c"] {
         world.driver.set_pool(pool(name, 10, None));
@@ -24,17 +24,17 @@ async fn preferred_order_decides_then_requisite_and_nothing_else() {
     assert_eq!(
         place("2", &["a", "b"], &["b"]).await,
         Ok("a".to_owned()),
-        "preferred is full, so requisite"
+        "the preferred segment is full, so the requisite one is used"
     );
     assert_eq!(
         place("3", &["a", "b"], &["b"]).await,
         Err(Code::ResourceExhausted),
-        "c has room, but is not requisite"
+        "c has capacity, but is not requisite"
     );
     assert_eq!(
         place("4", &[], &["b"]).await,
         Ok("c".to_owned()),
-        "without requisite any will do"
+        "without requisite terms any segment is allowed"
     );
     let event = &world.events()[1];
     assert_eq!(
@@ -51,7 +51,7 @@ async fn preferred_order_decides_then_requisite_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_volume_takes_exactly_its_cost_and_gives_it_back() {
+async fn volume_allocates_exactly_its_cost_and_releases_it() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 9, None));
     world.driver.add_cost(mirrored()).unwrap();
@@ -73,7 +73,7 @@ async fn a_volume_takes_exactly_its_cost_and_gives_it_back() {
 }
 
 #[tokio::test]
-async fn the_largest_extent_bounds_a_volume() {
+async fn largest_extent_bounds_the_volume_size() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 10, Some(4)));
     assert_eq!(
@@ -84,7 +84,7 @@ async fn the_largest_extent_bounds_a_volume() {
 }
 
 #[tokio::test]
-async fn the_same_name_is_the_same_volume_or_a_conflict() {
+async fn same_name_returns_the_same_volume_or_already_exists() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let first = world.create(within(volume("v", 10), &["a"], &[])).await.unwrap();
@@ -127,7 +127,7 @@ async fn the_same_name_is_the_same_volume_or_a_conflict() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_refused_by_their_code() {
+async fn invalid_arguments_fail_with_the_specified_code() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let range = |required_bytes, limit_bytes| CreateVolumeRequest {
@@ -183,7 +183,7 @@ async fn bad_arguments_are_refused_by_their_code() {
 }
 
 #[tokio::test]
-async fn deleting_twice_is_fine() {
+async fn deleting_twice_succeeds() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let made = world.create(volume("v", 1)).await.unwrap();
@@ -198,7 +198,7 @@ async fn deleting_twice_is_fine() {
 }
 
 #[tokio::test]
-async fn validation_tells_what_a_volume_is_for() {
+async fn validation_confirms_the_capabilities_of_a_volume() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let made = world.create(volume("v", 1)).await.unwrap();
@@ -227,7 +227,7 @@ async fn validation_tells_what_a_volume_is_for() {
 }
 
 #[tokio::test]
-async fn the_list_comes_in_pages() {
+async fn volumes_are_listed_in_pages() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     for name in ["u", "v", "w"] {
