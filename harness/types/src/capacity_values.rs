@@ -1,11 +1,11 @@
-//! The two values of a CSIStorageCapacity, in bytes.
+//! The capacity fields of a CSIStorageCapacity object, in bytes.
 
 use std::fmt;
 
 use crate::quantity::format_bytes;
 use crate::{Arithmetic, Quantity};
 
-/// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity, in whole bytes; none: the field is unset.
+/// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity object, in whole bytes; `None`: the field is unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CapacityValues {
     /// `capacity`.
@@ -15,7 +15,7 @@ pub struct CapacityValues {
 }
 
 impl CapacityValues {
-    /// Reads both fields as the API has them. A text that is no quantity counts as unset.
+    /// Parses both fields as quantities. An invalid quantity counts as unset.
     pub fn parse(capacity: Option<&str>, maximum: Option<&str>) -> Self {
         let bytes = |text: Option<&str>| {
             let quantity = text?.parse::<Quantity>().ok()?;
@@ -27,12 +27,12 @@ impl CapacityValues {
         }
     }
 
-    /// The size of the largest volume that fits: the maximum, or the capacity where that is unset; none: both are unset.
+    /// Size of the largest volume that fits: the maximum, or the capacity if that is unset; `None` if both are unset.
     pub fn largest_volume(self) -> Option<i128> {
         self.maximum.or(self.capacity)
     }
 
-    /// Whether no volume fits. KEP-1472, comment of the type: an unset and a zero capacity mean the same as no object.
+    /// Whether no volume fits. KEP-1472, API documentation of the type: an unset or zero capacity is equivalent to no object.
     pub fn is_empty(self) -> bool {
         self.largest_volume().is_none_or(|bytes| bytes <= 0)
     }

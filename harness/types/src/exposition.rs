@@ -1,15 +1,15 @@
-//! The text in which programs tell their metrics: the exposition format of Prometheus, and OpenMetrics, which differ in comments alone as
-//! far as one reads samples. Also how a case names series, which is how PromQL does (`name{label="value"}`).
+//! Metrics texts: the Prometheus exposition format and OpenMetrics, which for samples differ only in comments. Also how a case names
+//! series: as in PromQL (`name{label="value"}`).
 //!
-//! Knows no metric, and nothing of how the text is got. Written here because `prometheus-parse` splits labels at
-//! the commas and equals signs in their values, which names of segments have.
+//! Does not know metrics, nor how the text is fetched. Own parser, because `prometheus-parse` splits labels at commas and equals signs in
+//! their values, which segment names contain.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A name with labels: one series of a program, or all that have at least these labels.
+/// A metric name with labels: one series, or all that have at least these labels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Series {
@@ -19,7 +19,7 @@ pub struct Series {
     pub labels: BTreeMap<String, String>,
 }
 
-/// What a program says of one series.
+/// A sample of one series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The series.
@@ -28,11 +28,11 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// In what is meant: a label of any name.
+/// In a selector: a label with any name.
 const ANY_LABEL: &str = "*";
 
 impl Series {
-    /// Whether a series is one of those that are meant: `*` is any label, and values joined by `|` are alternatives.
+    /// Whether a series matches this selector: `*` is any label, and values joined by `|` are alternatives.
     pub fn means(&self, other: &Series) -> bool {
         let is_value = |wanted: &str, value: &String| wanted.split('|').any(|wanted| wanted == value);
         self.name == other.name
@@ -45,7 +45,7 @@ impl Series {
             })
     }
 
-    /// Reads a series from the beginning of a text; returns what comes after it.
+    /// Parses a series at the start of a text; also returns the remaining text.
     fn read(text: &str) -> Option<(Self, &str)> {
         let name = name(text)?;
         let mut rest = &text[name.len()..];
@@ -66,7 +66,7 @@ impl Series {
     }
 }
 
-/// The name at the beginning of a text.
+/// The metric or label name at the start of a text.
 fn name(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !is_in_name(c)).unwrap_or(text.len());
     let name = &text[..end];
@@ -77,7 +77,7 @@ fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-/// A text up to its closing quote, which is gone, and what comes after it.
+/// A string up to its closing quote, which is consumed, and the remaining text.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut characters = text.char_indices();
@@ -139,8 +139,7 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
     text.lines().filter_map(sample)
 }
 
-/// The samples of a text whose names are meant, and how many lines there are that name a series. Programs tell hundreds of them, most of
-/// which nobody asks for.
+/// The samples of a text whose names match, and the number of all lines with a series. Programs export hundreds, and most are not needed.
 pub fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()
@@ -151,10 +150,10 @@ pub fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sample>, 
     (read, told)
 }
 
-/// One line: a sample, or nothing where it is a comment, or has no finite value.
+/// Parses one line; `None` if it is a comment or has no finite value.
 pub fn sample(line: &str) -> Option<Sample> {
     let (series, rest) = Series::read(line.trim_start())?;
-    // A time, or an exemplar, may come after the value.
+    // A timestamp or exemplar may follow the value.
     let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
     value.is_finite().then_some(Sample { series, value })
 }
@@ -164,11 +163,11 @@ mod tests {
     use super::*;
 
     fn series(text: &str) -> Series {
-        text.to_owned().try_into().expect("it names a series")
+        text.to_owned().try_into().expect("valid series")
     }
 
     #[test]
-    fn what_nobody_asks_for_is_counted_and_not_read() {
+    fn unneeded_series_are_counted_but_not_parsed() {
         let text = "# HELP up Whether.\nup 1\n\n  down{x=\"1\"} 2\nup{x=\"2\"} NaN\n9 1\n";
         let (read, told) = samples_of(text, |name| name == "up");
         let read: Vec<(String, f64)> = read
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_read_with_times_exemplars_and_odd_labels() {
+    fn samples_with_timestamps_exemplars_and_special_labels_are_parsed() {
         for (line, of, value) in [
             ("up 1", "up", 1.0),
             ("a_total{} 2.5 1700000000", "a_total", 2.5),
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_some_labels_means_every_series_that_has_them() {
+    fn selector_matches_every_series_with_its_labels() {
         let told = series("a{x=\"1\",y=\"2\"}");
         for (wanted, is_meant) in [
             ("a", true),

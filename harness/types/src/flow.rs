@@ -1,11 +1,11 @@
-//! Values as one line of YAML. Owns the notation only.
+//! Formats values as one line of YAML (flow style).
 
 use serde_json::Value;
 
-/// Fields that people look for first.
+/// Fields that come first.
 const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 
-/// A value in flow style, with quotes only where they are needed.
+/// A value in flow style, with quotes only where necessary.
 pub fn flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -25,7 +25,7 @@ pub fn flow(value: &Value) -> String {
     }
 }
 
-/// A text as a scalar: plain where no reader could take it for anything else.
+/// A string as a YAML scalar: plain if no parser can read it as another type.
 pub fn scalar(text: &str) -> String {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -40,7 +40,7 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
-/// In double quotes, with everything escaped that is not printable ASCII: YAML forbids more characters than JSON does.
+/// A double-quoted string; everything but printable ASCII is escaped, because YAML forbids more characters than JSON.
 fn quoted(text: &str) -> String {
     let escape = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
@@ -52,7 +52,7 @@ fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// Such as `10Gi`.
+/// Whether the text is a size such as `10Gi`.
 fn is_size(text: &str) -> bool {
     const UNITS: [&str; 5] = ["Ki", "Mi", "Gi", "Ti", "Pi"];
     let digits = UNITS.iter().find_map(|unit| text.strip_suffix(unit));
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_reads_as_people_write() {
+    fn flow_style_has_few_quotes() {
         let value = json!({"class": "fast", "name": "n1", "labels": {"disk.example.com/node": "n1"}, "capacity": "10Gi",
             "on": "no", "size": "1", "list": [1, null, true]});
         assert_eq!(
@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_text_is_read_back_as_it_was(texts in proptest::collection::vec(".*", 1..4), key in ".{1,8}") {
+        fn every_text_round_trips(texts in proptest::collection::vec(".*", 1..4), key in ".{1,8}") {
             let value = json!({key: texts});
             let read: Value = serde_saphyr::from_str(&flow(&value)).unwrap();
             prop_assert_eq!(read, value);

@@ -1,7 +1,7 @@
-//! The vocabulary of storage-capacity tracking: values that the Kubernetes API defines, and that mean the same for every program.
+//! Types and constants of storage capacity tracking that the Kubernetes API defines, with the same meaning for all programs.
 //!
-//! Deliberately absent: every decision. What a publisher writes, which node a scheduler chooses and what a verdict wants is said where
-//! it is decided, once by each of them. No I/O, no clients, no types of the API: texts, numbers and maps come in as the API spells them.
+//! Contains no decisions: publisher, scheduler and judge each make their own. No I/O, no clients, no API types: callers pass strings,
+//! numbers and maps as the API spells them.
 
 pub mod capacity_api;
 mod capacity_values;
@@ -26,9 +26,9 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;
 pub use self::selector::{Expression, LabelSelector, NodeTopology};
 
-/// What the names of a class's parameters begin with that are meant for the sidecars. CreateVolume does not get them, so GetCapacity does
-/// not either (CSI: the same parameters as CreateVolume).
+/// Prefix of storage class parameters for the sidecars. CreateVolume does not receive them, so GetCapacity does not either (CSI: the same
+/// parameters as CreateVolume).
 pub const SIDECAR_PREFIX: &str = "csi.storage.k8s.io/";
 
-/// The labels of an object, or other values by key, as the API types hold them.
+/// Labels of an object, or other values by key.
 pub type Labels = std::collections::BTreeMap<String, String>;

@@ -1,6 +1,6 @@
-//! Node selectors of pods and of persistent volumes: terms that are ORed, requirements that are ANDed.
+//! Node selectors of pods and persistent volumes: terms are ORed, requirements are ANDed.
 //!
-//! Preferred affinity is not here: it orders nodes by something other than storage.
+//! Does not support preferred affinity, which does not restrict nodes.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 use crate::selector::Expression;
 
-/// The operators of a requirement on a field.
+/// Operators of a requirement on a field.
 const FIELD_OPERATORS: [Operator; 2] = [Operator::In, Operator::NotIn];
-/// The only field that a term may name.
+/// The only field that a term may contain.
 const NAME_FIELD: &str = "metadata.name";
 
 /// A compiled node selector.
@@ -26,8 +26,8 @@ struct Term {
 }
 
 impl NodeSelector {
-    /// Compiles terms, each given by its `matchExpressions` and its `matchFields`. A term that cannot be evaluated matches no node, and
-    /// neither does an empty one.
+    /// Compiles terms, each given by its `matchExpressions` and `matchFields`. An invalid term matches no node, and neither does an empty
+    /// one.
     pub fn compile<'a, L, F>(terms: impl IntoIterator<Item = (L, F)>) -> Self
     where
         L: IntoIterator<Item = Expression<'a>>,
@@ -40,14 +40,14 @@ impl NodeSelector {
         }
     }
 
-    /// Whether a node with this name and these labels matches one of the terms. Without a name `matchFields` are passed over: that is how
-    /// kube-scheduler evaluates the affinity of a volume, which a field alone lets onto every node.
+    /// Whether a node with this name and these labels matches one of the terms. Without a name `matchFields` are ignored, as kube-scheduler
+    /// does for the node affinity of a volume: a term with only fields then matches every node.
     pub fn matches(&self, name: &str, labels: &Labels) -> bool {
         self.terms.iter().any(|term| term.matches(name, labels))
     }
 
-    /// What each term requires that a node with this name and these labels does not meet: the requirement, and the key of the label
-    /// that it is about, where it is about one.
+    /// For each term, the requirements that a node with this name and these labels does not meet, each with its label key if it is about a
+    /// label.
     pub fn unmet(&self, name: &str, labels: &Labels) -> Vec<Vec<(String, Option<String>)>> {
         self.terms.iter().map(|term| term.unmet(name, labels)).collect()
     }
@@ -61,7 +61,7 @@ impl NodeSelector {
         (!self.terms.is_empty()).then_some(all)
     }
 
-    /// A label that every selected node has, if there is one term, and it names one.
+    /// A label that every selected node has, if there is exactly one term and it requires one.
     pub fn label(&self) -> Option<(&str, &str)> {
         let [term] = self.terms.as_slice() else {
             return None;

@@ -1,30 +1,30 @@
-//! One condition on a set of labels, and the rules for valid label keys and values.
+//! One requirement of a selector on a set of labels, and the syntax of label keys and values.
 //!
-//! Label selectors and node selectors are built from these. Which operators each of them allows is theirs to say.
+//! Label selectors and node selectors consist of these. Each decides which operators it allows.
 
 use std::fmt;
 
 use crate::Labels;
 
-/// The comparison of one requirement, named as in the API.
+/// Operator of a requirement, named as in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// The label exists and its value is listed.
+    /// The label exists, and its value is in the list.
     In,
-    /// The label is absent, or its value is not listed.
+    /// The label is absent, or its value is not in the list.
     NotIn,
     /// The label exists.
     Exists,
     /// The label is absent.
     DoesNotExist,
-    /// The label is an integer greater than the one given (node selectors only).
+    /// The label is an integer greater than the given one (node selectors only).
     Gt,
-    /// The label is an integer less than the one given (node selectors only).
+    /// The label is an integer less than the given one (node selectors only).
     Lt,
 }
 
 impl Operator {
-    /// All operators, which are those of a node selector on labels.
+    /// All operators; a node selector allows all of them on labels.
     pub const ALL: [Operator; 6] = [
         Operator::In,
         Operator::NotIn,
@@ -50,31 +50,31 @@ const OPERATORS: [(&str, Operator); 6] = [
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// Sorted and without repetitions. A slice, because most have one value and there are many requirements.
+    /// Sorted and without duplicates. A slice to save memory: there are many requirements, and most have one value.
     values: Box<[String]>,
 }
 
-/// Why a requirement cannot be evaluated.
+/// Why a requirement is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
-    /// The operator is not one that this kind of selector knows.
+    /// The operator is not allowed in this kind of selector.
     #[error("operator {operator:?} is unknown here: use one of {allowed}")]
     Operator {
-        /// The operator as written.
+        /// The operator as given.
         operator: String,
-        /// The operators to choose from.
+        /// The allowed operators.
         allowed: String,
     },
-    /// The number of values does not suit the operator.
+    /// The number of values does not fit the operator.
     #[error("operator {operator} on label {key:?} has {count} values: give {needed}")]
     Values {
-        /// The operator as written.
+        /// The operator as given.
         operator: String,
         /// The label key.
         key: String,
-        /// How many values were given.
+        /// The number of given values.
         count: usize,
-        /// How many are needed.
+        /// The required number of values.
         needed: &'static str,
     },
     /// Gt and Lt compare integers.
@@ -82,27 +82,27 @@ pub enum RequirementError {
     Integer {
         /// The label key.
         key: String,
-        /// The value as written.
+        /// The value as given.
         value: String,
     },
-    /// The key is no valid label key.
+    /// The key is not a valid label key.
     #[error(
         "label key {key:?} is invalid: use an optional DNS prefix, a slash and a name of at most 63 characters"
     )]
     Key {
-        /// The key as written.
+        /// The key as given.
         key: String,
     },
-    /// The value is no valid label value.
+    /// The value is not a valid label value.
     #[error("label value {value:?} is invalid: use at most 63 letters, digits, '-', '_' and '.'")]
     Value {
-        /// The value as written.
+        /// The value as given.
         value: String,
     },
 }
 
 impl Requirement {
-    /// Compiles a requirement, checking key, operator and values as the API server and the selector library do.
+    /// Compiles a requirement. Validates key, operator and values as apimachinery does.
     pub fn compile(
         key: &str,
         operator: &str,
@@ -115,8 +115,7 @@ impl Requirement {
         Ok(Self::new(key, operator, values))
     }
 
-    /// Compiles a requirement on a field: like one on a label, but values follow no label syntax (node names may be
-    /// longer than label values).
+    /// Compiles a requirement on a field. Its values need not be valid label values, because node names may be longer.
     pub fn compile_field(
         key: &str,
         operator: &str,
@@ -139,12 +138,12 @@ impl Requirement {
         }
     }
 
-    /// Whether the labels meet this requirement.
+    /// Whether the labels meet the requirement.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.matches_value(labels.get(&self.key).map(String::as_str))
     }
 
-    /// Whether a label with this value (or its absence) meets this requirement.
+    /// Whether a label with this value, or its absence, meets the requirement.
     pub fn matches_value(&self, value: Option<&str>) -> bool {
         match (self.operator, value) {
             (Operator::In, Some(value)) => self.lists(value),
@@ -163,7 +162,7 @@ impl Requirement {
         &self.key
     }
 
-    /// The values listed by an `In` requirement, in order; none for other operators.
+    /// The values of an `In` requirement, sorted; `None` for other operators.
     pub fn listed(&self) -> Option<&[String]> {
         (self.operator == Operator::In).then_some(&*self.values)
     }
@@ -183,7 +182,7 @@ impl Requirement {
     }
 }
 
-/// As people write requirements: `zone In [a, b]`, `zone Exists`.
+/// Readable form, such as `zone In [a, b]` or `zone Exists`.
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.key, name_of(self.operator))?;
@@ -250,7 +249,7 @@ fn check_syntax(key: &str, operator: Operator, values: &[String]) -> Result<(), 
     Ok(())
 }
 
-/// Whether this is a qualified name: at most 63 characters, with an optional DNS subdomain and a slash before them.
+/// Whether the text is a qualified name: at most 63 characters, optionally prefixed with a DNS subdomain and a slash.
 fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
@@ -289,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_agree_with_the_api_on_present_absent_and_other_values() {
+    fn operators_match_listed_other_and_absent_values_as_in_the_api() {
         for (operator, values, listed, other, absent) in [
             ("In", &["5"][..], true, false, false),
             ("NotIn", &["5"], false, true, true),
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_requirements_are_refused() {
+    fn invalid_requirements_are_rejected() {
         for (key, operator, values) in [
             ("k", "Equals", &["a"][..]),
             ("k", "In", &[]),

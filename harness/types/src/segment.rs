@@ -1,23 +1,22 @@
-//! Topology segments: the parts of a cluster that a driver tells apart (CSI, `Topology`; KEP-1472).
+//! Topology segments: the parts of a cluster between which a driver distinguishes (CSI `Topology`; KEP-1472).
 //!
-//! Does not know how a case or a report abbreviates them, nor which segments a cluster has.
+//! Does not know how cases and reports abbreviate them, nor which segments a cluster has.
 
 use serde_json::Value;
 
 use crate::Labels;
 
-/// Values by topology key. The empty segment is that of a driver without topology keys, and covers all nodes.
+/// Values by topology key. A driver without topology keys has the empty segment, which contains all nodes.
 pub type Segment = std::collections::BTreeMap<String, String>;
 
-/// Why a text is no segment.
+/// The text is not a valid segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pair}` is not key=value")]
 pub struct SegmentError {
     pair: String,
 }
 
-/// The segment of a node: its labels for the topology keys that the driver registered in the CSINode. None while one of the labels is
-/// missing.
+/// Segment of a node: its labels for the topology keys that the driver registered in CSINode. `None` if one of the labels is missing.
 pub fn of_node<'k>(keys: impl IntoIterator<Item = &'k String>, labels: &Labels) -> Option<Segment> {
     let values = keys
         .into_iter()
@@ -30,7 +29,7 @@ pub fn contains(whole: &Segment, part: &Segment) -> bool {
     part.iter().all(|(key, value)| whole.get(key) == Some(value))
 }
 
-/// Reads `key=value,key=value`; the empty text is the empty segment. Errors when a pair has no `=`.
+/// Parses `key=value,key=value`; the empty text is the empty segment. Fails if a pair has no `=`.
 pub fn parse(text: &str) -> Result<Segment, SegmentError> {
     let pairs = text.split(',').filter(|_| !text.is_empty());
     let values = pairs.map(|pair| match pair.split_once('=') {
@@ -42,13 +41,13 @@ pub fn parse(text: &str) -> Result<Segment, SegmentError> {
     values.collect()
 }
 
-/// The segment as `key=value,key=value`, in the order of the keys; the inverse of [`parse`].
+/// Formats the segment as `key=value,key=value`, ordered by key; the inverse of [`parse`].
 pub fn format(segment: &Segment) -> String {
     let pairs = segment.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// The key and the value of a term of `matchExpressions` that says the same as a label: `In` of one value.
+/// Key and value of a `matchExpressions` term that is equivalent to a label: `In` with one value.
 pub fn as_label(term: &Value) -> Option<(&str, &str)> {
     let [value] = term["values"].as_array()?.as_slice() else {
         return None;
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_has_a_segment_when_it_has_a_label_for_every_key() {
+    fn node_has_a_segment_if_it_has_all_topology_labels() {
         let labels = parse("zone=a,rack=1,host=n1").unwrap();
         let keys = ["zone".to_owned(), "rack".to_owned()];
         assert_eq!(of_node(&keys, &labels), Some(parse("rack=1,zone=a").unwrap()));
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_contains_what_it_agrees_with_in_every_key() {
+    fn segment_contains_subsets_of_its_keys_and_values() {
         let whole = parse("rack=1,zone=a").unwrap();
         for (part, expected) in [("", true), ("zone=a", true), ("zone=b", false), ("row=1", false)] {
             assert_eq!(contains(&whole, &parse(part).unwrap()), expected, "{part}");
@@ -81,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_without_a_value_is_named() {
+    fn pair_without_a_value_is_reported() {
         let error = parse("zone=a,rack").unwrap_err();
         assert_eq!(error.to_string(), "`rack` is not key=value");
     }
 
     proptest! {
         #[test]
-        fn what_is_formatted_reads_back(segment in proptest::collection::btree_map("[a-z./]{1,8}", "[a-z0-9]{0,4}", 0..4)) {
+        fn formatted_segment_parses_to_the_same_segment(segment in proptest::collection::btree_map("[a-z./]{1,8}", "[a-z0-9]{0,4}", 0..4)) {
             prop_assert_eq!(parse(&format(&segment)).unwrap(), segment);
         }
     }

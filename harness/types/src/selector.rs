@@ -1,11 +1,11 @@
-//! Label selectors, compiled once, and the `nodeTopology` of a CSIStorageCapacity, which is one.
+//! Compiled label selectors, and the `nodeTopology` of a CSIStorageCapacity object, which is one.
 
 use std::fmt;
 
 use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 
-/// The operators of a label selector.
+/// Operators of a label selector.
 const OPERATORS: [Operator; 4] = [
     Operator::In,
     Operator::NotIn,
@@ -13,25 +13,25 @@ const OPERATORS: [Operator; 4] = [
     Operator::DoesNotExist,
 ];
 
-/// One of the `matchExpressions`, as the API spells it (`LabelSelectorRequirement`).
+/// An entry of `matchExpressions`, spelled as in the API (`LabelSelectorRequirement`).
 #[derive(Clone, Copy, Debug)]
 pub struct Expression<'a> {
     /// The label key.
     pub key: &'a str,
     /// The operator, such as `NotIn`.
     pub operator: &'a str,
-    /// The values; none for `Exists` and `DoesNotExist`.
+    /// The values; empty for `Exists` and `DoesNotExist`.
     pub values: &'a [String],
 }
 
-/// A compiled label selector: all requirements must hold.
+/// A compiled label selector: all requirements must be met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
 impl LabelSelector {
-    /// Compiles `matchLabels` and `matchExpressions`. Errors when the API server would refuse the selector.
+    /// Compiles `matchLabels` and `matchExpressions`. Fails if the API server would reject the selector.
     pub fn compile<'a>(
         match_labels: impl IntoIterator<Item = (&'a String, &'a String)>,
         match_expressions: impl IntoIterator<Item = Expression<'a>>,
@@ -50,14 +50,14 @@ impl LabelSelector {
         })
     }
 
-    /// Whether the labels meet every requirement; a selector without any meets all.
+    /// Whether the labels meet every requirement; an empty selector matches all.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.requirements
             .iter()
             .all(|requirement| requirement.matches(labels))
     }
 
-    /// The requirements, in the order of the source: `matchLabels` first.
+    /// The requirements, `matchLabels` first.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
@@ -70,19 +70,19 @@ impl LabelSelector {
     }
 }
 
-/// Which nodes have access to the storage of one CSIStorageCapacity object (`nodeTopology`, KEP-1472).
+/// The nodes with access to the storage of one CSIStorageCapacity object (`nodeTopology`, KEP-1472).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeTopology {
-    /// Absent: no node has access.
+    /// Unset: no node has access.
     Unset,
-    /// Present: the nodes whose labels match. `{}` is every node.
+    /// Set: nodes whose labels match have access. `{}` matches every node.
     Matching(LabelSelector),
-    /// Present, but it cannot be evaluated: no node has access.
+    /// Set, but invalid: no node has access.
     Invalid(RequirementError),
 }
 
 impl NodeTopology {
-    /// Tells nil, `{}` and a set apart, given what compiling the field gave, if it is there.
+    /// From the compiled field; `None`: the field is unset.
     pub fn new(compiled: Option<Result<LabelSelector, RequirementError>>) -> Self {
         match compiled {
             None => Self::Unset,
@@ -97,7 +97,7 @@ impl NodeTopology {
     }
 }
 
-/// `-` for unset, `{}` for every node, else the requirements.
+/// `-` for unset, `{}` for every node, otherwise the requirements.
 impl fmt::Display for NodeTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,7 +122,7 @@ mod tests {
         crate::segment::parse(text).unwrap()
     }
 
-    /// A selector of labels and of expressions: key, operator, values.
+    /// Compiles `matchLabels` as `key=value` pairs, and expressions of key, operator and values.
     fn compile(
         match_labels: &str,
         expressions: &[(&str, &str, &[&str])],
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nil_empty_and_invalid_are_kept_apart() {
+    fn unset_empty_and_invalid_topology_are_distinguished() {
         let node = labels("zone=a");
         let unset = NodeTopology::new(None);
         assert!(!unset.admits(&node));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_expressions_must_all_hold() {
+    fn all_labels_and_expressions_must_match() {
         let both = compile("zone=a", &[("rack", "NotIn", &["r1"])]).unwrap();
         assert!(
             both.matches(&labels("zone=a")),
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn in_and_not_in_are_opposites(values in proptest::collection::vec("[xyz]", 1..3), present in proptest::option::of("[xyz]")) {
+        fn in_and_not_in_are_complementary(values in proptest::collection::vec("[xyz]", 1..3), present in proptest::option::of("[xyz]")) {
             let values: Vec<&str> = values.iter().map(String::as_str).collect();
             let labels: Labels = present.into_iter().map(|value| ("k".to_owned(), value)).collect();
             let matches = ["In", "NotIn"].map(|operator| compile("", &[("k", operator, &values)]).unwrap().matches(&labels));

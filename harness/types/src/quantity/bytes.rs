@@ -1,9 +1,9 @@
-//! Texts of numbers of bytes: the one that the API stores, and the one that people read.
+//! Text forms of byte sizes: the canonical one of the API, and a readable one.
 
-/// A unit of a quantity: its suffix, and the bytes of one.
+/// Suffix of a quantity, and its factor.
 type Unit = (&'static str, i128);
 
-/// The binary units, the largest first.
+/// Binary suffixes, the largest first.
 const BINARY: [Unit; 6] = [
     ("Ei", 1 << 60),
     ("Pi", 1 << 50),
@@ -13,7 +13,7 @@ const BINARY: [Unit; 6] = [
     ("Ki", 1 << 10),
 ];
 
-/// The binary and the decimal units, in the order of preference.
+/// Binary and decimal suffixes, in the order of preference.
 const ALL: [Unit; 12] = [
     ("Ei", 1 << 60),
     ("Pi", 1 << 50),
@@ -29,8 +29,8 @@ const ALL: [Unit; 12] = [
     ("k", 1_000),
 ];
 
-/// The canonical text of a quantity with binary suffixes, as Kubernetes stores it: the largest power of 1024 that leaves no rest; below
-/// 1024 it is written with decimal suffixes, so that 1000 bytes are `1k`.
+/// The canonical form of a quantity with binary suffixes, as Kubernetes stores it: the largest power of 1024 without remainder. Below 1024
+/// Kubernetes uses decimal suffixes, so 1000 bytes are `1k`.
 pub fn canonical(bytes: u64) -> String {
     match bytes {
         1000 => "1k".to_owned(),
@@ -38,12 +38,12 @@ pub fn canonical(bytes: u64) -> String {
     }
 }
 
-/// Bytes in a large unit, binary or decimal, that divides them, such as `10Gi` or `256G`: exact, and short to read.
+/// Bytes with the first binary or decimal suffix that divides them, such as `10Gi` or `256G`: exact and readable.
 pub fn format_bytes(bytes: i128) -> String {
     in_first(&ALL, bytes)
 }
 
-/// In the first unit that leaves no rest.
+/// With the first suffix without remainder.
 fn in_first(units: &[Unit], bytes: i128) -> String {
     let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
     unit.map_or_else(
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn canonical_text_is_that_of_kubernetes() {
+    fn canonical_form_is_that_of_kubernetes() {
         for (bytes, text) in [
             (0, "0"),
             (1, "1"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn readable_text_has_a_unit_that_loses_nothing() {
+    fn readable_form_is_exact() {
         for (bytes, text) in [
             (0, "0"),
             (10 << 30, "10Gi"),

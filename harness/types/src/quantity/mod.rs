@@ -1,7 +1,6 @@
-//! Kubernetes resource quantities (`resource.Quantity`): parsing, exact comparison, whole bytes, and texts of numbers of bytes.
+//! Kubernetes resource quantities (`resource.Quantity`): parsing, exact comparison, whole bytes, and text forms of byte sizes.
 //!
-//! Deliberately not here: arithmetic between quantities, and the notation that a quantity was written in. Whoever writes one writes a
-//! number of bytes.
+//! Does not support arithmetic, nor the original notation of a quantity: programs write byte sizes.
 
 mod bytes;
 
@@ -11,31 +10,30 @@ use std::str::FromStr;
 
 pub use self::bytes::{canonical, format_bytes};
 
-/// One unit holds this many nano-units, the finest step that Kubernetes keeps.
+/// Nano-units per unit; a nano-unit is the finest precision of Kubernetes.
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
-/// Longer texts are refused: the longest sensible quantity has some thirty characters.
+/// Maximum length of a text: the longest sensible quantity has some thirty characters.
 const LENGTH_MAX: usize = 128;
-/// Moving the decimal point further than this changes nothing: the value is saturated or below one nano-unit.
+/// Maximum shift of the decimal point: beyond it the value is saturated or below one nano-unit.
 const SHIFT_MAX: i64 = 200;
-/// Up to this many digits Kubernetes holds a decimal as an int64 with a power of ten, beyond it as a big decimal.
+/// Kubernetes stores decimals up to this number of digits as an int64 with a power of ten, longer ones as a big decimal.
 const FAST_DIGITS_MAX: usize = 18;
 
-/// How a quantity becomes a number of bytes.
+/// How to convert a quantity to bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// The exact value, rounded away from zero.
+    /// Exact value, rounded away from zero.
     #[default]
     Exact,
-    /// The number that `Quantity.Value()` of Kubernetes 1.36 gives and int64 calculations with it, overflows included:
-    /// a limit of `100E` is 0 bytes, and utilisation wraps above some 81.9Pi.
+    /// Value of `Quantity.Value()` in Kubernetes 1.36 and of int64 calculations with it, including overflows: a limit of `100E` is 0 bytes,
+    /// and utilisation wraps above some 81.9Pi.
     Wrapping,
-    /// The number that `Quantity.Value()` gives from 1.37 on: capped at the ends of int64, so that `100E` and `10E` are
-    /// the same. Calculations with it still overflow.
+    /// Value of `Quantity.Value()` from 1.37 on: clamped to int64, so that `100E` and `10E` are equal. Calculations with it still overflow.
     Saturating,
 }
 
-/// A parsed quantity. Values finer than a nano-unit are rounded away from zero, as Kubernetes does when it parses, and
-/// values beyond 10^29 units are held at that bound.
+/// A parsed quantity. Values finer than a nano-unit are rounded away from zero, as in Kubernetes, and values beyond 10^29 units are clamped
+/// to that bound.
 ///
 /// Equality and order are by value: `1024Mi` equals `1Gi`.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +42,7 @@ pub struct Quantity {
     wrapped: i64,
 }
 
-/// Why a text is no quantity.
+/// The text is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("quantity {text:?} is malformed: write digits with an optional suffix such as 5Gi, 1500m or 1e9")]
 pub struct QuantityError {
@@ -52,7 +50,7 @@ pub struct QuantityError {
 }
 
 impl Quantity {
-    /// The value in bytes (for storage quantities), fractions rounded away from zero.
+    /// Value in bytes (for storage quantities), with fractions rounded away from zero.
     pub fn bytes(self, arithmetic: Arithmetic) -> i128 {
         match arithmetic {
             Arithmetic::Exact => round_away(self.nanos),
@@ -61,12 +59,12 @@ impl Quantity {
         }
     }
 
-    /// The exact value in nano-units, without rounding to bytes.
+    /// Exact value in nano-units, without rounding to bytes.
     pub fn nanos(self) -> i128 {
         self.nanos
     }
 
-    /// Whether this is exactly so many bytes.
+    /// Whether this is exactly this number of bytes.
     pub fn equals_bytes(self, bytes: u64) -> bool {
         self.nanos == i128::from(bytes) * NANOS_PER_UNIT
     }
@@ -108,7 +106,7 @@ impl Ord for Quantity {
     }
 }
 
-/// What a suffix multiplies by.
+/// Factor of a suffix.
 #[derive(Clone, Copy, PartialEq)]
 enum Multiplier {
     /// Ten to this power.
@@ -117,7 +115,7 @@ enum Multiplier {
     Two(u32),
 }
 
-/// Every suffix of the quantity grammar but the decimal exponent.
+/// All suffixes of the quantity grammar except decimal exponents.
 const SUFFIXES: [(&str, Multiplier); 16] = [
     ("", Multiplier::Ten(0)),
     ("n", Multiplier::Ten(-9)),
@@ -173,7 +171,7 @@ fn decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quanti
     let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let (whole_digits, fraction_digits) = move_point(&digits, whole.len(), exponent);
     let nanos = signed(negative, scale(&whole_digits, &fraction_digits, NANOS_PER_UNIT));
-    // Kubernetes counts the stand-in zero of an empty whole part as a digit too.
+    // Kubernetes counts the implied zero of an empty integer part as a digit.
     let fast = whole.len().max(1) + fraction.len() <= FAST_DIGITS_MAX
         && exponent.saturating_sub(fraction.len() as i64) >= -9;
     let wrapped = if fast {
@@ -184,18 +182,18 @@ fn decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quanti
     Quantity { nanos, wrapped }
 }
 
-/// Binary suffixes are capped at the largest int64 while they are parsed, so `100Ei` *is* 2^63-1.
+/// Kubernetes clamps binary suffixes to the maximum int64 when parsing, so `100Ei` *is* 2^63-1.
 fn binary(negative: bool, whole: &str, fraction: &str, exponent: u32) -> Quantity {
     let factor = NANOS_PER_UNIT << exponent;
     let cap = i128::from(i64::MAX) * NANOS_PER_UNIT;
     let magnitude = scale(whole.as_bytes(), fraction.as_bytes(), factor).min(cap);
     let nanos = signed(negative, magnitude);
-    // The cap makes the conversion fit.
+    // Cannot fail: the value is clamped.
     let wrapped = i64::try_from(round_away(nanos)).unwrap_or(i64::MAX);
     Quantity { nanos, wrapped }
 }
 
-/// Splits the digits at the decimal point after moving it `exponent` places to the right.
+/// Splits the digits at the decimal point after moving it `exponent` digits to the right.
 fn move_point(digits: &[u8], point: usize, exponent: i64) -> (Vec<u8>, Vec<u8>) {
     let point = point as i64 + exponent.clamp(-SHIFT_MAX, SHIFT_MAX);
     let missing_in_front = usize::try_from(-point).unwrap_or(0);
@@ -212,7 +210,7 @@ fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
     let whole_part = whole.iter().fold(0_i128, |sum, digit| {
         sum.saturating_mul(10).saturating_add(value_of(*digit))
     });
-    // From the last digit forwards the partial sums stay below `factor`; remainders only matter for rounding.
+    // From the last digit forward, partial sums stay below `factor`; remainders matter only for rounding.
     let (fraction_part, inexact) = fraction.iter().rev().fold((0, false), |(sum, inexact), digit| {
         let scaled = value_of(*digit) * factor + sum;
         (scaled / 10, inexact || scaled % 10 != 0)
@@ -223,7 +221,7 @@ fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
         .saturating_add(inexact.into())
 }
 
-/// The low 64 bits of a big decimal, which is what Kubernetes keeps of one. Its smallest int64 comes out as 0.
+/// The low 64 bits of a big decimal, as Kubernetes truncates it. The minimum int64 becomes 0.
 fn low_bits(negative: bool, whole: &[u8], fraction: &[u8]) -> i64 {
     let rounded_up = fraction.iter().any(|digit| *digit != b'0');
     let magnitude = whole.iter().fold(0_u64, |sum, digit| {

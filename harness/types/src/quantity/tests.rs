@@ -1,4 +1,4 @@
-//! Values, malformed texts and laws of quantities.
+//! Values, malformed texts and properties of quantities.
 
 use proptest::prelude::*;
 
@@ -8,9 +8,9 @@ fn read(text: &str) -> Quantity {
     text.parse().unwrap()
 }
 
-/// Numbers that Kubernetes 1.36 gave for `Value()`.
+/// `Value()` in Kubernetes 1.36.
 #[test]
-fn wrapping_values_are_those_of_kubernetes() {
+fn wrapping_values_equal_those_of_kubernetes() {
     let max = i64::MAX;
     for (text, expected) in [
         ("1m", 1),
@@ -72,7 +72,7 @@ fn exact_values_do_not_overflow() {
 }
 
 #[test]
-fn malformed_texts_are_refused() {
+fn malformed_texts_are_rejected() {
     let long = "1".repeat(LENGTH_MAX + 1);
     for text in [
         "", ".", "+", "Gi", "1.2.3", "1gi", "1 Gi", "1e", "1e1.5", "0x1", "1é", &long,
@@ -98,7 +98,7 @@ fn quantities_are_compared_by_value() {
 }
 
 #[test]
-fn a_number_of_bytes_is_equal_only_exactly() {
+fn only_the_exact_number_of_bytes_is_equal() {
     for (text, bytes) in [
         ("1024", 1024),
         ("1Ki", 1024),
@@ -118,31 +118,31 @@ fn a_number_of_bytes_is_equal_only_exactly() {
 
 proptest! {
     #[test]
-    fn canonical_text_reads_back(bytes in 0..=i64::MAX.unsigned_abs()) {
+    fn canonical_form_parses_to_the_same_value(bytes in 0..=i64::MAX.unsigned_abs()) {
         prop_assert!(read(&canonical(bytes)).equals_bytes(bytes));
         prop_assert!(!read(&canonical(bytes)).equals_bytes(bytes + 1));
     }
 
     #[test]
-    fn readable_text_is_exact(bytes in any::<i64>()) {
+    fn readable_form_parses_to_the_same_value(bytes in any::<i64>()) {
         prop_assert_eq!(read(&format_bytes(bytes.into())).bytes(Arithmetic::Exact), bytes.into());
     }
 
     #[test]
-    fn whole_numbers_are_themselves(value in any::<i64>()) {
+    fn integers_parse_to_themselves(value in any::<i64>()) {
         let quantity = read(&value.to_string());
         prop_assert_eq!(quantity.bytes(Arithmetic::Exact), value.into());
     }
 
     #[test]
-    fn both_arithmetics_agree_below_the_overflow(value in 0_i64..1 << 40, milli in 0_u16..1000, binary in any::<bool>()) {
+    fn exact_and_wrapping_values_agree_below_the_overflow(value in 0_i64..1 << 40, milli in 0_u16..1000, binary in any::<bool>()) {
         let text = format!("{value}.{milli:03}{}", if binary { "Ki" } else { "k" });
         let quantity = read(&text);
         prop_assert_eq!(quantity.bytes(Arithmetic::Exact), quantity.bytes(Arithmetic::Wrapping));
     }
 
     #[test]
-    fn rounding_goes_away_from_zero(milli in any::<i32>()) {
+    fn values_are_rounded_away_from_zero(milli in any::<i32>()) {
         let quantity = read(&format!("{milli}m"));
         let exact = f64::from(milli) / 1000.0;
         let expected = if exact < 0.0 { exact.floor() } else { exact.ceil() };
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn spelling_does_not_change_the_value(value in 1_u32.., zeros in 0_usize..5) {
+    fn leading_and_trailing_zeros_do_not_change_the_value(value in 1_u32.., zeros in 0_usize..5) {
         let spelled = format!("{}{value}.{}", "0".repeat(zeros), "0".repeat(zeros));
         prop_assert_eq!(read(&spelled).nanos(), read(&value.to_string()).nanos());
         prop_assert_eq!(read(&format!("{value}Ki")).nanos(), read(&(u64::from(value) * 1024).to_string()).nanos());
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in "[-+]?[0-9.]{0,40}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,20}") {
+    fn arbitrary_text_does_not_panic(text in "[-+]?[0-9.]{0,40}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,20}") {
         let _ = text.parse::<Quantity>().map(|quantity| quantity.bytes(Arithmetic::Wrapping));
     }
 }
