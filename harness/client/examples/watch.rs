@@ -1,4 +1,4 @@
-//! The second of two short watches of one resource waits: `cargo run -p capacity-client --example watch`.
+//! Delays the second of two short watches of one resource: `cargo run -p capacity-client --example watch`.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

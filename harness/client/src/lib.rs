@@ -1,8 +1,8 @@
-//! Waits after failures, and between watches that end at once.
+//! Client-side back-off: delays after failures, and between watches that end immediately.
 //!
-//! kube's watchers wait after an error, but begin a watch that has ended in order at once again: where a server or a proxy ends each of
-//! them, that is hundreds in a second. client-go takes a watch that lived for less than a second for a failed one. Knows no resource, and
-//! nothing of what is watched for.
+//! kube's watchers back off after an error, but restart a watch that ended normally without delay: if a server or proxy ends every watch,
+//! that is hundreds of requests per second. client-go treats a watch that lasted less than a second as failed. Does not know resources or
+//! what the watches are for.
 
 mod pace;
 
@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep_until};
 
 pub use pace::Pace;
 
-/// A watch that ends sooner counts as failed.
+/// Minimum duration of a watch; a shorter one counts as failed.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// The watches of one client, each with its last beginning.
+/// The watches of one client, with the last start of each.
 #[derive(Debug)]
 pub struct WatchPauses {
     pace: Pace,
@@ -28,12 +28,12 @@ pub struct WatchPauses {
 #[derive(Clone, Copy, Debug)]
 struct Last {
     began: Instant,
-    /// How many in a row were short, up to it.
+    /// Number of consecutive short watches before this one.
     failures: u32,
 }
 
 impl WatchPauses {
-    /// `pace`: how long to wait after short watches in a row.
+    /// `pace`: delay after consecutive short watches.
     pub fn new(pace: Pace) -> Self {
         WatchPauses {
             pace,
@@ -41,7 +41,7 @@ impl WatchPauses {
         }
     }
 
-    /// Waits before a request is sent for that, if it begins a watch whose predecessor was short.
+    /// Waits before a request is sent, if it starts a watch and the previous watch of the same kind was short.
     pub async fn before(&self, uri: &Uri) {
         let Some(watched) = watched(uri) else {
             return;
@@ -53,7 +53,7 @@ impl WatchPauses {
         }
     }
 
-    /// When a watch may begin that is asked for now.
+    /// Earliest start of a watch that is requested at `now`.
     fn begins(&self, watched: String, now: Instant) -> Instant {
         let mut last = self.last.lock();
         let before = last.get(&watched);
@@ -70,7 +70,7 @@ impl WatchPauses {
     }
 }
 
-/// What a request watches, wherever it goes on; none: it is no watch.
+/// What a request watches, independent of its resourceVersion; `None` if it is not a watch.
 fn watched(uri: &Uri) -> Option<String> {
     let parameters = uri.query()?.split('&');
     let is_watch = |parameter: &str| matches!(parameter, "watch=true" | "watch=1");
@@ -89,13 +89,13 @@ fn watched(uri: &Uri) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// When watches begin that are asked for at these times, in milliseconds.
+    /// Start times of watches that are requested at these times, in milliseconds.
     fn begun(pauses: &WatchPauses, uri: &str, asked: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let start = Instant::now();
-        let watched = watched(&uri.parse().expect("a URI")).expect("a watch");
+        let watched = watched(&uri.parse().expect("valid URI")).expect("a watch request");
         let begins = |ms| {
             let at = pauses.begins(watched.clone(), start + Duration::from_millis(ms));
-            u64::try_from(at.duration_since(start).as_millis()).expect("soon")
+            u64::try_from(at.duration_since(start).as_millis()).expect("fits into u64")
         };
         asked.into_iter().map(begins).collect()
     }
@@ -108,20 +108,20 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_while_watches_are_short_and_start_over_after_a_long_one() {
+    fn delay_grows_while_watches_are_short_and_resets_after_a_long_one() {
         let asked = [0, 10, 120, 330, 2_000, 2_010];
         let begun = begun(&doubling(), "/api/v1/nodes?watch=true&resourceVersion=5", asked);
         assert_eq!(begun, [0, 110, 320, 730, 2_000, 2_110]);
     }
 
     #[test]
-    fn a_wait_that_is_longer_than_a_short_watch_does_not_end_the_row() {
+    fn delay_longer_than_a_short_watch_does_not_reset_the_count() {
         let begun = begun(&doubling(), "/api/v1/nodes?watch=1", [0, 0, 100, 300, 700, 1_500]);
         assert_eq!(begun, [0, 100, 300, 700, 1_500, 2_300]);
     }
 
     #[test]
-    fn watches_of_other_things_do_not_count() {
+    fn watches_of_other_resources_do_not_count() {
         let pauses = doubling();
         let at = |uri: &str| begun(&pauses, uri, [0])[0];
         assert_eq!(at("/api/v1/nodes?watch=true&resourceVersion=1"), 0);
@@ -134,22 +134,22 @@ mod tests {
     }
 
     #[test]
-    fn other_requests_are_no_watches() {
+    fn requests_without_watch_parameter_are_not_watches() {
         for uri in [
             "/api/v1/nodes",
             "/api/v1/nodes?limit=500",
             "/api/v1/nodes?watch=false",
         ] {
-            assert_eq!(watched(&uri.parse().expect("a URI")), None, "{uri}");
+            assert_eq!(watched(&uri.parse().expect("valid URI")), None, "{uri}");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_second_of_two_short_watches_waits_and_other_requests_do_not() {
+    async fn second_of_two_short_watches_is_delayed_and_other_requests_are_not() {
         let pauses = doubling();
         let waited = async |uri: &str| {
             let start = Instant::now();
-            pauses.before(&uri.parse().expect("a URI")).await;
+            pauses.before(&uri.parse().expect("valid URI")).await;
             start.elapsed().as_millis()
         };
         assert_eq!(waited("/api/v1/nodes?watch=true").await, 0);

@@ -1,18 +1,18 @@
-//! How long to wait after failures.
+//! Exponential back-off.
 
 use std::time::Duration;
 
-/// `start` after the first failure, then twice as long each time, up to `max`.
+/// Back-off delay: `start` after the first failure, doubled after each further one, up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Wait after the first failure.
+    /// Delay after the first failure.
     pub start: Duration,
-    /// The longest wait.
+    /// Maximum delay.
     pub max: Duration,
 }
 
 impl Pace {
-    /// The wait after so many failures in a row, counted from 1.
+    /// Delay after this number of consecutive failures, counted from 1.
     pub fn wait(self, failures: u32) -> Duration {
         let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.start.saturating_mul(factor).min(self.max)
@@ -27,7 +27,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn waits_never_shrink_and_never_exceed_the_most(failures in 1..100u32) {
+        fn delays_never_shrink_and_never_exceed_the_maximum(failures in 1..100u32) {
             let pace = Pace { start: Duration::from_millis(3), max: Duration::from_secs(300) };
             prop_assert!(pace.wait(failures) <= pace.wait(failures + 1));
             prop_assert!(pace.wait(failures) >= pace.start && pace.wait(failures) <= pace.max);
