@@ -1,4 +1,4 @@
-//! A case before the real server, as the harness uses it. Decides nothing by itself.
+//! Implements the harness's `RealApiCase` for a case that runs against a real API server. Contains no logic of its own.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! What happened to the objects of one case, in the order in which the server's own watches report it, and who did it.
+//! Attributes changes of a case's objects to clients, in the order in which the server's own watches report them.
 //!
-//! The server does not say who has made a change. The proxy does: it announces each write before it is sent on, and says what came
-//! of it; a change is written down once no write that may have made it is still open. In return, answers and deliveries wait until
-//! the change that they report is in the journal, so the journal keeps the order of cause and effect.
+//! A watch event does not name the client of a change. The proxy does: it announces each write before sending it, and reports the result. A
+//! change is recorded once no open write can have caused it. In return, responses and watch events wait until the change that they report
+//! is in the journal, so that the journal has the order of cause and effect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +16,13 @@ use tokio::sync::watch;
 
 use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
-/// Who made a change that no write through the proxy explains: the server itself.
+/// Client of a change that no write through the proxy explains: the server itself.
 const SERVER: &str = "apiserver";
 
-/// How long a change may wait for the write that made it, and an answer for the change that it made. What takes longer is written
-/// down as it is.
+/// Timeout of a change that waits for its write, and of a response that waits for its change; afterwards they are recorded as they are.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An object: resource, namespace and name.
+/// Identity of an object: resource, namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) resource: Arc<str>,
@@ -32,7 +31,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// That of an object.
+    /// Identity of this object.
     pub(crate) fn of(resource: &Arc<str>, object: &Value) -> Self {
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         Key {
@@ -43,7 +42,7 @@ impl Key {
     }
 }
 
-/// A change as the server's watch reports it, in the case's names.
+/// A change reported by the server's watch, with the names of the case.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) change: Change,
@@ -51,7 +50,7 @@ pub(crate) struct Seen {
     pub(crate) object: Value,
 }
 
-/// What a write may touch; no name: anything of that resource and namespace.
+/// Objects that a write may change; without a name, any object of that resource and namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Touch {
     pub(crate) resource: Arc<str>,
@@ -59,39 +58,39 @@ pub(crate) struct Touch {
     pub(crate) name: Option<String>,
 }
 
-/// What has come of a write.
+/// Result of a write.
 #[derive(Debug)]
 pub(crate) enum Made {
-    /// The object has that revision now.
+    /// The object has this revision now.
     Revision(u64),
-    /// The object is gone.
+    /// The object was deleted.
     Gone(Key),
-    /// The object has changed, who knows to what.
+    /// The object changed, with an unknown revision.
     Something(Key),
 }
 
-/// The facts of one case.
+/// Records the changes of one case.
 pub(crate) struct Attribution {
     sink: FactSink,
     state: Mutex<State>,
-    /// Counts whatever others may wait for.
+    /// Notifies waiting tasks of changes of the state.
     moved: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Newest revision that was written down, by resource.
+    /// Newest recorded revision, by resource.
     newest: BTreeMap<Arc<str>, u64>,
     objects: BTreeMap<Key, Arc<Value>>,
     open: BTreeMap<u64, Touch>,
     last: u64,
-    /// Who made which revision.
+    /// Client of each revision.
     made: BTreeMap<(Arc<str>, u64), Arc<str>>,
-    /// Who did something to an object that has no known revision; whether it is gone by that.
+    /// Writes without a known revision: the object, whether it was deleted, and the client.
     done: Vec<(Key, bool, Arc<str>)>,
 }
 
-/// A write that is on its way.
+/// A write that has been announced and not yet completed.
 pub(crate) struct OpenWrite<'w> {
     attribution: &'w Attribution,
     number: u64,
@@ -108,12 +107,12 @@ impl Attribution {
         }
     }
 
-    /// Where facts go.
+    /// Sink of the facts.
     pub(crate) fn sink(&self) -> &FactSink {
         &self.sink
     }
 
-    /// Announces a write; it is open until what it returns is dropped.
+    /// Announces a write; it is open until the returned guard is dropped.
     pub(crate) fn announce(&self, client: &Arc<str>, touch: Touch) -> OpenWrite<'_> {
         let mut state = self.state.lock();
         state.last += 1;
@@ -127,7 +126,7 @@ impl Attribution {
         }
     }
 
-    /// Writes a change down, as soon as it is known who made it. Returns the object as it was before.
+    /// Records a change as soon as its client is known. Returns the previous state of the object.
     pub(crate) async fn see(&self, mut seen: Seen) -> Option<Arc<Value>> {
         let key = Key::of(&seen.resource, &seen.object);
         let revision = revision(&seen.object);
@@ -171,16 +170,16 @@ impl Attribution {
             .is_some_and(|object| revision(object) >= at)
     }
 
-    /// Who made a change.
+    /// The client of a change.
     async fn author(&self, key: &Key, revision: u64, seen: &Seen) -> Arc<str> {
         let is_gone = seen.change == Change::Deleted;
-        // Some objects are marked by the deletion that takes them away at once.
+        // A DELETED event of an object that is deleted immediately may already contain a deletionTimestamp.
         let is_marked = seen.object["metadata"]["deletionTimestamp"].is_string();
         let known = self.when(|state| {
             if let Some(client) = state.made.remove(&(key.resource.clone(), revision)) {
                 return Some(Some(client));
             }
-            // While a write is open, nothing is known.
+            // While a write that covers the object is open, the client is unknown.
             if state.open.values().any(|touch| touch.covers(key)) {
                 return None;
             }
@@ -197,7 +196,7 @@ impl Attribution {
         known.await.flatten().unwrap_or_else(|| SERVER.into())
     }
 
-    /// Waits until a change is in the journal.
+    /// Waits until a revision of a resource is in the journal.
     pub(crate) async fn seen(&self, resource: &str, revision: u64) {
         let newest = |state: &mut State| {
             let newest = state.newest.get(resource).copied().unwrap_or_default();
@@ -206,13 +205,13 @@ impl Attribution {
         self.when(newest).await;
     }
 
-    /// Waits until something about an object is in the journal.
+    /// Waits until the recorded state of an object meets a condition.
     pub(crate) async fn seen_of(&self, key: &Key, is_it: impl Fn(Option<&Value>) -> bool) {
         self.when(|state| is_it(state.objects.get(key).map(|object| &**object)).then_some(()))
             .await;
     }
 
-    /// The first answer, or none when the patience is over.
+    /// The first result of `answer`; `None` after the timeout.
     async fn when<T>(&self, mut answer: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
         let mut moved = self.moved.subscribe();
         let waiting = async {
@@ -222,19 +221,19 @@ impl Attribution {
                 if found.is_some() {
                     return found;
                 }
-                // The sender lives in self, so the wait can't fail.
+                // `self` owns the sender, so the wait cannot fail.
                 let _ = moved.changed().await;
             }
         };
         tokio::time::timeout(PATIENCE, waiting).await.ok().flatten()
     }
 
-    /// The object of that name.
+    /// The recorded state of an object.
     pub(crate) fn object(&self, key: &Key) -> Option<Arc<Value>> {
         self.state.lock().objects.get(key).cloned()
     }
 
-    /// All objects.
+    /// The recorded state of all objects.
     pub(crate) fn objects(&self) -> Vec<(Key, Arc<Value>)> {
         let state = self.state.lock();
         state
@@ -244,7 +243,7 @@ impl Attribution {
             .collect()
     }
 
-    /// The newest revision of a resource that is in the journal.
+    /// Newest revision of a resource in the journal.
     pub(crate) fn newest(&self, resource: &str) -> u64 {
         self.state
             .lock()
@@ -268,12 +267,12 @@ impl Touch {
 }
 
 impl OpenWrite<'_> {
-    /// Says what has come of the write.
+    /// Reports the result of the write.
     pub(crate) fn made(&self, made: Made) {
         let mut state = self.attribution.state.lock();
         match made {
             Made::Revision(revision) => {
-                // One that changed nothing has no change to explain.
+                // A write that changed nothing causes no change that needs a client.
                 let newest = state.newest.get(&self.resource).copied().unwrap_or_default();
                 if revision > newest {
                     let key = (self.resource.clone(), revision);
@@ -293,8 +292,8 @@ impl Drop for OpenWrite<'_> {
     }
 }
 
-/// An object without the finalizers that the server gives to claims and volumes, so that they stay while they are used. The server in
-/// memory has none, cases do not know of them, and `controllers` takes them away again.
+/// Removes the protection finalizers that the server adds to claims and volumes so that they are not deleted while in use. The in-memory
+/// server adds none, cases do not expect them, and `controllers` removes them.
 fn without_protection(object: &Value) -> Value {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else {
@@ -309,7 +308,7 @@ fn without_protection(object: &Value) -> Value {
     object
 }
 
-/// The revision of an object, or of a list.
+/// The resourceVersion of an object or list.
 pub(crate) fn revision(object: &Value) -> u64 {
     let text = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     text.parse().unwrap_or_default()
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_waits_for_the_write_that_made_it() {
+    async fn change_waits_for_the_write_that_caused_it() {
         let journal = Journal::default();
         let attribution = Arc::new(attribution(&journal));
         let write = attribution.announce(&"publisher".into(), touch());
@@ -369,11 +368,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_wrote_is_the_servers() {
+    async fn change_without_a_write_is_attributed_to_the_server() {
         let journal = Journal::default();
         let attribution = attribution(&journal);
         attribution.see(pod(Change::Added, 5)).await;
-        // The same once more, as after a new list, is no change.
+        // A repeated object, as after a relist, is not a change.
         attribution.see(pod(Change::Added, 5)).await;
         let write = attribution.announce(&"harness".into(), touch());
         write.made(Made::Gone(Key::of(

@@ -1,4 +1,4 @@
-//! What a case before the real server has: its names, its clients, its facts and its faults. Answers nothing by itself.
+//! State of one case that runs against a real API server: names, clients, facts and faults. Handles no requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::names::Names;
 use crate::upstream::Upstream;
 use crate::watch_hub::{News, WatchHub};
 
-/// What a case has of the server.
+/// State of one case.
 pub(crate) struct Case {
     pub(crate) upstream: Upstream,
     pub(crate) names: Names,
     pub(crate) attribution: Attribution,
     pub(crate) faults: Arc<Faults>,
     hub: Arc<WatchHub>,
-    /// By token.
+    /// Client names by token.
     pub(crate) clients: Mutex<BTreeMap<String, Arc<str>>>,
-    /// Requests that are not answered yet, watches excepted.
+    /// Number of requests in flight, excluding watches.
     busy: watch::Sender<usize>,
     is_over: AtomicBool,
     following: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Case {
-    /// A case that has not begun to follow its objects.
+    /// A case that does not watch its objects yet.
     pub(crate) fn new(upstream: Upstream, hub: Arc<WatchHub>, names: Names, sink: &FactSink) -> Arc<Self> {
         Arc::new(Case {
             upstream,
@@ -47,22 +47,22 @@ impl Case {
         })
     }
 
-    /// What the server reports of its objects from now on.
+    /// Starts to receive changes of its objects from the watch hub.
     pub(crate) fn join(&self) -> mpsc::Receiver<News> {
         self.hub.join(self.names.case())
     }
 
-    /// Keeps the task that follows the objects; it ends with the case.
+    /// Stores the task that follows the objects; it ends with the case.
     pub(crate) fn keep_following(&self, task: JoinHandle<()>) {
         *self.following.lock() = Some(task);
     }
 
-    /// Whose token it is.
+    /// Client name of a token.
     pub(crate) fn client(&self, token: &str) -> Option<Arc<str>> {
         self.clients.lock().get(token).cloned()
     }
 
-    /// The kinds that the server has and that are followed.
+    /// The watched resources that the server serves.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         self.hub.served()
     }
@@ -70,22 +70,22 @@ impl Case {
     /// Resolves when no request is in flight.
     pub(crate) async fn answered(&self) {
         let mut busy = self.busy.subscribe();
-        // The sender lives in self, so the wait can't fail.
+        // `self` owns the sender, so the wait cannot fail.
         let _ = busy.wait_for(|count| *count == 0).await;
     }
 
-    /// Counts a request until what it returns is dropped.
+    /// Counts a request as in flight until the returned guard is dropped.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         self.busy.send_modify(|count| *count += 1);
         Busy(self.clone())
     }
 
-    /// Whether nothing may be created any more.
+    /// Whether the case has ended, so that it may create nothing.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// From now on, nothing is created any more; resolves when the last request has been answered.
+    /// Ends the case, so that it creates nothing more; resolves when the last request has been answered.
     pub(crate) async fn stop(&self) {
         self.is_over.store(true, Ordering::Release);
         self.answered().await;

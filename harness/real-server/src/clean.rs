@@ -1,7 +1,7 @@
-//! Removing what a run has created, and nothing else.
+//! Deletes the objects that a run has created, and nothing else.
 //!
-//! Objects are deleted by name and uid, so that one of the same name that another client made stays. Finalizers are removed, for
-//! the controllers that would remove them belong to the case and are stopped.
+//! Objects are deleted by name and uid, so that an object of the same name from another client is not. Finalizers are removed, because the
+//! controllers that would remove them belong to the case and are stopped.
 
 use futures::StreamExt;
 use hyper::Method;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::kinds::Kind;
 use crate::upstream::{Lost, Upstream};
 
-/// Deletions at the same time.
+/// Maximum concurrent deletions.
 const AT_ONCE: usize = 8;
 
-/// Deletes objects of one kind, given in the server's names. Returns those that are still there, with the reason.
+/// Deletes objects of one kind, given with the server's names. Returns those that still exist, with the reason.
 pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
     let removals = objects.into_iter().map(|object| async move {
         let metadata = &object["metadata"];
@@ -30,7 +30,7 @@ pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>)
     removals.filter_map(|left| async move { left }).collect().await
 }
 
-/// The path of an object, in the server's names.
+/// The path of an object, with the server's names.
 fn path(kind: Kind, namespace: Option<&str>, name: &str) -> String {
     let collection = kind.path();
     match namespace {
@@ -49,7 +49,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
     });
     let answer = upstream.send(Method::DELETE, path, Some(&options)).await?;
     match answer.code {
-        // Gone, or another object has the name.
+        // The object was deleted, or another object has its name.
         404 => return Ok(()),
         409 if kind.resource != "namespaces" => return Ok(()),
         _ if answer.is_good() || answer.code == 409 => {}
@@ -64,7 +64,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
         return Ok(());
     }
     let released = if kind.resource == "namespaces" {
-        // No other client empties it; it is empty, for everything that is followed was deleted before.
+        // No other client finalizes the namespace. It is empty, because all watched objects were deleted before.
         object["spec"]["finalizers"] = json!([]);
         upstream
             .send(Method::PUT, &format!("{path}/finalize"), Some(&object))

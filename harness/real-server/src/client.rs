@@ -1,4 +1,4 @@
-//! Requests of the harness itself, through the same way that the systems' requests take, without a socket.
+//! Requests of the harness itself, handled like requests of the systems under test, but without a socket.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::proxy::answer;
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 pub(crate) const VOLUMES: &str = "persistentvolumes";
 
-/// The path of an object, where the kind is known.
+/// The path of an object; `None` if its resource is unknown.
 pub(crate) fn path_of(key: &Key) -> Option<String> {
     let (collection, _) = ResourceRef::by_plural(&key.resource)?;
     let place = match &key.namespace {
@@ -26,7 +26,7 @@ pub(crate) fn path_of(key: &Key) -> Option<String> {
     place.name(&key.name).path()
 }
 
-/// Sends a request under a client's name and reads the answer. A patch is a JSON merge patch.
+/// Sends a request as a client and returns the response. A patch is a JSON merge patch.
 pub(crate) async fn call(
     case: &Arc<Case>,
     client: &str,
@@ -41,7 +41,7 @@ pub(crate) async fn call(
     call_with(case, client, method, path, media, body).await
 }
 
-/// The same, with a body of that media type.
+/// Like [`call`], with a body of the given media type.
 pub(crate) async fn call_with(
     case: &Arc<Case>,
     client: &str,
@@ -71,7 +71,7 @@ pub(crate) async fn call_with(
 }
 
 impl Case {
-    /// Reads an object without writing anything down; the code of the answer and the object.
+    /// Reads an object without recording the request; returns the status code and the object.
     pub(crate) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
         let (_, target) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
         let path = self.names.path(&target);

@@ -1,7 +1,7 @@
-//! What kube-controller-manager does behind an API server and the in-memory server does itself: dependents go with their owners, and
-//! protected claims and volumes are deleted when nothing uses them any more.
+//! Controllers that a bare API server lacks and the in-memory server has built in: garbage collection of dependents, and removal of the
+//! protection finalizers of claims and volumes that are no longer in use.
 //!
-//! Works on the objects of one case, through its own requests. Deletions in the foreground and orphans are left to the clean-up.
+//! Acts on the objects of one case, through its own requests. Foreground deletion and orphaning are left to the clean-up.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::case::Case;
 use crate::client::{CLAIMS, VOLUMES, call, path_of};
 use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
-/// Who collects garbage.
+/// Client name of the garbage collector.
 const GARBAGE: &str = "system:gc";
-/// Who lets protected objects go.
+/// Client name of the protection controllers.
 const PROTECTION: &str = "controllers";
 
-/// Does what is due after a change.
+/// Runs the controllers after a change.
 pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     let is_gone = change == Change::Deleted;
     let owned = object["metadata"]["ownerReferences"].is_array() && !is_gone;
@@ -58,7 +58,7 @@ fn owners(object: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// Deletes an object whose owners are all gone, or takes those out that are.
+/// Deletes an object whose owners all were deleted, or removes the owner references to deleted owners.
 async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
     if object["metadata"]["deletionTimestamp"].is_string() {
         return;
@@ -84,11 +84,11 @@ async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
             json!({"metadata": {"uid": uid, "ownerReferences": solid}}),
         ),
     };
-    // A refusal means that another client was faster; it is in the journal.
+    // An error means that another client was faster; it is in the journal.
     let _ = call(case, GARBAGE, method, &path, Some(body)).await;
 }
 
-/// Whether an owner is gone for sure: another object may have its name.
+/// Whether an owner certainly does not exist; another object may have its name.
 async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     let sample = json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"]});
     let name = owner["name"].as_str().unwrap_or_default();
@@ -117,7 +117,7 @@ async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     }
 }
 
-/// Removes the finalizer of a claim or volume that nothing uses any more.
+/// Removes the protection finalizer of a claim or volume that is no longer in use.
 async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
     let protection = match &*key.resource {
         CLAIMS if !is_mounted(case, key) => CLAIM_PROTECTION,
@@ -141,7 +141,7 @@ async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
     .await;
 }
 
-/// Whether a pod that is on a node and not over has the claim.
+/// Whether a pod that is assigned to a node and not terminated uses the claim.
 fn is_mounted(case: &Case, claim: &Key) -> bool {
     case.attribution.objects().iter().any(|(key, pod)| {
         let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));

@@ -1,4 +1,4 @@
-//! What controllers do at once to an object that was just made, in every cluster but the one in memory.
+//! What controllers do immediately to a created object in a real cluster, and a bare API server does not.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::client::call;
 
-/// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as the request has it.
+/// Completes a created object as controllers would. `wanted`: the object of the request.
 pub(crate) async fn finish_create(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {
     let name = made["metadata"]["name"].as_str().unwrap_or_default();
     match made["kind"].as_str() {
         Some("Namespace") => give_account(case, name).await.map(|()| made),
-        // The server keeps pods away from a node until a controller has seen that it is ready.
+        // The server taints a new node as not ready, until a controller removes the taint.
         Some("Node") if made["spec"]["taints"] != wanted["spec"]["taints"] => {
             let taints = json!({"spec": {"taints": wanted["spec"]["taints"]}});
             let path = format!("/api/v1/nodes/{name}");
@@ -25,7 +25,7 @@ pub(crate) async fn finish_create(case: &Arc<Case>, wanted: &Value, made: Value)
     }
 }
 
-/// The account that pods of a namespace run as, without a token in them.
+/// Creates the service account `default` of a namespace, which its pods use, without mounting its token.
 async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), Refused> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,

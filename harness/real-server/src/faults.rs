@@ -1,7 +1,7 @@
-//! Failures on demand, carried out before the real server: the rules of the cases, and what they do to requests and watches.
+//! Faults injected by the proxy before the real server: the fault rules of the case, and their effect on requests and watches.
 //!
-//! The rules and what they match are those of the in-memory server; what only a server itself can do (answer with an old state) is
-//! not done here, and cases that want it are skipped.
+//! Rules and matching are those of the in-memory server. Effects that only a server can have (stale reads) are not supported, and cases
+//! with them are skipped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The failures of one case.
+/// The faults of one case.
 pub(crate) struct Faults {
     sink: FactSink,
     state: Mutex<State>,
-    /// Counts whatever watches may wait for.
+    /// Notifies waiting watches of changes.
     moved: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     rules: Rules,
-    /// What is taken to be forgotten of the history, by what it is about.
+    /// Simulated compactions: what they match, and the newest revision by resource at that time.
     forgotten: Vec<(Match, BTreeMap<String, u64>)>,
     watches: BTreeMap<u64, Open>,
     last: u64,
@@ -36,13 +36,13 @@ struct State {
 struct Open {
     client: Arc<str>,
     path: ResourcePath,
-    /// By the rules that hold it: until when.
+    /// Rules that hold it, each with its end.
     held: BTreeMap<RuleId, Option<Instant>>,
-    /// Events that it still delivers.
+    /// Number of events to deliver before it is closed; `None`: no limit.
     left: Option<u32>,
 }
 
-/// An open watch as its carrier sees it; dropping it closes it.
+/// An open watch as its task sees it; dropping it closes it.
 pub(crate) struct Watched {
     faults: Arc<Faults>,
     number: u64,
@@ -57,7 +57,7 @@ impl Faults {
         }
     }
 
-    /// Installs a rule. `newest`: the newest revisions by resource, for rules about the history.
+    /// Installs a rule. `newest`: the newest revision by resource, for rules that simulate compaction.
     pub(crate) fn install(&self, rule: Rule, newest: BTreeMap<String, u64>) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let (effect, on) = (rule.effect.clone(), rule.on.clone());
@@ -89,7 +89,7 @@ impl Faults {
         }
     }
 
-    /// Removes a rule and lets go of what it held.
+    /// Removes a rule and releases the watches that it held.
     pub(crate) fn remove(&self, id: RuleId) {
         let mut state = self.state.lock();
         state.rules.remove(id);
@@ -100,7 +100,7 @@ impl Faults {
         self.move_on();
     }
 
-    /// The fate of a request, which is reported.
+    /// Returns the effect of the rules on a request, and records it.
     pub(crate) fn meet(
         &self,
         client: &Arc<str>,
@@ -119,7 +119,7 @@ impl Faults {
         fate
     }
 
-    /// Whether the history from that revision on is taken to be forgotten.
+    /// Whether this revision was compacted by a rule.
     pub(crate) fn has_forgotten(&self, path: &ResourcePath, revision: &str) -> bool {
         let Some(from) = revision.parse::<u64>().ok().filter(|from| *from > 0) else {
             return false;
@@ -130,7 +130,7 @@ impl Faults {
         })
     }
 
-    /// A watch begins.
+    /// Registers a new watch.
     pub(crate) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> Watched {
         let mut state = self.state.lock();
         let mut open = Open {
@@ -176,7 +176,7 @@ impl Open {
         }
     }
 
-    /// How long it is held; none: it is not.
+    /// How long it is still held; `None` if it is not held.
     fn wait(&mut self) -> Option<Duration> {
         let now = Instant::now();
         self.held.retain(|_, until| until.is_none_or(|until| until > now));
@@ -187,23 +187,23 @@ impl Open {
 }
 
 impl Watched {
-    /// Whether it still goes on.
+    /// Whether it may continue.
     fn goes_on(&self) -> bool {
         let state = self.faults.state.lock();
         let open = state.watches.get(&self.number);
         open.is_some_and(|open| open.left != Some(0))
     }
 
-    /// Resolves when it has to end.
+    /// Resolves when it must be closed.
     pub(crate) async fn ended(&self) {
         let mut moved = self.faults.moved.subscribe();
         while self.goes_on() {
-            // The sender lives in self, so the wait can't fail.
+            // `self` owns the sender, so the wait cannot fail.
             let _ = moved.changed().await;
         }
     }
 
-    /// Resolves when nothing holds it.
+    /// Resolves when no rule holds it.
     pub(crate) async fn free(&self) {
         let mut moved = self.faults.moved.subscribe();
         loop {
@@ -216,12 +216,12 @@ impl Watched {
                 .get_mut(&self.number)
                 .and_then(Open::wait);
             let Some(wait) = wait else { return };
-            // Whichever comes first: the end of the hold, or of its rule.
+            // Until the hold expires or its rule changes.
             let _ = tokio::time::timeout(wait, moved.changed()).await;
         }
     }
 
-    /// An event was delivered.
+    /// Counts a delivered event.
     pub(crate) fn delivered(&self) {
         let mut state = self.faults.state.lock();
         if let Some(Open { left: Some(left), .. }) = state.watches.get_mut(&self.number) {

@@ -1,4 +1,4 @@
-//! The task that follows what the server reports of a case's objects: each change is written down, and controllers react to it.
+//! The task that follows the objects of a case: it records each change and runs the controllers on it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::controllers;
 use crate::watch_hub::News;
 
-/// Begins to follow the objects of a case.
+/// Starts to follow the objects of a case.
 pub(crate) fn start(case: &Arc<Case>) {
     let news = case.join();
     let task = tokio::spawn(case.clone().follow(news));
@@ -45,7 +45,7 @@ impl Case {
         }
     }
 
-    /// Makes up for events that were lost.
+    /// Records the difference between a new list and the recorded objects, after lost events.
     async fn catch_up(self: &Arc<Self>, resource: &Arc<str>, objects: Vec<Value>) {
         let mut there = Vec::new();
         for mut object in objects {

@@ -1,10 +1,10 @@
-//! The kinds of objects that cases and their systems have: those that are followed, and cleaned up afterwards.
+//! Owns the resources that cases and systems under test can write; they are watched, and cleaned up after a run.
 //!
-//! Nothing else can be written through the harness, so that nothing is left behind.
+//! Writes of other resources are rejected, so that nothing remains after a run.
 
 use capacity_types::capacity_api::RESOURCE;
 
-/// A resource that is followed.
+/// A watched resource.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
     /// API group; empty for the core group.
@@ -16,7 +16,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// The path of the collection in all namespaces.
+    /// Path of the collection in all namespaces.
     pub(crate) fn path(self) -> String {
         match self.group {
             "" => format!("/api/{}/{}", self.version, self.resource),
@@ -35,7 +35,7 @@ const fn kind(group: &'static str, version: &'static str, resource: &'static str
 
 const STORAGE: &str = "storage.k8s.io";
 
-/// All of them, in the order in which they are removed: namespaces come last, for the others are in them.
+/// All watched resources, in the order of their removal: namespaces last, because they contain the others.
 pub(crate) const KINDS: [Kind; 29] = [
     kind("", "v1", "pods"),
     kind("apps", "v1", "deployments"),
@@ -68,7 +68,7 @@ pub(crate) const KINDS: [Kind; 29] = [
     kind("", "v1", "namespaces"),
 ];
 
-/// Review resources, of which nothing is stored.
+/// Review resources, which are never stored.
 const QUESTIONS: [&str; 6] = [
     "localsubjectaccessreviews",
     "selfsubjectaccessreviews",
@@ -78,17 +78,17 @@ const QUESTIONS: [&str; 6] = [
     "tokenreviews",
 ];
 
-/// The finalizer of claims.
+/// Finalizer of claims in use.
 pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-/// The finalizer of volumes.
+/// Finalizer of volumes in use.
 pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
-/// The kind of that name.
+/// The watched resource with this plural name.
 pub(crate) fn followed(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)
 }
 
-/// Whether a resource is a review, of which nothing is stored.
+/// Whether a resource is a review, which is never stored.
 pub(crate) fn is_question(resource: &str) -> bool {
     QUESTIONS.contains(&resource)
 }

@@ -1,22 +1,21 @@
-//! A real API server in the place of the one in memory: the same cases, and the same facts about them.
+//! Runs cases against a real API server instead of the in-memory one, and records the same facts.
 //!
-//! A proxy of the harness stands before the server. The systems of a case reach it as they would reach the server in memory: on
-//! loopback, each with a token of its own, which the proxy replaces by the user's credentials. What it passes on, it writes down.
-//! Other layers:
+//! A proxy of the harness stands before the server. Systems under test reach it as they reach the in-memory server: on loopback, each with
+//! its own token, which the proxy replaces with the user's credentials. The proxy records what it forwards. Modules:
 //!
-//! - `upstream`: the server itself, and whether it can be used at all.
-//! - `names`: how a case gets names of its own there, so that it collides with nothing and can touch nothing of others.
-//! - `watch_hub`, `attribution`: what happened to the case's objects, from watches of the run's own, and who did it.
+//! - `upstream`: connection to the server, and the check whether it can be used.
+//! - `names`: the suffix that makes names of a case unique on the server, so that it cannot touch other objects.
+//! - `watch_hub`, `attribution`: changes of the case's objects from watches of the run, and the client of each change.
 //! - `proxy`, `outcome`, `stream`, `listen`, `client`: requests and watches.
-//! - `faults`: failures on demand, before the server.
-//! - `controllers`: what no bare API server does and cases rely on.
-//! - `api_case`: what the harness calls.
-//! - `clean`: removing what a run created.
-//! - `skips`: what cases want of a server that no proxy can give.
+//! - `faults`: faults injected before the server.
+//! - `controllers`: controllers that a bare API server lacks and cases need.
+//! - `api_case`: the interface for the harness.
+//! - `clean`: deletion of the objects of a run.
+//! - `skips`: requirements of cases that no proxy can meet.
 //!
-//! Not here: what a case is about. Names are unique by a suffix that the proxy adds and takes away again, rather than in the plan,
-//! so that plan, driver, systems, journal and judge are exactly those of a run against the server in memory: a difference between
-//! two runs is then a difference between the servers.
+//! Does not know what a case is about. The proxy, not the plan, adds and removes the suffix of names, so that plan, driver, systems,
+//! journal and judge are the same as in a run against the in-memory server: a difference between two runs is then a difference between the
+//! servers.
 
 mod api_case;
 mod attribution;
@@ -60,7 +59,7 @@ use random::random;
 use upstream::Upstream;
 use watch_hub::WatchHub;
 
-/// A real API server that the cases of a run share. Clones are handles of the same one.
+/// A real API server that the cases of a run share. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct RealServer(Arc<Shared>);
 
@@ -68,7 +67,7 @@ struct Shared {
     upstream: Upstream,
     hub: Arc<WatchHub>,
     tasks: Vec<AbortHandle>,
-    /// What makes the names of this run unlike all others'.
+    /// Random id of the run, part of all names.
     run: String,
     cases: AtomicU64,
     running: Mutex<Vec<std::sync::Weak<Case>>>,
@@ -78,10 +77,10 @@ struct Shared {
 }
 
 impl RealServer {
-    /// Connects with the user and the cluster of a kubeconfig's current context, checks rights and surroundings, and begins to follow
-    /// what the run will create. Creates nothing.
+    /// Connects with the current context of a kubeconfig, checks permissions and whether controllers run, and starts to watch the objects
+    /// of the run. Creates nothing.
     ///
-    /// Fails when the file can't be used, when the server can't be reached or refuses, and when others are at work in its cluster.
+    /// Fails if the file is invalid, if the server is unreachable or rejects the credentials, or if controllers are active in its cluster.
     pub async fn connect(kubeconfig: &Path) -> Result<Self, ConnectError> {
         let upstream = Upstream::open(kubeconfig).await?;
         let version = upstream.check(kubeconfig).await?;
@@ -111,18 +110,18 @@ impl RealServer {
         })))
     }
 
-    /// The release, as the server writes it.
+    /// The release, as the server reports it.
     pub fn version(&self) -> String {
         format!("{} (1.{})", self.0.version, self.0.minor)
     }
 
-    /// The value of [`RUN_LABEL`] on everything that this run creates.
+    /// Value of [`RUN_LABEL`] on everything that this run creates.
     pub fn run(&self) -> &str {
         &self.0.run
     }
 
-    /// Ends the run: cases that are not over can create nothing any more, and whatever carries the run's label is removed. Returns
-    /// what is left, each with the reason.
+    /// Ends the run: no case can create anything more, and objects with the run's label are deleted. Returns objects that could not be
+    /// deleted, each with the reason.
     pub async fn finish(&self) -> Vec<String> {
         self.0.is_over.store(true, Ordering::Release);
         let running: Vec<_> = self.0.running.lock().drain(..).collect();
@@ -144,7 +143,7 @@ impl RealServer {
 }
 
 impl RealApiServer for RealServer {
-    /// Begins a case: its names, its facts, its faults, and the namespaces that every cluster has.
+    /// Starts a case: its names, facts and faults, and the namespaces of every cluster.
     fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);

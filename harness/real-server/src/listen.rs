@@ -1,4 +1,4 @@
-//! What is answered at the sockets of a case: requests of its systems, each client known by its token.
+//! Listeners of a case: requests of its systems under test, each client identified by its token.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::proxy::answer;
 
 type Body = UnsyncBoxBody<Bytes, Cut>;
 
-/// The connection is to be cut.
+/// The connection must be cut.
 #[derive(Debug, thiserror::Error)]
 #[error("cut")]
 struct Cut;
 
-/// Opens a listener before the server.
+/// Opens a listener for the clients of a case.
 pub(crate) async fn listen(case: Arc<Case>, with_tls: bool) -> std::io::Result<Listening> {
     Listening::open(&Network::Machine, with_tls, move |request| {
         serve(Arc::clone(&case), request)
@@ -75,7 +75,7 @@ fn whole(answered: Whole) -> Response<Body> {
     response
 }
 
-/// A body that always comes to its end.
+/// Converts the error type of a body that cannot fail.
 fn uncut(body: impl hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static) -> Body {
     body.map_err(|never| match never {}).boxed_unsync()
 }

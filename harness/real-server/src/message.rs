@@ -1,4 +1,4 @@
-//! Requests and answers as they pass through the proxy, in the case's names. Knows neither sockets nor the server.
+//! Requests and responses of the proxy, with the names of the case. Does not know sockets or the server.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 
 use crate::upstream::Answer;
 
-/// The media type of everything that the harness answers.
+/// Media type of all responses of the harness.
 pub(crate) const JSON: &str = "application/json";
 
-/// A request of a client.
+/// Request of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRequest {
     pub(crate) client: Arc<str>,
-    /// Whether the harness itself sends it.
+    /// Whether the harness itself sent it.
     pub(crate) is_ours: bool,
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -43,7 +43,7 @@ impl Default for ClientRequest {
 }
 
 impl ClientRequest {
-    /// A request of the harness's own, under a client's name; faults are not for it.
+    /// A request of the harness itself, as a client; fault rules do not apply to it.
     pub(crate) fn ours(client: &str) -> ClientRequest {
         ClientRequest {
             client: client.into(),
@@ -66,17 +66,17 @@ impl ClientRequest {
     }
 }
 
-/// What a client gets.
+/// Response to a client.
 pub(crate) enum Reply {
-    /// A whole answer.
+    /// A complete response.
     Whole(Whole),
     /// A watch.
     Events(Events),
-    /// Nothing: the connection is cut.
+    /// No response: the connection is cut.
     Cut,
 }
 
-/// A whole answer.
+/// A complete response.
 pub(crate) struct Whole {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
@@ -84,7 +84,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// An answer in JSON.
+    /// A JSON response.
     pub(crate) fn json(code: u16, body: &Value) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -95,7 +95,7 @@ impl Whole {
         }
     }
 
-    /// A failure that the harness answers in the server's place.
+    /// An error response by the harness in place of the server.
     pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Self {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -117,11 +117,11 @@ pub(crate) struct Wanted {
     pub(crate) path: ResourcePath,
 }
 
-/// The events of a watch, as they are sent to the client.
+/// Events of a watch, encoded for the client.
 pub(crate) struct Events(pub(crate) mpsc::Receiver<Bytes>);
 
 impl Events {
-    /// The lines to send.
+    /// The encoded events.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Bytes> {
         futures::stream::unfold(
             self.0,
@@ -130,26 +130,26 @@ impl Events {
     }
 }
 
-/// A watch that consists of one error.
+/// A watch with a single ERROR event.
 pub(crate) fn only_error(status: &Value) -> Events {
     let (sender, receiver) = mpsc::channel(1);
     let event = json!({"type": "ERROR", "object": status});
-    // There is room for one, and the receiver is here.
+    // Cannot fail: the channel has capacity 1, and the receiver exists.
     let _ = sender.try_send(line(&event));
     Events(receiver)
 }
 
-/// An event as a line of a watch.
+/// An event, encoded as a line of a watch.
 pub(crate) fn line(event: &Value) -> Bytes {
     let mut line = BytesMut::new().writer();
-    // Neither writing to memory nor a value can fail.
+    // Serializing a JSON value to memory cannot fail.
     let _ = serde_json::to_writer(&mut line, event);
     let mut line = line.into_inner();
     line.put_u8(b'\n');
     line.freeze()
 }
 
-/// An answer of the server as the client gets it.
+/// A response of the server, as forwarded to the client.
 pub(crate) fn passed_on(answer: Answer) -> Whole {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {

@@ -1,22 +1,21 @@
-//! What a case's objects are called in a server that others use as well: their own names with a suffix that no other case has.
+//! Names of a case's objects on a shared server: the names of the case with a suffix that is unique to it.
 //!
-//! Everything without a namespace, and every namespace, gets the suffix on its way to the server and loses it on its way back, so
-//! the case, its systems and its journal know only the names that are written in the case. A name without the suffix never
-//! reaches the server: whatever a system does, it can't touch an object that is not of its case. Labels say of each object
-//! which run and which case it belongs to; lists and watches ask for those alone.
+//! Cluster-scoped objects and namespaces get the suffix on the way to the server and lose it on the way back, so that the case, its systems
+//! and its journal contain only the names of the case file. A name without the suffix never reaches the server, so a system cannot touch
+//! objects outside its case. Labels identify run and case of each object; lists and watches select by them.
 //!
-//! Knows where names are in objects and requests; sends nothing.
+//! Knows the fields of objects and requests that contain names; sends nothing.
 
 use fake_apiserver::{ResourcePath, ResourceRef, Verb};
 use form_urlencoded::Serializer;
 use serde_json::{Map, Value};
 
-/// Label of everything that a run creates: which run.
+/// Label with the id of the run, on everything that the run creates.
 pub const RUN_LABEL: &str = "capacity-harness/run";
-/// Label of everything that a run creates: which case of it.
+/// Label with the id of the case, on everything that the case creates.
 pub(crate) const CASE_LABEL: &str = "capacity-harness/case";
 
-/// Kinds without a namespace that other objects refer to by `kind` and `name`.
+/// Cluster-scoped kinds that other objects refer to by `kind` and `name`.
 const CLUSTER_KINDS: [&str; 9] = [
     "CSIDriver",
     "CSINode",
@@ -29,7 +28,7 @@ const CLUSTER_KINDS: [&str; 9] = [
     "VolumeAttributesClass",
 ];
 
-/// Fields that hold the name of an object without a namespace, or of a namespace, in whatever object they are.
+/// Fields that contain the name of a cluster-scoped object or a namespace, in any object.
 const NAME_FIELDS: [&str; 11] = [
     "attacher",
     "driver",
@@ -44,10 +43,10 @@ const NAME_FIELDS: [&str; 11] = [
     "volumeName",
 ];
 
-/// Bytes that a suffix has at most.
+/// Maximum length of a suffix, in bytes.
 pub(crate) const SUFFIX_MAX: usize = 20;
 
-/// How the names of one case are turned into those of the server, and back.
+/// Converts names of one case to the server's names and back.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     run: String,
@@ -56,7 +55,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// For the case of that number in that run.
+    /// Names of the case with this number in a run.
     pub(crate) fn new(run: &str, number: u64) -> Self {
         let case = format!("{run}{number:04}");
         Names {
@@ -66,12 +65,12 @@ impl Names {
         }
     }
 
-    /// The value of the case's label.
+    /// Value of [`CASE_LABEL`].
     pub(crate) fn case(&self) -> &str {
         &self.case
     }
 
-    /// What a name is in the server.
+    /// Converts a name to the server's name.
     pub(crate) fn theirs(&self, name: &str) -> String {
         if name.is_empty() || name.ends_with(&self.suffix) {
             return name.to_owned();
@@ -79,7 +78,7 @@ impl Names {
         format!("{name}{}", self.suffix)
     }
 
-    /// The path of a request in the server.
+    /// Path of a request, with the server's names.
     pub(crate) fn path(&self, target: &ResourcePath) -> String {
         let mut path = match target.group.as_str() {
             "" => format!("/api/{}", target.version),
@@ -104,7 +103,7 @@ impl Names {
         path
     }
 
-    /// The query of a request in the server: collections are those of the case alone.
+    /// Query of a request to the server: collections are restricted to the case.
     pub(crate) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
         let mut own = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
@@ -122,7 +121,7 @@ impl Names {
                     let fields = self.fields(target, &value);
                     pairs.append_pair(&key, &fields);
                 }
-                // Said by the path in an old form of watches; the other form is what is sent on.
+                // The deprecated `/watch/` path implies it; the request to the server uses the parameter.
                 "watch" => {}
                 _ => drop(pairs.append_pair(&key, &value)),
             }
@@ -136,7 +135,7 @@ impl Names {
         pairs.finish()
     }
 
-    /// A field selector in the server's names.
+    /// A field selector with the server's names.
     fn fields(&self, target: &ResourcePath, selector: &str) -> String {
         let is_name = |key: &str| {
             key == "spec.nodeName"
@@ -155,7 +154,7 @@ impl Names {
         terms.collect::<Vec<_>>().join(",")
     }
 
-    /// Turns the body of a request into what the server is sent, labels included where an object is written as a whole.
+    /// Converts the body of a request for the server, and adds labels to complete objects.
     pub(crate) fn send(&self, verb: Verb, target: &ResourcePath, applies: bool, body: &mut Value) {
         if is_cluster_wide(target)
             && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
@@ -178,7 +177,7 @@ impl Names {
         }
     }
 
-    /// The name of an object without a namespace. A generated one is made here, for the server would put it behind the suffix.
+    /// Sets the name of a cluster-scoped object. A generated name is generated here, because the server would append it after the suffix.
     fn name_itself(&self, verb: Verb, metadata: &mut Map<String, Value>) {
         let text = |metadata: &Map<String, Value>, key: &str| {
             let text = metadata.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -193,7 +192,7 @@ impl Names {
         }
     }
 
-    /// Gives names in an object their suffix, wherever they are.
+    /// Adds the suffix to all names in an object.
     fn forward(&self, value: &mut Value) {
         match value {
             Value::Array(list) => list.iter_mut().for_each(|each| self.forward(each)),
@@ -209,14 +208,14 @@ impl Names {
             .is_some_and(|kind| CLUSTER_KINDS.contains(&kind));
         // An entry of CSINode.spec.drivers.
         let is_registration = fields.contains_key("nodeID");
-        // A term of a node selector that is about the node itself.
+        // A node selector term that matches node names.
         let is_field = fields.get("key").is_some_and(|key| key == "metadata.name");
         for (key, value) in fields.iter_mut() {
             let is_name = NAME_FIELDS.contains(&key.as_str())
                 || (key == "name" && (is_reference || is_registration))
                 || (key.ends_with("-secret-namespace"));
             match value {
-                // Templates of names are filled in later, from names that have the suffix.
+                // Templates such as `${pvc.name}` are expanded later, from names that have the suffix.
                 Value::String(name) if is_name && !name.contains("${") => *name = self.theirs(name),
                 Value::Array(names) if key == "values" && is_field => {
                     for name in names {
@@ -225,14 +224,14 @@ impl Names {
                         }
                     }
                 }
-                // Configuration and secrets hold no names.
+                // Data of ConfigMaps and Secrets contains no names.
                 _ if key == "data" || key == "stringData" || key == "binaryData" => {}
                 value => self.forward(value),
             }
         }
     }
 
-    /// Turns what the server says into what the case knows: no suffixes, and not the labels.
+    /// Converts objects from the server: removes suffixes and the harness's labels.
     pub(crate) fn receive(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
@@ -253,7 +252,7 @@ impl Names {
     }
 }
 
-/// Whether the name in a path is that of an object without a namespace.
+/// Whether the name in a path is that of a cluster-scoped object.
 fn is_cluster_wide(target: &ResourcePath) -> bool {
     target.namespace.is_none()
         && ResourceRef::by_plural(&target.resource).is_none_or(|(_, namespaced)| !namespaced)
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_and_comes_back_is_the_same() {
+    fn converted_object_converts_back_to_itself() {
         let volume = json!({
             "kind": "PersistentVolume", "metadata": {"name": "pvc-1"},
             "spec": {
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_of_anything_without_a_namespace_stays_as_it_is() {
+    fn cluster_scoped_names_always_get_the_suffix() {
         let path = |path| names().path(&target("GET", path).1);
         assert_eq!(path("/api/v1/nodes/n1"), "/api/v1/nodes/n1-xabc0007");
         assert_eq!(
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn references_follow_and_other_names_do_not() {
+    fn references_get_the_suffix_and_other_names_do_not() {
         let binding = json!({"kind": "Binding", "metadata": {"name": "p", "namespace": "default"},
             "target": {"kind": "Node", "name": "n1"}});
         let there = sent("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
@@ -335,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn collections_are_those_of_the_case() {
+    fn collections_are_restricted_to_the_case() {
         let query = |path: &str, query: &str| {
             let (verb, target) = ResourcePath::of_request("GET", path, query).unwrap();
             let query = names().query(verb, &target, query);

@@ -1,4 +1,4 @@
-//! Writes requests down as facts.
+//! Records requests as facts.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use serde_json::Value;
 use crate::attribution::revision;
 use crate::case::Case;
 
-/// What is written down of an answer.
+/// The recorded part of a response.
 pub(crate) struct Noted<'a> {
     code: u16,
     message: Option<String>,
     value: &'a Value,
-    /// Whether a fault of the case made it.
+    /// Whether a fault of the case caused it.
     injected: bool,
 }
 
 impl<'a> Noted<'a> {
-    /// Of an answer of the server, or of the harness in its place.
+    /// For a response of the server, or of the harness in its place.
     pub(crate) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
         Noted {
             code,
@@ -30,7 +30,7 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Of a refusal by a fault of the case.
+    /// For an error that a fault of the case injected.
     pub(crate) fn injected(code: u16, message: String) -> Self {
         Noted {
             code,
@@ -41,7 +41,7 @@ impl<'a> Noted<'a> {
     }
 }
 
-/// Writes a request down.
+/// Records a request.
 pub(crate) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePath, answer: Noted<'_>) {
     let Noted {
         code,

@@ -1,5 +1,5 @@
-//! What has come of a request that writes: it is reported to what records changes, and waited for, so that the answer never comes before
-//! the change that it reports is in the journal.
+//! Handles the result of a write: reports it to `attribution` and waits, so that the response never precedes the change that it reports in
+//! the journal.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
     case.attribution.announce(&wanted.incoming.client, touch)
 }
 
-/// Processes an answer: what a write has made is announced, and waited for.
+/// Processes a response: reports the result of a write, and waits until its change is recorded.
 pub(crate) async fn settle(
     case: &Case,
     wanted: &Wanted,
@@ -94,7 +94,7 @@ async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<
     }
 }
 
-/// The pod that a binding names.
+/// The pod of a Binding.
 fn bound_pod(wanted: &Wanted) -> Key {
     let binding: Value = serde_json::from_slice(&wanted.incoming.body).unwrap_or_default();
     Key {
@@ -113,14 +113,14 @@ async fn gone(case: &Case, key: Key, open: OpenWrite<'_>) {
     case.attribution.seen_of(&key, |object| object.is_none()).await;
 }
 
-/// Whether an object that was deleted waits for a finalizer.
+/// Whether a deleted object waits for a finalizer.
 fn waits(object: &Value) -> bool {
     object["metadata"]["finalizers"]
         .as_array()
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Whether a change of an object was its end.
+/// Whether this state of an object is its last.
 fn is_over(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string() && !waits(object)
 }

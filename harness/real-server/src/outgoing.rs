@@ -1,4 +1,4 @@
-//! A request as the server gets it: in the server's names, in JSON.
+//! Converts a request for the server: the server's names, and JSON.
 
 use fake_apiserver::{Verb, json_of_protobuf};
 use hyper::Request;
@@ -11,7 +11,7 @@ use crate::message::{JSON, Wanted, Whole};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// The request as the server gets it.
+/// The request for the server.
 pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
     let Wanted { incoming, verb, path } = wanted;
     let accepted = accepted(incoming.header(&ACCEPT)).ok_or_else(|| {
@@ -34,7 +34,7 @@ pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box
     if !media.is_empty() {
         request = request.header(CONTENT_TYPE, media);
     }
-    // The server names field managers after it.
+    // The server derives default field managers from the user agent.
     if let Some(agent) = incoming.headers.get(USER_AGENT) {
         request = request.header(USER_AGENT, agent);
     }
@@ -43,7 +43,7 @@ pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box
         .map_err(|error| Box::new(Whole::failure(400, "BadRequest", &error.to_string())))
 }
 
-/// What is incoming of the server in place of what the client accepts: JSON in the same forms. None: it accepts no JSON.
+/// The `Accept` header for the server: only the client's JSON clauses. `None` if the client does not accept JSON.
 fn accepted(accept: &str) -> Option<String> {
     let clauses: Vec<String> = accept
         .split(',')
@@ -60,7 +60,7 @@ fn accepted(accept: &str) -> Option<String> {
     }
 }
 
-/// The body as the server gets it, with its media type.
+/// The media type and body for the server.
 fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
     let Wanted { incoming, verb, path } = wanted;
     let removes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
@@ -81,7 +81,7 @@ fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
             .map_err(|error| wrong(format!("the body is no JSON: {error}")))?,
     };
     if removes && path.resource == "pods" {
-        // There is no kubelet to wait for.
+        // No kubelet runs that would confirm the termination of pods.
         value["gracePeriodSeconds"] = 0.into();
     }
     case.names.send(*verb, path, applies, &mut value);
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_asked_for_in_the_same_forms() {
+    fn accept_header_keeps_only_json_clauses() {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         assert_eq!(accepted("").as_deref(), Some(JSON));
         assert_eq!(

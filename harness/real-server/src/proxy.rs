@@ -1,6 +1,6 @@
-//! One request: in the case's names to the server, and its answer back, with everything about it written down.
+//! Handles one request: forwards it with the server's names, converts the response, and records it.
 //!
-//! Knows no sockets. Watches begin here and go on in `stream`.
+//! Does not know sockets. Watches start here and continue in `stream`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::outcome::{announce, settle};
 use crate::outgoing::request;
 use crate::stream;
 
-/// Answers a request. One that writes is carried out to its end even if the client goes away: what it does must be known.
+/// Answers a request. A write is completed even if the client disconnects, because its result must be recorded.
 pub(crate) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let resource = ResourcePath::of_request(incoming.method.as_str(), &incoming.path, &incoming.query);
     let Some((verb, path)) = resource else {
@@ -62,7 +62,7 @@ pub(crate) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
             }
             Some(Blow::Disconnect) => return Reply::Cut,
             Some(Blow::LoseAnswer) => loses_answer = true,
-            // Cases that want an old state are skipped: no proxy has one.
+            // Unsupported by a proxy: cases with stale reads are skipped.
             Some(Blow::Stale(_)) | None => {}
         }
     }
@@ -86,7 +86,7 @@ pub(crate) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     }
 }
 
-/// Paths that are no resource: versions, health, discovery and descriptions. They are the server's own, as they are.
+/// Handles non-resource paths (version, health, discovery, OpenAPI); forwards them unchanged.
 async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let segments: Vec<&str> = incoming
         .path
@@ -155,13 +155,13 @@ async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     Reply::Whole(whole)
 }
 
-/// The server has gone away: so does the proxy.
+/// The server did not respond: cuts the connection, as the server would.
 fn lost_reply(why: &str) -> Reply {
     tracing::warn!(why, "the API server did not answer");
     Reply::Cut
 }
 
-/// Carries a request out.
+/// Handles a resource request other than a watch.
 async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
     let Wanted { incoming, verb, path } = &wanted;
     let whole = match refusal(case, &wanted) {
@@ -192,12 +192,12 @@ async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
     whole
 }
 
-/// The message of a refusal.
+/// Message of an error response.
 fn refusal_of(whole: &Whole) -> Option<String> {
     (whole.code >= 400).then(|| whole.value()["message"].as_str().unwrap_or_default().to_owned())
 }
 
-/// What the harness does not pass on.
+/// Rejects requests that the harness does not forward.
 fn refusal(case: &Case, wanted: &Wanted) -> Option<Whole> {
     let (resource, verb) = (wanted.path.resource.as_str(), wanted.verb);
     if is_reading(verb) || is_question(resource) {

@@ -1,4 +1,4 @@
-//! Random texts: tokens, and what makes names unlike all others.
+//! Random strings for tokens and unique names.
 
 /// Random lower-case letters and digits.
 pub(crate) fn random(length: usize) -> String {

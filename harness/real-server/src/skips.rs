@@ -1,4 +1,4 @@
-//! What cases want of a server that no proxy can give: such cases are skipped, with the reason.
+//! Decides which cases are skipped on a real API server, and why.
 
 use fake_apiserver::{Effect, Release};
 use harness::plan::{Action, Plan};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::names::SUFFIX_MAX;
 
-/// Why a case can't be run against a server of release 1.`has`; none: it can.
+/// Why a case cannot run against a server of release 1.`has`; `None` if it can.
 pub(crate) fn skips(has: u8, plan: &Plan) -> Option<String> {
     let wants_another = plan.release != Release::default() && plan.release.minor() != has;
     if wants_another {
@@ -46,10 +46,10 @@ pub(crate) fn skips(has: u8, plan: &Plan) -> Option<String> {
     plan.actions().find_map(reason)
 }
 
-/// The most characters that a DNS subdomain may have.
+/// Maximum length of a DNS subdomain, in characters.
 const NAME_MAX: usize = 253;
 
-/// The name of an object without a namespace, if there is no room for the suffix of a case.
+/// The name of a cluster-scoped object, if it is too long for the suffix of a case.
 fn too_long(object: &Value) -> Option<&str> {
     let name = object["metadata"]["name"].as_str()?;
     let has_suffix = object["metadata"]["namespace"].is_null();

@@ -1,4 +1,4 @@
-//! Watches: the server's events in the case's names, each delivered once the change that it reports is in the journal.
+//! Watches: forwards the server's events with the names of the case, each after the change that it reports is in the journal.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::message::{Events, Reply, Wanted, Whole, line, only_error};
 use crate::note::{Noted, note};
 use crate::outgoing::request;
 
-/// Events that a client may be behind before the server waits for it.
+/// Events buffered for a client before the server's stream is not read further.
 const BEHIND: usize = 64;
 
-/// Begins a watch.
+/// Starts a watch.
 pub(crate) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
     let Wanted { incoming, verb, path } = &wanted;
     let busy = case.busy();
@@ -91,7 +91,7 @@ async fn refused(
     Whole::failure(code, &text("reason"), &text("message"))
 }
 
-/// Carries the events of one watch.
+/// Forwards the events of one watch.
 struct Carrier {
     case: Arc<Case>,
     client: Arc<str>,
@@ -125,7 +125,7 @@ impl Carrier {
         }
     }
 
-    /// Hands one event over; false when the client is gone.
+    /// Sends one event; returns false if the client has disconnected.
     async fn deliver(&self, mut event: Value) -> bool {
         self.case.names.receive(&mut event);
         let change = match event["type"].as_str() {
@@ -145,7 +145,7 @@ impl Carrier {
     }
 
     async fn tell(&self, change: Change, object: &Value) {
-        // The first row of a table stands for the object.
+        // For a Table, the object of its first row.
         let object = match &object["rows"] {
             Value::Array(rows) => rows.first().map_or(object, |row| &row["object"]),
             _ => object,

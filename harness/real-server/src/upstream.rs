@@ -1,6 +1,6 @@
-//! The real server itself: how a kubeconfig leads to it, whether it can be used, and requests to it.
+//! Connection to the real API server: configuration from a kubeconfig, the check whether it can be used, and requests.
 //!
-//! Knows no case and no names.
+//! Does not know cases or names.
 
 use std::path::{Path, PathBuf};
 
@@ -18,49 +18,49 @@ use tower::{BoxError, ServiceBuilder};
 
 use crate::kinds::KINDS;
 
-/// Bytes that one answer may have.
+/// Maximum size of a response, in bytes.
 const ANSWER_MAX: usize = 64 << 20;
 
-/// The API server can't be used.
+/// Why the API server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The file is not one that the harness can use.
+    /// The kubeconfig is invalid or unsupported.
     #[error("{path}: {why}")]
     File {
         /// The kubeconfig.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// Reason and remedy.
         why: String,
     },
-    /// Nobody answers.
+    /// No server responds.
     #[error(
         "the API server of {path} can't be reached: {why}; start it, or correct `server` and the certificates in the file"
     )]
     Unreachable {
         /// The kubeconfig.
         path: PathBuf,
-        /// What was tried, and how it failed.
+        /// The attempted request and its error.
         why: String,
     },
-    /// It does not take the credentials.
+    /// The server rejects the credentials.
     #[error("the API server of {path} refuses the credentials: {why}; renew them")]
     Credentials {
         /// The kubeconfig.
         path: PathBuf,
-        /// The server's words.
+        /// Message of the server.
         why: String,
     },
-    /// The user may not do what cases do.
+    /// The user lacks permissions that cases need.
     #[error(
         "the user of {path} lacks rights: {why}; take a user who may do everything, as that of envtest may"
     )]
     Rights {
         /// The kubeconfig.
         path: PathBuf,
-        /// What is missing.
+        /// Missing permissions.
         why: String,
     },
-    /// Others would act on the objects of the cases.
+    /// Controllers of the cluster would act on the objects of cases.
     #[error(
         "{program} is at work in the cluster of {path} ({lease}): it would act on the objects of the cases as the harness's own \
              controllers and the systems under test do; take an API server without it, as envtest starts one"
@@ -68,9 +68,9 @@ pub enum ConnectError {
     Busy {
         /// The kubeconfig.
         path: PathBuf,
-        /// Who is at work.
+        /// The active program.
         program: &'static str,
-        /// How that shows.
+        /// Evidence: its Lease.
         lease: String,
     },
 }
@@ -81,12 +81,12 @@ pub(crate) struct Upstream {
     client: Client,
 }
 
-/// A request that came to nothing at all.
+/// A request that got no response.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Lost(pub(crate) String);
 
-/// An answer that was read to its end.
+/// A completely read response.
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) head: hyper::http::response::Parts,
@@ -94,17 +94,17 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Its JSON; null where it is none.
+    /// The body as JSON; null if it is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Whether the server did it.
+    /// Whether the request succeeded.
     pub(crate) fn is_good(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
-    /// What it says about a refusal.
+    /// Message of an error response.
     pub(crate) fn message(&self) -> String {
         match self.json()["message"].as_str() {
             Some(message) => message.to_owned(),
@@ -114,7 +114,7 @@ impl Answer {
 }
 
 impl Upstream {
-    /// Reads a kubeconfig. Nothing is sent yet.
+    /// Reads a kubeconfig. Sends nothing.
     pub(crate) async fn open(path: &Path) -> Result<Self, ConnectError> {
         let file = |why: String| ConnectError::File {
             path: path.to_owned(),
@@ -139,13 +139,13 @@ impl Upstream {
         Ok(Upstream { client })
     }
 
-    /// Sends a request and gives the answer's head; its body can still be coming.
+    /// Sends a request and returns the response head; the body may still be incomplete.
     pub(crate) async fn begin(&self, request: Request<Body>) -> Result<Response<Body>, Lost> {
         let sent = self.client.send(request).await;
         sent.map_err(|error| Lost(chain(&error)))
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the complete response.
     pub(crate) async fn whole(&self, request: Request<Body>) -> Result<Answer, Lost> {
         let (head, body) = self.begin(request).await?.into_parts();
         let body = Limited::new(body, ANSWER_MAX).collect().await;
@@ -157,7 +157,7 @@ impl Upstream {
         })
     }
 
-    /// A request of the harness's own.
+    /// Sends a request of the harness itself.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -179,7 +179,7 @@ impl Upstream {
         self.whole(request).await
     }
 
-    /// The server's release, as it spells it; what it says is also what shows that it is there and takes the credentials.
+    /// Returns the server's version, after checking that it is reachable and accepts the credentials.
     pub(crate) async fn check(&self, path: &Path) -> Result<Value, ConnectError> {
         let lost = |lost: Lost| ConnectError::Unreachable {
             path: path.to_owned(),
@@ -208,7 +208,7 @@ impl Upstream {
         Ok(told)
     }
 
-    /// Whether the user may do everything that the systems of a case may request.
+    /// Whether the user has all permissions that the systems of a case may need.
     async fn check_rights(&self, path: &Path) -> Result<(), ConnectError> {
         let everything = json!({"verb": "*", "group": "*", "resource": "*"});
         if self.may(path, &everything).await? {
@@ -252,7 +252,7 @@ impl Upstream {
         }
     }
 
-    /// Whether nobody else is at work on such objects. Programs that are hold a Lease, which they renew.
+    /// Whether no controllers or scheduler are active in the cluster: active ones renew a Lease.
     async fn check_peace(&self, path: &Path) -> Result<(), ConnectError> {
         for program in ["kube-controller-manager", "kube-scheduler"] {
             let place = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{program}");
@@ -272,7 +272,7 @@ impl Upstream {
     }
 }
 
-/// Who holds a Lease, where it was renewed lately.
+/// Holder of a Lease that was renewed recently.
 fn held(spec: &Value) -> Option<String> {
     let holder = spec["holderIdentity"]
         .as_str()
@@ -288,8 +288,8 @@ fn held(spec: &Value) -> Option<String> {
     })
 }
 
-/// A client that sends each request once and at once, and waits as long as it takes: kube's own tries refusals again, lets small
-/// requests wait for one another, and ends watches that are silent.
+/// A client that sends each request once and without delay, and has no timeout: kube's default client retries errors, lets Nagle's
+/// algorithm delay small requests, and ends silent watches.
 fn client(config: &kube::Config) -> Result<Client, kube::Error> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -305,7 +305,7 @@ fn client(config: &kube::Config) -> Result<Client, kube::Error> {
     Ok(Client::new(service, "default"))
 }
 
-/// The user of the current context, where somebody would have to be run for credentials.
+/// User of the current context, if its credentials come from an external program.
 fn runs_a_program(config: &Kubeconfig) -> Option<String> {
     let current = config.current_context.as_ref()?;
     let context = config.contexts.iter().find(|context| context.name == *current)?;
@@ -315,7 +315,7 @@ fn runs_a_program(config: &Kubeconfig) -> Option<String> {
     (info.exec.is_some() || info.auth_provider.is_some()).then(|| user.clone())
 }
 
-/// An error with all its causes: the first alone often says nothing.
+/// An error with all its causes: the outermost alone often lacks the reason.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_counts_while_it_is_renewed() {
+    fn lease_is_active_while_it_is_renewed() {
         let lease = |age: i64| {
             let renewed = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(age);
             json!({"holderIdentity": "m_1", "leaseDurationSeconds": 15, "renewTime": renewed.to_string()})

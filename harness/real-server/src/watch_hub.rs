@@ -1,6 +1,6 @@
-//! The watches that a run holds itself, one for each kind of object, and how their events get to the cases.
+//! The watches of a run, one per resource, and the distribution of their events to the cases.
 //!
-//! Knows which case an object belongs to by its label, and nothing else of it.
+//! Knows the case of an object by its label, and nothing else about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use crate::kinds::{KINDS, Kind};
 use crate::names::{CASE_LABEL, RUN_LABEL};
 use crate::upstream::{Lost, Upstream};
 
-/// Events that a case may be behind before all cases wait for it.
+/// Events buffered for a case before the distribution to all cases blocks.
 const BEHIND: usize = 4096;
 
-/// Pause before a watch that broke is begun anew.
+/// Delay before a failed watch is restarted.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What a case hears, in the server's names.
+/// Event for a case, with the server's names.
 #[derive(Debug)]
 pub(crate) enum News {
     /// An object changed.
     Change(Change, Arc<str>, Value),
-    /// These are all objects of a resource: some events were lost before.
+    /// All objects of a resource, after events were lost.
     All(Arc<str>, Vec<Value>),
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct WatchHub {
     upstream: Upstream,
     run: String,
     cases: Mutex<BTreeMap<String, mpsc::Sender<News>>>,
-    /// The kinds that the server has.
+    /// The watched resources that the server serves.
     served: Mutex<BTreeSet<&'static str>>,
 }
 
 impl WatchHub {
-    /// Begins to watch every kind that the server has. What it returns ends with the tasks that it has started.
+    /// Starts a watch of every watched resource that the server serves. Returns the tasks that run them.
     pub(crate) async fn start(
         upstream: Upstream,
         run: &str,
@@ -58,7 +58,7 @@ impl WatchHub {
         });
         let mut tasks = Vec::new();
         for kind in KINDS {
-            // Some kinds are younger than some servers.
+            // Older servers lack some resources.
             let Some((_, from)) = hub.list(kind).await? else {
                 continue;
             };
@@ -69,7 +69,7 @@ impl WatchHub {
         Ok((hub, tasks))
     }
 
-    /// The kinds that the server has.
+    /// The watched resources that the server serves.
     pub(crate) fn served(&self) -> Vec<Kind> {
         let served = self.served.lock();
         KINDS
@@ -78,19 +78,19 @@ impl WatchHub {
             .collect()
     }
 
-    /// From now on, events of that case go to the receiver.
+    /// Starts to send events of a case to the returned receiver.
     pub(crate) fn join(&self, case: &str) -> mpsc::Receiver<News> {
         let (sender, receiver) = mpsc::channel(BEHIND);
         self.cases.lock().insert(case.to_owned(), sender);
         receiver
     }
 
-    /// Forgets a case.
+    /// Stops sending events of a case.
     pub(crate) fn leave(&self, case: &str) {
         self.cases.lock().remove(case);
     }
 
-    /// The objects of the run, and the revision of the list; none: the server does not have the kind.
+    /// The objects of the run, and the resourceVersion of the list; `None` if the server does not serve the resource.
     pub(crate) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, Lost> {
         let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
         let answer = self.upstream.send(Method::GET, &path, None).await?;
@@ -124,7 +124,7 @@ impl WatchHub {
         }
     }
 
-    /// Follows one watch to its end; the error says that events may be lost.
+    /// Runs one watch until it ends; an error means that events may be lost.
     async fn watch(&self, kind: Kind, resource: &Arc<str>, from: &mut u64) -> Result<(), Lost> {
         let query = format!(
             "watch=true&allowWatchBookmarks=true&resourceVersion={from}&labelSelector={RUN_LABEL}%3D{}",
@@ -163,7 +163,7 @@ impl WatchHub {
             .unwrap_or_default();
         let sender = self.cases.lock().get(case).cloned();
         if let Some(sender) = sender {
-            // A case that is over does not care.
+            // Fails only if the case has ended.
             let _ = sender.send(News::Change(change, resource.clone(), object)).await;
         }
     }
