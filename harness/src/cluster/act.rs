@@ -1,4 +1,4 @@
-//! Carries out the actions of a step, each recorded before it is done.
+//! Executes the actions of a step. Each is recorded before it is executed.
 
 use std::slice::SliceIndex;
 
@@ -15,7 +15,7 @@ use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
 impl Cluster {
-    /// Does what a case begins with and the systems must meet from their start: faults and scripts. Returns how many actions that were.
+    /// Executes the fault and script actions at the beginning of a case, which systems must meet from their start. Returns their number.
     pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
         let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
         let is_setting =
@@ -25,7 +25,7 @@ impl Cluster {
         Ok(settings)
     }
 
-    /// Does what one step does, in order, or a part of it.
+    /// Executes the actions of one step, or a part of them, in order.
     pub(crate) async fn act(
         &mut self,
         plan: &Plan,
@@ -53,13 +53,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until the systems know what was done so far, before anything that may depend on it.
+    /// Waits until the systems have observed previous actions, before an action that may depend on them.
     async fn let_know(&mut self, next: &Action) {
         let resource = next.resource();
         let depends = |changed: &String| match (resource.as_deref(), next) {
-            // Events of one resource stay in order.
+            // Watch events of one resource arrive in order.
             (Some(resource), _) if resource == changed => false,
-            // A new claim says nothing to pods that are there.
+            // A new claim does not affect existing pods.
             (Some("persistentvolumeclaims"), Action::Create(_)) => changed != "pods",
             _ => true,
         };
@@ -70,7 +70,7 @@ impl Cluster {
         self.untold.extend(resource);
     }
 
-    /// Does one thing outside of any step; a refusal is returned in words.
+    /// Executes one action outside of any step; returns an error as text.
     pub(crate) async fn change(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
         self.journal.append(What::Action(ActionFact {
             text: text.to_owned(),
@@ -84,7 +84,7 @@ impl Cluster {
         })
     }
 
-    /// Brings the harness's own view up to date.
+    /// Updates the harness's own view of the cluster from the journal.
     pub(super) fn catch_up(&mut self) {
         for fact in self.journal.since(self.state_seen) {
             self.state_seen = fact.seq + 1;
@@ -151,7 +151,7 @@ impl Cluster {
                 let reserved = self.driver.reserve(wanted);
                 reserved.map_err(|error| Problem::Refused(error.to_string()))?;
             }
-            // It may be used up by then, and often is.
+            // The reservation may have ended before, and often has.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
             Action::Stop(Role::Driver) => self.stop_driver().await,
             Action::Start(Role::Driver) => self.start_driver_again().await?,
@@ -197,7 +197,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a role that is stopped, and waits until its programs are up. The publisher's objects that were deleted are created before.
+    /// Starts a stopped role and waits until its programs are up. Deleted pods and owners of the publisher are re-created first.
     async fn start_again(&mut self, plan: &Plan, role: Role) -> Result<(), Problem> {
         if role == Role::Publisher {
             let nodes = self.endpoints.keys().flatten().cloned().collect();
@@ -254,7 +254,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The objects that are meant.
+    /// The objects that match a target.
     fn targets(&self, plan: &Plan, target: &Target) -> Result<Vec<ResourceRef>, Problem> {
         match target {
             Target::Named {
@@ -292,9 +292,9 @@ impl Cluster {
     }
 }
 
-/// Why an action could not be done.
+/// Why an action failed.
 pub(super) enum Problem {
-    /// The case requires something that can't be.
+    /// The case requires something impossible.
     Refused(String),
     Other(StartError),
 }

@@ -1,8 +1,8 @@
-//! Where an object is, so that the rest of the cluster can speak of plural names alone.
+//! References to objects by plural resource name.
 
 use fake_apiserver::ResourceRef;
 
-/// One object. An unknown resource is looked for in the core group, and refused there.
+/// Reference to one object. An unknown resource is assumed to be in the core group, where the server rejects it.
 pub(super) fn at(resource: &str, namespace: Option<&str>, name: &str) -> ResourceRef {
     let known = ResourceRef::by_plural(resource).map(|(collection, _)| collection);
     let collection = known.unwrap_or_else(|| ResourceRef::core(resource));

@@ -1,4 +1,4 @@
-//! The API server of a cluster: the one in memory, or a real one behind the harness's proxy. The rest of the cluster sees no difference.
+//! The API server of a cluster, in memory or real behind the harness's proxy, with one interface for the rest of the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -25,13 +25,13 @@ use crate::scenario::{ApplySpec, Role};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// The group whose members may do everything.
+/// Group whose members have all permissions.
 const MASTERS: &str = "system:masters";
 
-/// Connections to the API server of one case at least; client-go has a few for each program.
+/// Minimum number of connections to the API server of one case: client-go opens a few per program.
 const CONNECTIONS: usize = 64;
 
-/// The share of the file descriptors of this process that the connections of one case may have.
+/// Divisor of this process's file descriptor limit that gives the connection limit of one case.
 const CASES_AT_ONCE: usize = 16;
 
 /// An API server.
@@ -41,7 +41,7 @@ pub(super) enum Api {
         api: ApiServer,
         plain: Plain,
         tls: Option<Running>,
-        /// The roles that may not do everything.
+        /// Roles with restricted permissions.
         granted: BTreeSet<Role>,
     },
     /// A real one.
@@ -52,10 +52,10 @@ pub(super) enum Api {
     },
 }
 
-/// What systems in this process reach the server in memory by.
+/// Listener of the in-memory server for systems in this process.
 pub(super) enum Plain {
     Port(Running),
-    /// Its URL; connections end with the guard.
+    /// URL of an in-memory listener; the guard closes its connections.
     Memory(String, DropGuard),
 }
 
@@ -92,14 +92,14 @@ impl Plain {
     }
 }
 
-/// Where child processes find the server.
+/// Access to the server for child processes.
 pub(super) struct Secure {
     pub(super) api_url: String,
     pub(super) authority_pem: String,
 }
 
 impl Api {
-    /// The server of a plan, with listeners; `with_tls`: for child processes too.
+    /// Starts the server of a plan with its listeners; `with_tls` adds one for child processes.
     pub(super) async fn start(
         plan: &Plan,
         systems: &Systems,
@@ -128,18 +128,18 @@ impl Api {
         }
         let mut limits = Limits::default();
         if let Some((descriptors, _)) = machine::descriptors() {
-            // One program with thousands of connections would take the file descriptors of the other cases.
+            // Otherwise a program with thousands of connections would use up the file descriptors of other cases.
             limits.connections = (descriptors / CASES_AT_ONCE).clamp(CONNECTIONS, limits.connections);
         }
         let options = ServerOptions {
             limits,
             kubelet_less: true,
-            // All the states of 10,000 pods would take a gigabyte.
+            // A longer history of 10,000 pods would need a gigabyte.
             history: 10_000,
             parsed_bytes: 4 << 20,
             release: plan.release,
             gates: plan.gates.clone(),
-            // That a program is older than the server is one finding, and not the end of every case.
+            // With removed versions still served, a program older than the server is one finding instead of a failure of every case.
             removed_versions: with_tls && plan.has_usual_release(),
             authorization: match plan.grants.is_empty() {
                 true => Authorization::AlwaysAllow,
@@ -172,7 +172,7 @@ impl Api {
         })
     }
 
-    /// Requests under that name.
+    /// A client with this name.
     pub(super) fn client(&self, name: &str) -> Client {
         match self {
             Api::Fake { api, .. } => Client::Local(api.client(name)),
@@ -180,7 +180,7 @@ impl Api {
         }
     }
 
-    /// A token for a client of that name.
+    /// Creates a token for a client.
     pub(super) fn add_client(&self, name: &str) -> String {
         match self {
             Api::Fake { api, granted, .. } => {
@@ -192,7 +192,7 @@ impl Api {
         }
     }
 
-    /// Where systems in this process find the server.
+    /// Server URL for systems in this process.
     pub(super) fn url(&self) -> String {
         match self {
             Api::Fake { plain, .. } => plain.url(),
@@ -200,7 +200,7 @@ impl Api {
         }
     }
 
-    /// Where child processes find it; their kubeconfig is written there. None: there are no child processes.
+    /// Server access for child processes; also writes their kubeconfig. `None` if there are no child processes.
     pub(super) fn secure(&self, kubeconfig: &Path, token: &str) -> std::io::Result<Option<Secure>> {
         let (api_url, authority_pem) = match self {
             Api::Fake { tls: Some(tls), .. } => {
@@ -219,16 +219,16 @@ impl Api {
         }))
     }
 
-    /// The version of a resource that is served.
+    /// The served version of a resource.
     pub(super) fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         match self {
             Api::Fake { api, .. } => api.served_version(group, resource),
-            // Cases that want an older one are skipped.
+            // Cases with older versions are skipped.
             Api::Real { .. } => None,
         }
     }
 
-    /// Installs a failure; the error is in words.
+    /// Installs a fault rule; returns an error as text.
     pub(super) fn perturb(&self, rule: Rule) -> Result<RuleId, String> {
         let installed = match self {
             Api::Fake { api, .. } => api.perturb(rule),
@@ -237,7 +237,7 @@ impl Api {
         installed.map_err(|error| error.to_string())
     }
 
-    /// Removes a failure.
+    /// Removes a fault rule.
     pub(super) fn unperturb(&self, id: RuleId) {
         match self {
             Api::Fake { api, .. } => drop(api.unperturb(id)),
@@ -245,7 +245,7 @@ impl Api {
         }
     }
 
-    /// Becomes another release; the error is in words.
+    /// Changes the server's release and feature gates; returns an error as text.
     pub(super) fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) -> Result<(), String> {
         match self {
             Api::Fake { api, .. } => {
@@ -256,7 +256,7 @@ impl Api {
         }
     }
 
-    /// Resolves when nothing is in flight.
+    /// Resolves when no request is in flight.
     pub(super) async fn quiet(&self) {
         match self {
             Api::Fake { api, .. } => api.quiet().await,
@@ -264,12 +264,12 @@ impl Api {
         }
     }
 
-    /// Whether it is a real one.
+    /// Whether it is a real server.
     pub(super) fn is_real(&self) -> bool {
         matches!(self, Api::Real { .. })
     }
 
-    /// Ends it, or what the case has of it: objects that can't be removed stay for the end of the run, which reports them.
+    /// Stops the server, or ends the case on a real one, where objects that cannot be deleted remain until the run ends and reports them.
     pub(super) async fn stop(self) {
         match self {
             Api::Fake { plain, tls, .. } => {
@@ -287,7 +287,7 @@ impl Api {
     }
 }
 
-/// Requests under a name, which no fault is for.
+/// Sends requests as a client; fault rules do not apply to them.
 #[derive(Clone)]
 pub(super) enum Client {
     Local(LocalClient),
@@ -295,7 +295,7 @@ pub(super) enum Client {
 }
 
 impl Client {
-    /// Creates an object; its own fields say where.
+    /// Creates an object in the collection that its fields name.
     pub(super) async fn create(&self, object: Value) -> Result<Arc<Value>, Refused> {
         match self {
             Client::Local(local) => Ok(local.create(object)?),
@@ -371,7 +371,7 @@ impl Client {
         }
     }
 
-    /// Replaces an object; its own fields say which.
+    /// Replaces the object that its fields name.
     pub(super) async fn update(&self, object: Value) -> Result<Arc<Value>, Refused> {
         match self {
             Client::Local(local) => Ok(local.update(object)?),
@@ -384,7 +384,7 @@ impl Client {
         }
     }
 
-    /// Applies an object as a field manager.
+    /// Server-side apply as a field manager.
     pub(super) async fn apply(&self, spec: &ApplySpec) -> Result<Arc<Value>, Refused> {
         match self {
             Client::Local(local) => Ok(local.apply(spec.object.clone(), &spec.manager, spec.force)?),
@@ -411,7 +411,7 @@ impl Client {
     }
 }
 
-/// The query of a server-side apply.
+/// Query of a server-side apply request.
 fn apply_options(spec: &ApplySpec) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("fieldManager", &spec.manager);
@@ -419,7 +419,7 @@ fn apply_options(spec: &ApplySpec) -> String {
     query.finish()
 }
 
-/// The collection in which an object is created. The namespace is a part of its path, which an object need not repeat.
+/// The collection for a new object. An object without a namespace gets the default one of workloads, which the path must contain.
 fn collection_of(object: &Value) -> Option<ResourceRef> {
     let collection = ResourceRef::of(object)?.collection();
     let (_, is_namespaced) = ResourceRef::by_plural(ResourceRef::plural_of(object)?)?;
@@ -430,7 +430,7 @@ fn collection_of(object: &Value) -> Option<ResourceRef> {
     })
 }
 
-/// The path of an object by its own fields.
+/// Path of the object that its fields name.
 fn path_of(object: &Value) -> Result<String, Refused> {
     let group_version = object["apiVersion"].as_str().unwrap_or_default();
     let path = ResourceRef::of(object).and_then(|place| place.path_in(group_version));

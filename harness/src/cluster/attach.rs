@@ -1,7 +1,7 @@
-//! What the attach/detach controller does for this story: a VolumeAttachment for every volume of a pod on a node, unless
-//! the driver's CSIDriver object says that it needs none.
+//! A minimal attach/detach controller: creates a VolumeAttachment for every CSI volume of an assigned pod, unless the driver's CSIDriver
+//! object has attachRequired=false.
 //!
-//! Nothing is attached; only the objects are written.
+//! Attaches nothing; only writes the objects.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use capacity_types::pod::claims_of;
 
 const ATTACHMENTS: &str = "volumeattachments";
 
-/// Brings the attachments of a pod's volumes in order.
+/// Creates the missing VolumeAttachments of a pod's volumes.
 pub(super) async fn attach(cluster: &ClusterState, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
@@ -33,7 +33,7 @@ pub(super) async fn attach(cluster: &ClusterState, client: &Client, pod: &Value)
     }
 }
 
-/// Removes the attachments that only a pod that is gone had needed.
+/// Deletes the VolumeAttachments that only a deleted pod needed.
 pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
@@ -55,18 +55,18 @@ pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value)
     }
 }
 
-/// CSIDriver.spec.attachRequired: without an object, and where it does not say, a volume is attached.
+/// CSIDriver.spec.attachRequired; true if it is unset or the object does not exist.
 fn needs_attachment(cluster: &ClusterState, driver: &str) -> bool {
     let object = cluster.object("csidrivers", None, driver);
     object.is_none_or(|object| object["spec"]["attachRequired"] != false)
 }
 
-/// Readable, unlike the real controller's, which are hashes of the same parts.
+/// Name of a VolumeAttachment: readable, unlike the hashes of the real controller.
 fn attachment(volume: &str, node: &str) -> String {
     format!("csi-{volume}-{node}")
 }
 
-/// The CSI volumes behind the claims of a pod, each with its driver.
+/// The CSI volumes of a pod's claims, each with its driver.
 fn volumes(cluster: &ClusterState, pod: &Value) -> Vec<(String, String)> {
     let namespace = pod["metadata"]["namespace"].as_str();
     let volume = |claim: String| {

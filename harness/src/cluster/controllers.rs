@@ -1,8 +1,8 @@
-//! What kube-controller-manager does for this story: claims of generic ephemeral volumes, binding of claims and volumes,
-//! release of volumes, attachments, and, where no publisher runs, provisioning without limits.
+//! A minimal kube-controller-manager: claims of generic ephemeral volumes, binding of claims and volumes, release of volumes,
+//! VolumeAttachments, and provisioning without capacity limits if no publisher runs.
 //!
-//! In every namespace: people who use a cluster that stays up have their own. Level-triggered on the changes of objects. Knows no
-//! capacity and no driver.
+//! Works in every namespace, because users of a long-running cluster create their own. Level-triggered by object changes. Does not know
+//! capacity or drivers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -25,7 +25,7 @@ pub(super) const CLIENT: &str = "controllers";
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-/// Both at once, as kube-controller-manager does: provisioners of before 2022 read only the second.
+/// Both are set, as by kube-controller-manager: provisioners from before 2022 read only the second.
 const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
@@ -55,13 +55,13 @@ struct Controllers {
     cluster: ClusterState,
     reserved: Reserved,
     client: Client,
-    /// Whether claims are provisioned here, because no system under test does.
+    /// Whether to provision claims here, because no system under test does.
     provision: bool,
 }
 
 impl Controllers {
-    /// Brings everything in order that a change may have touched. A write that lost a race is repeated when the change
-    /// that won it comes by.
+    /// Reconciles everything that a change may affect. A write that lost a race is repeated when the watch event of the winning change
+    /// arrives.
     async fn react(&mut self, commit: &CommitFact) {
         let gone = commit.change == Change::Deleted;
         match (&*commit.resource, gone) {
@@ -99,8 +99,7 @@ impl Controllers {
         }
     }
 
-    /// A volume that is reserved is bound to its claim, or released if that is gone already; one that is not is offered
-    /// to all.
+    /// Binds a volume with a claimRef to its claim, or releases it if the claim was deleted; a volume without claimRef becomes Available.
     async fn bind_by_volume(&self, volume: &Value) {
         let name = volume["metadata"]["name"].as_str().unwrap_or_default();
         let phase = &volume["status"]["phase"];
@@ -129,7 +128,7 @@ impl Controllers {
             .await;
     }
 
-    /// Claims may have waited for their class, or had another one of that name. The real controller finds them every fifteen seconds.
+    /// Binds claims that waited for their class, or for a class of the same name. The real controller polls them every 15 seconds.
     async fn bind_of_class(&self, class: &str) {
         let claims: Vec<Arc<Value>> = self
             .cluster
@@ -142,7 +141,7 @@ impl Controllers {
         }
     }
 
-    /// One step towards a bound claim; the commit that it makes brings the next.
+    /// Takes one step towards a bound claim; the resulting commit triggers the next.
     async fn bind(&self, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
             return;
@@ -175,7 +174,7 @@ impl Controllers {
             .await;
     }
 
-    /// The volume that is reserved for a claim.
+    /// The volume whose claimRef names a claim.
     fn volume_for(&self, claim: &Value) -> Option<Arc<Value>> {
         let is_reserved = |volume: &&Arc<Value>| {
             let uid = &volume["spec"]["claimRef"]["uid"];
@@ -186,7 +185,7 @@ impl Controllers {
         volumes.find(is_reserved).cloned()
     }
 
-    /// Hands a claim to the provisioner, and plays it where there is none.
+    /// Requests a volume from the provisioner, or provisions it here if there is none.
     async fn ask_for_volume(&self, claim: &Value) {
         let (namespace, name) = place_of(claim);
         let class = class_of(claim).unwrap_or_default();
@@ -219,8 +218,8 @@ impl Controllers {
         }
     }
 
-    /// Where a volume is reached that is made for a node: the labels that the driver has registered there. A driver that is not registered
-    /// makes it for that node alone.
+    /// Topology segment of a volume provisioned for a node: the node's labels for the driver's topology keys in CSINode. If the driver is
+    /// not registered, the node's hostname.
     fn segment(&self, node: &str, driver: &str) -> Vec<(String, String)> {
         let object = |resource: &str| self.cluster.object(resource, None, node);
         let label = |key: &str| {
@@ -241,7 +240,7 @@ impl Controllers {
         }
     }
 
-    /// A volume whose claim is gone is released; its provisioner deletes it if the class says so.
+    /// Sets the volume of a deleted claim to Released; its provisioner deletes it if the reclaim policy requires that.
     async fn release(&self, claim: &Value) {
         let of_claim = |name: &&str| {
             let volume = self.cluster.object(VOLUMES, None, name);
@@ -252,7 +251,7 @@ impl Controllers {
         }
     }
 
-    /// Refusals are in the journal, with their text.
+    /// Awaits a write. Errors are in the journal.
     async fn write<T>(&self, answer: impl Future<Output = Result<T, Refused>>) {
         if let Err(status) = answer.await {
             tracing::debug!(message = %status, "controller write refused");
@@ -260,11 +259,11 @@ impl Controllers {
     }
 }
 
-/// The volumes that name a claim, by the namespace and the name of the claim: there may be thousands of both.
+/// Volumes with a claimRef, indexed by namespace and name of the claim, because there may be thousands of both.
 #[derive(Default)]
 struct Reserved {
     volumes: BTreeMap<(String, String), BTreeSet<String>>,
-    /// The claim that each volume named last.
+    /// The latest claimRef of each volume.
     claims: BTreeMap<String, (String, String)>,
 }
 
@@ -291,7 +290,7 @@ impl Reserved {
         }
     }
 
-    /// The names of the volumes that name this claim, in their order.
+    /// Names of the volumes whose claimRef names this claim, in order.
     fn for_claim(&self, (namespace, name): (&str, &str)) -> impl Iterator<Item = &str> {
         let found = self.volumes.get(&(namespace.to_owned(), name.to_owned()));
         found.into_iter().flatten().map(String::as_str)
@@ -304,7 +303,7 @@ fn place_of(object: &Value) -> (&str, &str) {
     (text("namespace"), text("name"))
 }
 
-/// A volume as a driver without limits would make it.
+/// A volume as a driver without capacity limits would create it.
 fn provisioned(claim: &Value, segment: &[(String, String)], driver: &str) -> Value {
     let (namespace, name) = place_of(claim);
     let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Asks the API server what it serves, as clients do: over HTTP, from the list of groups down to the resources of each version.
+//! Reads API discovery over HTTP, as clients do: from the list of groups to the resources of each version.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::journal::{DiscoveryFact, What};
 use crate::plan::GroupResource;
 
 impl Cluster {
-    /// Asks in which versions a resource is served, and writes the answer down.
+    /// Reads the served versions of a resource from discovery, and records them.
     pub(super) async fn discover(&self, resource: &GroupResource) {
         let (versions, error) = match self.versions_of(resource).await {
             Ok(versions) => (versions, None),
@@ -37,7 +37,7 @@ impl Cluster {
         Ok(served)
     }
 
-    /// The versions of a group, the preferred one first; none: the group is not served.
+    /// The versions of a group, the preferred one first; empty if the group is not served.
     async fn versions_of_group(&self, group: &str) -> Result<Vec<String>, String> {
         if group.is_empty() {
             let document = self.document("api").await?;

@@ -1,4 +1,4 @@
-//! The driver's endpoints: those of the scripted driver, or sockets before an external driver's; and the calls of the case to either.
+//! The driver's endpoints: those of the fake driver, or recording proxies before an external driver; and the CSI calls that a case makes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,16 +21,16 @@ use crate::scenario::{AnswerSpec, Role};
 use crate::segment::Segments;
 use crate::start_error::StartError;
 
-/// How long a call of a case may take.
+/// Timeout of a CSI call of a case.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
-/// Pause between two calls of a case that waits for a figure: nothing tells when a driver has counted.
+/// Interval between repeated CSI calls that wait for a value: a driver sends no notification.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How long a driver may take from its start to its first good answer to Probe, before patience.
+/// Timeout for a driver's first successful Probe after its start, multiplied by `patience`.
 const START: Duration = Duration::from_secs(30);
 
-/// Pause between two probes of a driver that starts: only a call shows whether it is ready.
+/// Interval between Probe calls to a starting driver.
 const PROBE_AGAIN: Duration = Duration::from_millis(20);
 
 impl Cluster {
@@ -50,7 +50,7 @@ impl Cluster {
         self.open(name).await
     }
 
-    /// Serves at an endpoint, unless the driver does so already.
+    /// Serves at an endpoint, unless it is already served.
     async fn open(&mut self, name: Option<String>) -> Result<(), StartError> {
         let Some(endpoint) = self.endpoints.get(&name).filter(|it| it.running.is_none()) else {
             return Ok(());
@@ -78,19 +78,19 @@ impl Cluster {
         Ok(())
     }
 
-    /// The driver ends: calls in flight fail, and the sockets go away. What it holds stays.
+    /// Stops the driver: calls in flight fail, and the sockets are removed. Its volumes remain.
     pub(super) async fn stop_driver(&mut self) {
         let endpoints = self.endpoints.values_mut();
         let running = endpoints.filter_map(|endpoint| endpoint.running.take());
         let ending = join_all(running.map(fake_csi::Running::stop));
-        // Together: a call that hangs ends with the process behind the socket.
+        // Concurrently: a hanging call ends when the process behind the socket does.
         tokio::join!(ending, self.fleet.stop(Role::Driver));
         if let Some(external) = &mut self.external {
             external.forwarders.clear();
         }
     }
 
-    /// The driver comes back, at the same sockets.
+    /// Starts the driver again, at the same sockets.
     pub(super) async fn start_driver_again(&mut self) -> Result<(), StartError> {
         let names: Vec<_> = self.endpoints.keys().cloned().collect();
         for name in names {
@@ -99,7 +99,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts an external driver where it does not run, and puts a socket before it.
+    /// Starts an external driver if it does not run, and opens a recording proxy before it.
     async fn forward(
         &mut self,
         node: Option<String>,
@@ -118,7 +118,7 @@ impl Cluster {
             Some(path) => path,
             None => {
                 let path = socket.with_extension("driver");
-                // It has to know some node even where one process serves all.
+                // The driver needs a node name even if one process serves all nodes.
                 let place = node.clone().or_else(|| self.first_node.clone());
                 let access = self.access(Role::Driver, &client, (place, Some(path.clone())))?;
                 self.fleet
@@ -138,7 +138,7 @@ impl Cluster {
         Ok(listening)
     }
 
-    /// Waits until a driver answers Probe well, or has ended. One that does neither in time is written down.
+    /// Waits until the driver is ready according to Probe, or has exited. A timeout is recorded.
     async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
         let limit = START.mul_f64(self.patience);
         let caller = Caller::new(self.network.channel(socket)?, limit);
@@ -173,7 +173,7 @@ impl Cluster {
         })
     }
 
-    /// Calls the driver, at the endpoint of the node that the call is about, and records the answer.
+    /// Calls the driver at the endpoint of the call's node, and records the response.
     pub(super) async fn call(&self, plan: &Plan, call: &CsiCall) -> Result<(), StartError> {
         let io = |source| StartError::Io {
             what: "call the driver",
@@ -206,7 +206,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Asks until the figures are as they are to become, or for as long as that may take.
+    /// Repeats a call until its values meet `until`, or for the timeout of a call.
     async fn asked(&self, caller: &Caller, question: Question, until: &AnswerSpec) -> Reply {
         let end = Instant::now() + ANSWER;
         loop {
@@ -225,7 +225,7 @@ impl Cluster {
         }
     }
 
-    /// The endpoint on the node of a segment, or the first one: it answers for all.
+    /// The endpoint on the node of a segment, or the first one, which serves all nodes.
     fn socket_for(&self, segments: &Segments, segment: Option<&Segment>) -> PathBuf {
         let node = segment.map(|segment| segments.format(segment));
         let own = self.endpoints.get(&node);
@@ -233,7 +233,7 @@ impl Cluster {
         endpoint.map(|it| it.socket.clone()).unwrap_or_default()
     }
 
-    /// The call with all figures filled in; the error names one that is missing.
+    /// Fills in the values of earlier responses; the error names a missing one.
     fn question(&self, call: &CsiCall) -> Result<Question, String> {
         let segment = call.segment.clone();
         Ok(match &call.kind {

@@ -1,4 +1,4 @@
-//! What a plan says about the driver, in the driver's words.
+//! Converts the driver settings of a plan to the fake driver's.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use fake_csi::{CostFactor, DriverSpec};
 
 use crate::plan::Plan;
 
-/// `latency`: of every call, in simulated time, in which nothing outside is touched.
+/// `latency`: simulated latency of every call; set only in simulated time, in which target paths are not created.
 pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec {
     DriverSpec {
         topology_keys: plan.segments.keys().to_vec(),

@@ -1,4 +1,4 @@
-//! The objects that programs under test find when they start, and those in which a driver keeps its state, which change with the storage.
+//! Objects that programs under test need at their start, and objects from which a driver reads its storage.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,17 +17,17 @@ use crate::scenario::{ApplySpec, Role};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// What is known of the driver's objects.
+/// State of the driver's objects.
 pub(super) struct DriverState {
     objects: Arc<dyn driver_state::DriverState>,
-    /// What the case wants each node to have.
+    /// Configured storage of each node.
     storage: BTreeMap<String, Figures>,
-    /// Nodes whose objects are there.
+    /// Nodes whose objects exist.
     nodes: BTreeSet<String>,
 }
 
 impl DriverState {
-    /// For a plan in which such a driver plays its part.
+    /// The driver's objects, if the plan runs a driver that has some.
     pub(super) fn of(plan: &Plan, systems: &Systems) -> Option<Self> {
         let objects = systems.objects.get(&Role::Driver)?.clone();
         plan.roles.contains(&Role::Driver).then(|| DriverState {
@@ -38,7 +38,7 @@ impl DriverState {
     }
 }
 
-/// The objects of the programs that run in a plan, without the driver's.
+/// The objects of the programs in a plan, except the driver's.
 pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn driver_state::DriverState>> {
     let others = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
     others
@@ -48,7 +48,7 @@ pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn dri
 }
 
 impl Cluster {
-    /// Applies the objects that the programs of the other roles find when they start.
+    /// Applies the objects that programs of other roles need at their start.
     pub(super) async fn prepare_programs(&self, plan: &Plan) -> Result<(), StartError> {
         for objects in &self.program_objects {
             self.apply_all(plan, objects.common()).await?;
@@ -59,7 +59,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Applies the objects that these programs find for a node, if the object is one.
+    /// If `object` is a Node, applies the objects that programs need for it.
     pub(super) async fn prepare_programs_for(&self, plan: &Plan, object: &Value) -> Result<(), StartError> {
         if object["kind"] != "Node" || object["apiVersion"] != "v1" {
             return Ok(());
@@ -71,7 +71,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes all that the driver has to find at its start.
+    /// Creates all objects that the driver needs at its start.
     pub(super) async fn prepare_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
         let Some(state) = &mut self.driver_state else {
             return Ok(());
@@ -88,7 +88,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes what the driver has to find on a node, and tells it the node's storage.
+    /// Creates the objects that the driver needs on a node, and sets the node's storage in them.
     pub(super) async fn prepare_node(&mut self, plan: &Plan, node: &str) -> Result<(), StartError> {
         let Some(state) = &mut self.driver_state else {
             return Ok(());
@@ -101,7 +101,7 @@ impl Cluster {
             .map_err(|message| refused(plan, format!("tell the storage of {node}"), message))
     }
 
-    /// The storage of a segment becomes that, or goes away; the driver learns it when the node is there.
+    /// Sets or removes the storage of a segment; the driver observes it once the objects of its node exist.
     pub(super) async fn set_driver_storage(
         &mut self,
         plan: &Plan,
@@ -120,7 +120,7 @@ impl Cluster {
         self.tell_storage(&node).await
     }
 
-    /// A node of which the case says nothing has no storage.
+    /// Writes the storage of a node; a node without configured storage has none.
     async fn tell_storage(&self, node: &str) -> Result<(), String> {
         let Some(state) = &self.driver_state else {
             return Ok(());
@@ -136,7 +136,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// An object with what the driver is to find in it from its first moment: nobody must ask about a node between two writes.
+    /// Adds the configured storage to a new object, so that the driver never reports the node without it.
     pub(super) fn with_storage<'o>(&self, object: &'o Value) -> Result<Cow<'o, Value>, String> {
         let mut object = Cow::Borrowed(object);
         let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
@@ -172,7 +172,7 @@ impl Cluster {
     }
 }
 
-/// Puts the fields of a patch that removes nothing into an object.
+/// Applies a merge patch without deletions to an object.
 fn merge(object: &mut Value, patch: &Value) {
     match (object, patch) {
         (Value::Object(object), Value::Object(patch)) => {

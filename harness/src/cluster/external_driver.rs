@@ -1,4 +1,4 @@
-//! An external driver in the place of the scripted one: a recording socket stands before each of its own.
+//! An external driver in place of the fake driver, with a recording proxy before each of its sockets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use crate::system::Systems;
 /// An external driver.
 pub(super) struct ExternalDriver {
     pub(super) observer: Arc<CsiObserver>,
-    /// Where it runs already; none: one process for each endpoint is started.
+    /// Socket of a driver that runs already; `None`: one process is started per endpoint.
     pub(super) socket: Option<PathBuf>,
-    /// By client name: the sockets before it.
+    /// Recording proxies by client name.
     pub(super) forwarders: BTreeMap<String, Forwarder>,
-    /// Kept for its drop: other cases wait for the same driver.
+    /// Held until drop: other cases wait for the same driver.
     _turn: Option<OwnedSemaphorePermit>,
 }
 
 impl ExternalDriver {
-    /// For a plan with an external driver.
+    /// The external driver of a plan; `None` if the plan has none.
     pub(super) async fn of(plan: &Plan, systems: &Systems, observer: CsiObserver) -> Option<Self> {
         let is_played = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
         if !is_played || !plan.roles.contains(&Role::Driver) {
             return None;
         }
         let turn = match &systems.driver_socket {
-            // It is never closed, and without a permit it would only be busier.
+            // The semaphore is never closed; without a permit the driver would only be busier.
             Some(socket) => socket.turn.clone().acquire_owned().await.ok(),
             None => None,
         };

@@ -1,6 +1,6 @@
-//! The kubelet's part for one pod: its CSI volumes are published by the driver, and status and events say what came of it.
+//! The kubelet's part for one pod: publishes its CSI volumes through the driver, and reports the result in the pod's status and events.
 //!
-//! No container runs, and nothing is repeated: one attempt is one action of a case.
+//! Runs no containers and retries nothing: one attempt is one action of a case.
 
 use fake_csi::{Caller, Question, Reply};
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ const CLIENT: &str = "kubelet";
 
 /// A volume of a pod, as the driver knows it.
 struct Mount {
-    /// Its name in the pod.
+    /// Name of the volume in the pod.
     name: String,
     question: Question,
 }
 
 impl Cluster {
-    /// Publishes the volumes of a pod on its node; the error says why that could not be tried.
+    /// Publishes the volumes of a pod on its node; the error says why it cannot be tried.
     pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
         let refused = |message: String| Err(Problem::Refused(message));
         let Some(pod) = self.state.object("pods", Some(WORKLOADS), name) else {
@@ -86,7 +86,7 @@ impl Cluster {
         mounts
     }
 
-    /// The driver's id of the volume behind a claim of the pod.
+    /// Volume handle of the volume that is bound to a claim of the pod.
     fn handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
         let claim = claim_of(pod, volume)?;
         let claim = self
@@ -97,7 +97,7 @@ impl Cluster {
         (csi["driver"] == driver).then(|| csi["volumeHandle"].as_str().map(str::to_owned))?
     }
 
-    /// Writes down what came of it, as a kubelet does.
+    /// Reports the result in events and the pod's status, as a kubelet does.
     async fn tell(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), Refused> {
         let (name, uid) = (&pod["metadata"]["name"], &pod["metadata"]["uid"]);
         let client = self.api.client(CLIENT);

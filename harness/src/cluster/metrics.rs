@@ -1,6 +1,6 @@
-//! Reads the metrics of the programs and of the API server, as a monitoring system does: over HTTP, where they say that they serve them.
+//! Scrapes the metrics of the programs and of the API server over HTTP, as a monitoring system does.
 //!
-//! What of it a case speaks of becomes one fact. Judges nothing.
+//! Records the metrics that a case refers to as one fact. Judges nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -14,21 +14,21 @@ use crate::scenario::{Role, Speaker};
 use crate::start_error::StartError;
 use capacity_types::exposition::samples_of;
 
-/// How long an answer may take.
+/// Timeout of a scrape.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What a case reads, and where.
+/// The metrics that a case reads, and their addresses.
 pub(super) struct Metrics {
     speakers: BTreeSet<Speaker>,
     names: BTreeSet<String>,
-    /// By client name: the address that it was given.
+    /// Metrics address by client name.
     addresses: BTreeMap<Arc<str>, String>,
-    /// See [`Cluster::token`]; unset until something is read of the server.
+    /// Token of [`Cluster::token`]; unset until the API server is read.
     token: OnceLock<String>,
 }
 
 impl Metrics {
-    /// What a plan reads.
+    /// The metrics that a plan reads.
     pub(super) fn of(plan: &Plan) -> Self {
         Metrics {
             speakers: plan.metrics_speakers(),
@@ -40,7 +40,7 @@ impl Metrics {
 }
 
 impl Cluster {
-    /// Where a client has to serve its metrics; none: nobody reads them. An instance that starts again gets another address.
+    /// Address where a client must serve metrics; `None` if none are read. A restarted instance gets a new address.
     pub(super) fn metrics_address(&mut self, role: Role, client: &str) -> Result<Option<String>, StartError> {
         if !self
             .metrics
@@ -58,12 +58,12 @@ impl Cluster {
         Ok(Some(address))
     }
 
-    /// The token with which the harness reads what the server says over HTTP.
+    /// Token with which the harness reads the API server's HTTP endpoints.
     pub(super) fn token(&self) -> &str {
         self.metrics.token.get_or_init(|| self.api.add_client(HARNESS))
     }
 
-    /// Reads the metrics of all that the case speaks of and that run, and writes them down.
+    /// Scrapes all running programs whose metrics the case refers to, and records the result.
     pub(crate) async fn read_metrics(&self) {
         let mut readings = Vec::new();
         for speaker in &self.metrics.speakers {
@@ -95,7 +95,7 @@ impl Cluster {
             Err(_) => return failed(client, &format!("{url}: no answer within {ANSWER:?}")),
         };
         let (mut read, told) = samples_of(&text, |name| self.metrics.names.contains(name));
-        // Programs tell their series in any order, and the same run has to have the same journal.
+        // Programs report series in arbitrary order; sorting makes the journal of equal runs equal.
         read.sort_by(|one, other| one.series.cmp(&other.series));
         Reading {
             client,

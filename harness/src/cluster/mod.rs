@@ -1,6 +1,6 @@
-//! One cluster for one case: API server, driver, controllers and the systems under test, all observed by one journal.
+//! One cluster for one case: API server, driver, controllers and systems under test, all recorded in one journal.
 //!
-//! Knows how to start, change and stop things; never what a case expects of them.
+//! Starts, changes and stops components. Does not know what a case expects of them.
 
 mod act;
 mod address;
@@ -66,27 +66,27 @@ use observe::CsiObserver;
 /// A running cluster.
 pub(crate) struct Cluster {
     api: Api,
-    /// Requests of the harness itself.
+    /// Sends requests of the harness itself.
     local: Client,
     driver: FakeDriver,
-    /// An external driver in its place.
+    /// An external driver, used in place of `driver`.
     external: Option<ExternalDriver>,
-    /// The objects in which it keeps its state, where the manifest names any.
+    /// The objects from which the driver reads its storage, if the manifest has any.
     driver_state: Option<DriverState>,
-    /// The objects of the programs under test in other roles.
+    /// Objects that programs of other roles need.
     program_objects: Vec<Arc<dyn crate::driver_state::DriverState>>,
     /// The first node that runs the driver.
     first_node: Option<String>,
-    /// Multiplies the time that a driver has to become ready.
+    /// Factor for the start timeout of a driver.
     patience: f64,
-    /// Sockets that were ever made: a path is not used twice.
+    /// Number of sockets opened so far: no path is used twice.
     sockets: usize,
     /// The driver's sockets, shared with the resizer.
     sockets_of_driver: resizer::Sockets,
-    /// By node; none: the central endpoint.
+    /// By node; `None`: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     network: Network,
-    /// Of a run in simulated time, what all random choices follow from.
+    /// In simulated time, seed of all random choices.
     seed: Option<u64>,
     /// Holds the sockets; removed last.
     folder: Folder,
@@ -94,36 +94,36 @@ pub(crate) struct Cluster {
     fleet: Fleet,
     journal: Journal,
     sink: FactSink,
-    /// Resources that the harness has written to, and whose watchers may not know yet.
+    /// Resources that the harness has written to, and whose watchers may not have observed the change yet.
     untold: BTreeSet<String>,
-    /// The state as the harness's own actions see it.
+    /// Cluster state for the harness's own actions.
     state: ClusterState,
     state_seen: u64,
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
-    /// Words of lines that the case asks for.
+    /// Texts of log lines that the case refers to.
     log_words: Vec<String>,
-    /// Where metrics are read.
+    /// Metrics that the case reads.
     metrics: Metrics,
-    /// Kept for its drop: the extenders end with it.
+    /// Dropping it stops the extenders.
     _extenders: extender::Extenders,
-    /// The poll interval of publishers that poll.
+    /// Poll interval of publishers that poll.
     refresh: Duration,
-    /// Pods of the publisher by node (none: the central one), where the case wants an owner.
+    /// Pods of the publisher by node (`None`: the central one), if the case sets an owner level.
     pods: BTreeMap<Option<String>, String>,
     /// Nodes that were deleted, and whose publisher pod (distributed mode) is not deleted yet.
     deleted_nodes: Vec<String>,
-    /// The case has deleted the publisher's namespace, or an object in it, since its pods were last created.
+    /// Whether the case has deleted the publisher's namespace, or an object in it, since its pods were last created.
     has_deleted_owner: bool,
-    /// Faults in force, by the case's names.
+    /// Active fault rules of the API server, by their id in the case.
     faults: BTreeMap<String, RuleId>,
-    /// Scripts of the driver in force, by the case's names.
+    /// Active fault rules of the driver, by their id in the case.
     scripts: BTreeMap<String, fake_csi::RuleId>,
 }
 
 impl Cluster {
-    /// Starts servers and creates the case's objects; no system runs yet.
+    /// Starts the servers and creates the objects of the case; starts no system under test.
     pub(crate) async fn start(
         plan: &Plan,
         systems: &Systems,
@@ -234,7 +234,7 @@ impl Cluster {
         };
         for object in &plan.objects {
             let answer = self.create(object).await;
-            // The usual namespaces may be there from the start.
+            // The usual namespaces may exist from the start.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
             {
@@ -249,7 +249,7 @@ impl Cluster {
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
     }
 
-    /// The objects of the snapshots that the driver has.
+    /// Creates the objects of the driver's snapshots.
     async fn create_snapshots(&self, plan: &Plan) -> Result<(), Refused> {
         let snapshots = &plan.driver.snapshots;
         if !snapshots.is_empty() {
@@ -273,7 +273,7 @@ impl Cluster {
         self.catch_up();
         if self.state.object("namespaces", None, NAMESPACE).is_none() {
             let created = self.local.create(objects::namespace(NAMESPACE)).await;
-            // On a real API server it may be left from another case.
+            // On a real API server it may remain from another case.
             created.map(drop).or_else(|refused| match refused.code {
                 409 => Ok(()),
                 _ => Err(refused),
@@ -302,13 +302,13 @@ impl Cluster {
         for node in std::mem::take(&mut self.deleted_nodes) {
             if let Some(pod) = self.pods.remove(&Some(node)) {
                 let pod = at("pods", Some(NAMESPACE), &pod);
-                // The case may have deleted it before.
+                // The case may already have deleted it.
                 self.api.client(controllers::CLIENT).delete(&pod).await.ok();
             }
         }
     }
 
-    /// Creates an object; a CSIStorageCapacity in the version that is served. An object with a deletionTimestamp is then deleted, and stays
+    /// Creates an object; a CSIStorageCapacity in the served version. An object with a deletionTimestamp is deleted afterwards, and remains
     /// because of its finalizer.
     async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
         let mut object = object.clone();
@@ -371,7 +371,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts the publisher of a node, or the central one, or all candidates for it.
+    /// Starts the publisher of a node, or the central one with all its replicas.
     fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
         let clients = match (node, self.settings.publisher.replicas) {
             (None, Some(replicas)) => (1..=replicas)
@@ -446,7 +446,7 @@ impl Cluster {
         }))
     }
 
-    /// The API server, where it is the one in memory.
+    /// The in-memory API server, if it is used.
     pub(crate) fn api(&self) -> Option<&ApiServer> {
         match &self.api {
             Api::Fake { api, .. } => Some(api),
@@ -454,31 +454,31 @@ impl Cluster {
         }
     }
 
-    /// From now on it is not judged: old facts are forgotten when there are more, and systems may do as much as they like.
+    /// Stops judging: old facts are dropped beyond this number, and systems have no activity limits.
     pub(crate) fn keep_at_most(&self, facts: usize) {
         self.journal.keep_at_most(facts);
         self.sink.lift_limit();
     }
 
-    /// Drops the facts before one: of a measurement they have been counted.
+    /// Drops the facts before `before`, which a measurement has already counted.
     pub(crate) fn forget_facts(&mut self, before: u64) {
         self.catch_up();
         self.journal.forget(before);
     }
 
-    /// The changes of its objects from now on.
+    /// Object changes from now on.
     pub(crate) fn commits(&self) -> Commits {
         self.sink.commits()
     }
 
-    /// The driver's sockets, each with the node that it is on; none: the central one.
+    /// The driver's sockets, each with its node; `None`: the central one.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
         self.endpoints
             .iter()
             .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
     }
 
-    /// The error of the controllers, if they have panicked.
+    /// The error of the controllers, if they panicked.
     pub(crate) async fn panicked(&mut self) -> Option<StartError> {
         let ended = self.controllers.is_finished().then_some(&mut self.controllers)?;
         let error = ended.await.err()?;
@@ -487,7 +487,7 @@ impl Cluster {
         })
     }
 
-    /// Stops the systems, then the servers. Returns what child processes have said, by client name.
+    /// Stops the systems, then the servers. Returns the logs of child processes, by client name.
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
         self.controllers.abort();

@@ -1,4 +1,4 @@
-//! What the fakes observe, as facts of the journal. Translates words and keeps the order; drops nothing.
+//! Converts events of the fake API server and driver to facts, in order and without loss.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::journal::{
 use crate::segment::Segments;
 use crate::unserved;
 
-/// Observes the API server.
+/// Observer of the API server.
 pub(super) struct ApiObserver(pub(super) FactSink);
 
 impl api::Observer for ApiObserver {
@@ -115,7 +115,7 @@ fn translate(change: api::Change) -> Change {
     }
 }
 
-/// Observes the driver.
+/// Observer of the driver.
 #[derive(Clone)]
 pub(super) struct CsiObserver {
     pub(super) sink: FactSink,
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_binds_by_the_name_in_the_binding_binds_pods() {
+    fn binding_without_a_pod_in_its_path_is_recorded_as_pods_binding() {
         let path = "/api/v1/namespaces/default/bindings";
         let (verb, path) = api::ResourcePath::of_request("POST", path, "").unwrap();
         let fact = request("scheduler".into(), verb, Some(path), (201, None, Some(7)));

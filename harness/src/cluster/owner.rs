@@ -1,7 +1,7 @@
-//! The publisher's pods and their owners: Deployment → ReplicaSet → Pod of a central publisher, DaemonSet → one Pod per node of a
+//! The publisher's pods and their owners: Deployment → ReplicaSet → Pod for a central publisher, DaemonSet → one Pod per node for a
 //! distributed one.
 //!
-//! Knows no case, and not which of them owns the published objects.
+//! Does not know cases, nor which of these objects owns the CSIStorageCapacity objects.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::plan::NAMESPACE;
 
 /// Name of the Deployment, and of the DaemonSet.
 const PUBLISHER: &str = "publisher";
-/// Characters of a name at most (apimachinery, DNS1123SubdomainMaxLength).
+/// Maximum length of a name (apimachinery, DNS1123SubdomainMaxLength).
 const NAME_MAX: usize = 253;
 
 /// Creates the pod of a central publisher and its owners, except objects that exist; returns the pod's name.
@@ -37,7 +37,7 @@ pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String
     Ok(pod.to_owned())
 }
 
-/// Gets the object of that name, or creates it. `node`: where a pod runs; none: on a node of the control plane.
+/// Gets the object of that name, or creates it. `node`: where a pod runs; `None`: on a control plane node.
 async fn ensure(
     client: &Client,
     kind: &str,
@@ -66,7 +66,7 @@ async fn ensure(
     client.create(object).await
 }
 
-/// As much of a spec as validation wants. The pod is on a node, so that no scheduler touches it.
+/// Minimal valid spec. The pod has a node, so that no scheduler acts on it.
 fn spec(kind: &str, node: Option<&str>) -> Value {
     let containers = json!([{"name": PUBLISHER, "image": "example.com/publisher"}]);
     if kind == "Pod" {

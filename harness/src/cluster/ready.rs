@@ -1,4 +1,4 @@
-//! Readiness of child processes, observed from their own requests.
+//! Readiness of child processes, derived from their own requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use super::Cluster;
 use crate::journal::{ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What};
 use crate::scenario::Role;
 
-/// How long one that was started is waited for before the next action.
+/// Maximum wait for a started program before the next action.
 const UP: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    /// Waits until every child process has sent a list, watch or Lease request, has ended, or was killed for a flood. Others are reported as
-    /// `NotReady`.
+    /// Waits until every child process has sent a list, watch or Lease request, has exited, or was killed for a flood. The others are
+    /// recorded as `NotReady`.
     pub(crate) async fn ready(&self, patience: f64) {
         let waiting: Vec<(Arc<str>, Role)> = self
             .fleet
             .children()
-            // A driver lists nothing, and was waited for in its own way.
+            // A driver lists nothing, and is waited for separately.
             .filter(|(_, role)| *role != Role::Driver)
             .map(|(client, role)| (client.clone(), role))
             .collect();
@@ -38,8 +38,8 @@ impl Cluster {
         }
     }
 
-    /// Waits a little until the systems that were started after a fact know the cluster as it is. One that takes longer may have its
-    /// reasons in the case; [`Cluster::ready`] is what judges.
+    /// Waits shortly until the systems that were started after a fact have read the cluster state. A slower one may have its reasons in the
+    /// case; [`Cluster::ready`] is what judges.
     pub(crate) async fn up(&self, from: u64) {
         let facts = self.journal.since(from);
         let started = facts.iter().filter_map(|fact| match &fact.what {
@@ -58,7 +58,7 @@ impl Cluster {
                 next = fact.seq + 1;
                 let seen = match &fact.what {
                     What::Request(request) if is_look(request) => &request.client,
-                    // What meets a fault may never be answered.
+                    // A request that meets a fault may never be answered.
                     What::Fault(AppliedFault {
                         client: Some(client), ..
                     }) => client,
@@ -82,7 +82,7 @@ impl Cluster {
         })
     }
 
-    /// What it did instead of a request.
+    /// What the program did instead of a request, as text.
     fn instead(&self, client: &str, limit: Duration) -> String {
         let facts = self.journal.since(0);
         let requests = facts
@@ -103,7 +103,7 @@ impl Cluster {
     }
 }
 
-/// A candidate that waits for the Lease requests nothing else.
+/// A candidate that waits for the Lease sends no other requests.
 fn is_look(request: &RequestFact) -> bool {
     matches!(request.verb, Verb::List | Verb::Watch) || request.resource == "leases"
 }

@@ -68,7 +68,7 @@ impl Sockets {
     }
 }
 
-/// Runs until the changes end.
+/// Runs until the channel of changes is closed.
 pub(super) async fn run(
     mut commits: Commits,
     client: Client,
@@ -99,9 +99,9 @@ struct Resizer {
     client: Client,
     network: Network,
     sockets: Sockets,
-    /// The bytes that the last attempt for a claim was about, by the claim's uid.
+    /// Requested bytes of the last attempt, by the claim's uid.
     tried: BTreeMap<String, i128>,
-    /// Namespace and name of the claims whose last attempt has failed.
+    /// Namespace and name of the claims whose last attempt failed.
     failed: BTreeSet<(String, String)>,
 }
 
@@ -152,7 +152,7 @@ impl Resizer {
         }
     }
 
-    /// Whether the driver has expanded the volume; an error: a write was refused.
+    /// Calls the driver; returns whether it expanded the volume. An error means that an API write failed.
     async fn try_expansion(&self, claim: &Value, volume: &Value, requested: i128) -> Result<bool, Refused> {
         self.set_status(claim, json!({}), Some(RESIZING)).await?;
         let reply = self.expand(volume, requested).await;

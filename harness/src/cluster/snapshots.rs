@@ -1,4 +1,4 @@
-//! The API objects of the driver's snapshots, as external-snapshotter leaves them: a VolumeSnapshot that is ready to use, bound to its
+//! The API objects of the driver's snapshots, as external-snapshotter creates them: a VolumeSnapshot that is ready to use, bound to its
 //! VolumeSnapshotContent. Calls no driver and takes no snapshots.
 
 use capacity_types::quantity::format_bytes;
@@ -37,7 +37,7 @@ pub(super) async fn define(client: &Client) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Creates the objects of a snapshot, by its handle, which is the name of the VolumeSnapshot as well.
+/// Creates the objects of a snapshot. Its handle is also the name of the VolumeSnapshot.
 pub(super) async fn create(
     client: &Client,
     driver: &str,

@@ -1,6 +1,6 @@
-//! The proxy before the API server of one system: reads what comes by, lets the rules change it, and passes it on.
+//! The proxy before the API server of one system: parses messages, applies the rules, and forwards the result.
 //!
-//! Knows how messages are framed; what becomes of them is `traffic`'s.
+//! Knows how messages are framed; `traffic` knows the rules.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::body_lines::{Broken, lines};
 use crate::listening::{BODY_MAX, Listening};
 use crate::network::{HttpConnector, Network};
 
-/// Bytes that one answer may have.
+/// Maximum size of a response, in bytes.
 const ANSWER_MAX: usize = 256 << 20;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -35,7 +35,7 @@ fn broken(error: impl Display) -> Broken {
     Broken(error.to_string())
 }
 
-/// Opens a listener before the server at that URL, which has no TLS.
+/// Opens a listener before the server at this URL, which has no TLS.
 pub(super) async fn open(
     network: &Network,
     server: &str,
@@ -54,7 +54,7 @@ pub(super) async fn open(
     Listening::open(network, with_tls, serve).await
 }
 
-/// What all connections share.
+/// Shared by all connections.
 struct Proxy {
     /// Base URL of the server.
     server: String,
@@ -63,7 +63,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// Answers one request. An error cuts the connection, as whatever was behind it was cut.
+    /// Handles one request. An error cuts the connection, as the connection behind it was cut.
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Broken> {
         let (mut head, body) = request.into_parts();
         let body = Limited::new(body, BODY_MAX)
@@ -109,7 +109,7 @@ impl Proxy {
         }
     }
 
-    /// The objects of an answer as the system sees them.
+    /// Applies the rules to the objects of a response.
     async fn show(
         &self,
         verb: Verb,
@@ -136,7 +136,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Whatever the server says to that.
+    /// Sends a request and ignores the response.
     async fn send_away(&self, head: &Parts, query: &str, body: Bytes) -> Result<(), Broken> {
         let answer = self.pass(head, query, body).await?;
         drop(answer.into_body().collect().await);
@@ -152,7 +152,7 @@ impl Proxy {
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = head.headers.clone();
-        // Those of the connection behind come anew.
+        // The client sets them for the new connection.
         request.headers_mut().remove(HOST);
         request.headers_mut().remove(CONTENT_LENGTH);
         self.client.request(request).await.map_err(broken)
@@ -174,7 +174,7 @@ impl Proxy {
         Ok(Response::from_parts(head, full(value.to_string().into())))
     }
 
-    /// The events of a watch as the system sees them.
+    /// Applies the rules to the events of a watch.
     fn watched(&self, answer: Response<Incoming>, resource: String, query: &str) -> Response<Body> {
         let mut listing = form_urlencoded::parse(query.as_bytes())
             .any(|(key, value)| key == "sendInitialEvents" && value == "true");
@@ -189,7 +189,7 @@ impl Proxy {
     }
 }
 
-/// One event as the system sees it; none: it does not. `listing`: the watch has not yet delivered all objects that existed before.
+/// One event after the rules; `None` if it is withheld. `listing`: the watch has not delivered all initial objects yet.
 fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
     let Ok(mut event) = serde_json::from_slice::<Value>(&line) else {
         return Some(line);
@@ -211,7 +211,7 @@ fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> 
     is_seen.then(|| format!("{event}\n").into())
 }
 
-/// The body as the rules have changed it; none: they have not, or there is none.
+/// The request body after the rules; `None` if it is unchanged or empty.
 fn written(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<Bytes> {
     if rules.is_empty() || value.is_null() {
         return None;
@@ -222,7 +222,7 @@ fn written(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<By
     Some(value.to_string().into())
 }
 
-/// Has the server answer in the form that rules can change.
+/// Requests a JSON response, which the rules can change.
 fn ask_for_json(head: &mut Parts) {
     let accept = head.headers.get(ACCEPT);
     if accept.is_none_or(|accept| is_protobuf(Some(accept))) {
@@ -231,7 +231,7 @@ fn ask_for_json(head: &mut Parts) {
     head.headers.remove(ACCEPT_ENCODING);
 }
 
-/// The path to which a rule leads a request; none: it leaves it where it is.
+/// Path to which a rule redirects a request; `None` if unchanged.
 fn led_elsewhere(rule: &RequestRule, path: &str) -> Option<String> {
     let namespace = rule.namespace.as_deref();
     match rule.everywhere {
@@ -251,7 +251,7 @@ fn within(namespace: &str, path: &str) -> String {
     }
 }
 
-/// The path of a collection of all namespaces.
+/// The path of the collection in all namespaces.
 fn everywhere(path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
@@ -262,7 +262,7 @@ fn everywhere(path: &str) -> String {
     }
 }
 
-/// The body of a request as JSON; null where it is none.
+/// Body of a request as JSON; null if it has none.
 fn read(head: &Parts, body: &Bytes) -> Value {
     match is_protobuf(head.headers.get(CONTENT_TYPE)) {
         true => json_of_protobuf(body).unwrap_or_default(),
@@ -283,14 +283,14 @@ fn full(body: Bytes) -> Body {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// An answer that says nothing but its status.
+/// An empty response with a status code.
 fn failed(code: u16) -> Result<Response<Body>, Broken> {
     let mut answer = Response::new(full(Bytes::new()));
     *answer.status_mut() = StatusCode::from_u16(code).map_err(broken)?;
     Ok(answer)
 }
 
-/// The answer to a request that is not sent, as if it had been done.
+/// Response to a request that is not sent, as if it had succeeded.
 fn pretended(verb: Verb, body: &Value) -> Response<Body> {
     let (code, answer) = match verb {
         Verb::Delete | Verb::DeleteCollection => {
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_known_by_its_verb_and_resource() {
+    fn verb_and_resource_are_parsed_from_the_request() {
         let named = |verb: &str, resource: &str| Some((verb.to_owned(), resource.to_owned()));
         for (method, url, expected) in [
             ("GET", "/api/v1/nodes", named("list", "nodes")),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_of_a_namespace_becomes_that_of_all_or_of_another() {
+    fn namespaced_path_is_rewritten_to_all_or_another_namespace() {
         let group = "/apis/storage.k8s.io/v1";
         let here = format!("{group}/namespaces/csi/csistoragecapacities");
         let all = format!("{group}/csistoragecapacities");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_is_not_sent_is_answered_as_if_it_had_been_done() {
+    async fn pretended_request_is_answered_as_if_it_had_succeeded() {
         let object = json!({"a": 1});
         for (verb, code, kind) in [
             (Verb::Update, 200, Value::Null),
@@ -369,7 +369,8 @@ mod tests {
         ] {
             let (head, body) = pretended(verb, &object).into_parts();
             let body = body.collect().await.map_err(|error| error.to_string());
-            let body: Value = serde_json::from_slice(&body.expect("it ends").to_bytes()).expect("it is JSON");
+            let body: Value =
+                serde_json::from_slice(&body.expect("the body ends").to_bytes()).expect("valid JSON");
             assert_eq!((head.status.as_u16(), &body["kind"]), (code, &kind));
             assert_eq!(body == object, kind.is_null());
         }

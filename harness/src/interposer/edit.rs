@@ -1,14 +1,14 @@
-//! Changes of JSON by pointer: fields taken out, put in, and lists cut. Knows no rule.
+//! Edits JSON by JSON pointer: removes and sets fields, and truncates lists. Does not know rules.
 
 use serde_json::{Map, Value};
 
-/// The parent of what a pointer names, and its last key.
+/// The pointer to the parent, and the last key.
 fn split(pointer: &str) -> Option<(&str, String)> {
     let (parent, key) = pointer.rsplit_once('/')?;
     Some((parent, key.replace("~1", "/").replace("~0", "~")))
 }
 
-/// Takes a field out of each place that a pointer names; `*` in it stands for every item of a list.
+/// Removes a field at every match of a pointer; `*` matches every item of a list.
 pub(super) fn remove(value: &mut Value, pointer: &str) {
     let Some((parent, key)) = split(pointer) else {
         return;
@@ -20,7 +20,7 @@ pub(super) fn remove(value: &mut Value, pointer: &str) {
     });
 }
 
-/// Puts a field in, and what it stands in. Does nothing where something else than an object is on the way.
+/// Sets a field and creates missing parents. Does nothing if a parent is not an object.
 pub(super) fn set(value: &mut Value, pointer: &str, new: &Value) {
     let Some((parent, key)) = split(pointer) else {
         return;
@@ -45,7 +45,7 @@ pub(super) fn set(value: &mut Value, pointer: &str, new: &Value) {
     }
 }
 
-/// Cuts each list that a pointer names.
+/// Truncates every list that a pointer matches.
 pub(super) fn truncate(value: &mut Value, pointer: &str, length: usize) {
     each(value, pointer, &mut |found| {
         if let Value::Array(items) = found {
@@ -54,12 +54,12 @@ pub(super) fn truncate(value: &mut Value, pointer: &str, length: usize) {
     });
 }
 
-/// Whether a pointer names something other than null.
+/// Whether a pointer matches a value other than null.
 pub(super) fn has(value: &Value, pointer: &str) -> bool {
     value.pointer(pointer).is_some_and(|found| !found.is_null())
 }
 
-/// Every place that a pointer names.
+/// Calls `change` for every match of a pointer.
 fn each(value: &mut Value, pointer: &str, change: &mut dyn FnMut(&mut Value)) {
     let Some((before, after)) = pointer.split_once("/*") else {
         if let Some(found) = value.pointer_mut(pointer) {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_go_come_and_are_cut_where_the_pointer_says() {
+    fn fields_are_removed_set_and_truncated_by_pointer() {
         let mut value = json!({"a": {"b/c": 1, "d": [{"e": 1, "f": [1, 2]}, {"e": 2}]}});
         remove(&mut value, "/a/b~1c");
         remove(&mut value, "/a/d/*/e");

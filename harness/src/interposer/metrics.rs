@@ -1,4 +1,4 @@
-//! The proxy before the metrics of one system: passes their text on, as the rules change it. Over HTTP alone.
+//! The proxy before the metrics of one system: applies the rules to the metrics text. Plain HTTP only.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::listening::Listening;
 use crate::system::Access;
 use capacity_types::exposition::sample;
 
-/// Listens where the metrics are to be, and gives the system another address; none: nobody reads them, or no rule spoils them.
+/// Listens on the system's metrics address and gives the system another one; `None` if no metrics are read or no rule applies.
 pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Result<Option<Listening>> {
     let rules = rules.iter().filter_map(|rule| match rule {
         WireRule::Metrics(rule) => Some(rule.clone()),
@@ -44,7 +44,7 @@ pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Re
         .map(Some)
 }
 
-/// A text as the rules make it.
+/// The metrics text after the rules.
 fn spoilt(text: &str, rules: &[MetricsRule]) -> String {
     let lines = text.lines().filter_map(|line| {
         let Some(mut sample) = sample(line) else {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_are_withheld_set_and_lose_labels_by_the_name() {
+    fn rules_withhold_series_set_values_and_remove_labels_by_name() {
         let rule = |name: &str, withhold, without: &[&str], set| MetricsRule {
             name: name.to_owned(),
             withhold,

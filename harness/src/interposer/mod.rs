@@ -1,7 +1,7 @@
-//! Stands between one system under test and its API server, its driver, and who reads its metrics, and spoils its traffic as rules say.
+//! Proxies between one system under test and its API server, its driver and its metrics readers; rules change the traffic.
 //!
-//! What comes of it is what a program with a mistake does: the harness's own servers, and so the journal, see only what is passed on. That
-//! needs nothing of the program, so it shows of any program's gate whether it bites. Knows no names of defects.
+//! The result is a program with an injected bug: the harness's own servers, and so the journal, see only the forwarded traffic. This works
+//! with any program, so it shows whether the gate detects the bug. Does not know the names of injected defects.
 
 mod api;
 mod edit;
@@ -22,7 +22,7 @@ use crate::listening::Listening;
 use crate::network::{Folder, Network};
 use crate::system::{Access, BoxError, ChildAccess, System};
 
-/// What stands before the servers of one instance, until it is dropped.
+/// The proxies of one instance; dropping it closes them.
 struct Interposed {
     _api: Option<Listening>,
     _csi: Option<Running>,
@@ -30,7 +30,7 @@ struct Interposed {
     _folder: Folder,
 }
 
-/// The same system with traffic that is spoilt by these rules. Each instance, and each start, is spoilt by itself.
+/// The same system with traffic that these rules change. Each start of each instance has its own proxies.
 pub fn interpose(system: &System, rules: &[WireRule]) -> System {
     let inner = Arc::clone(&system.run);
     let rules: Arc<[WireRule]> = rules.into();
@@ -84,7 +84,7 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
     Ok((interposed, access))
 }
 
-/// Leads a system to the proxy.
+/// Redirects a system to the proxy.
 fn lead(access: &mut Access, proxy: &Listening, kubeconfig: PathBuf) -> std::io::Result<()> {
     let Some(child) = access.child.take() else {
         access.api_url = proxy.url();

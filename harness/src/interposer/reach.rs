@@ -1,5 +1,5 @@
-//! Whether rules would have had anything to spoil in a run without them that its case is about, as far as its journal tells. Where it
-//! doesn't, they would have.
+//! Decides from the journal of a run without rules whether the rules would have changed anything that the case depends on. If the journal
+//! does not show it, assumes so.
 
 use fake_csi::Method;
 use fake_csi::Spoil;
@@ -10,14 +10,14 @@ use crate::journal::{CallFact, Change, Fact, What};
 use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 
-/// Whether the traffic of the role, in a run of the plan that these rules did not spoil, has anything that one of them is about. If not,
-/// the run with the rules is the same, but for requests of which nothing in the plan knows.
+/// Whether any of the rules applies to the role's traffic in a run of the plan without them. If not, a run with the rules is the same,
+/// except for requests that nothing in the plan depends on.
 pub fn are_met(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
     let traffic = Seen { role, plan, facts };
     rules.iter().any(|rule| traffic.meets(rule))
 }
 
-/// What the journal has of one role.
+/// The journal's facts about one role.
 struct Seen<'a> {
     role: Role,
     plan: &'a Plan,
@@ -61,7 +61,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether something comes of what the rule does with one of those requests.
+    /// Whether changing one of those requests can have an effect.
     fn may_change(&self, rule: &RequestRule) -> bool {
         if rule.only_reads_more() {
             return self.plan.depends_on_requests();
@@ -69,7 +69,7 @@ impl Seen<'_> {
         if rule.only_widens() {
             return self.plan.depends_on_requests() || self.has_elsewhere(&rule.resource);
         }
-        // What is refused is in no commit.
+        // Failed requests cause no commit.
         !rule.only_removes()
             || self.any(|what| match what {
                 What::Commit(commit) => *commit.resource == *rule.resource && rule.finds(&commit.object),
@@ -79,7 +79,7 @@ impl Seen<'_> {
             })
     }
 
-    /// Whether there are objects outside the namespace of the programs.
+    /// Whether objects exist outside the namespace of the programs.
     fn has_elsewhere(&self, resource: &str) -> bool {
         self.any(|what| match what {
             What::Commit(commit) => {
@@ -89,9 +89,9 @@ impl Seen<'_> {
         })
     }
 
-    /// Whether there is an object that the rule changes, and an answer or event in which it is changed.
+    /// Whether an object exists that the rule changes, and a response or event contains it.
     fn shows_one(&self, rule: &ObjectRule) -> bool {
-        // Another release may serve less of an object than is stored.
+        // Another release may omit stored fields.
         let is_served_whole = self.plan.has_usual_release();
         let is_changed = |object: &Value| match is_served_whole {
             true => rule.changes(object),
@@ -104,7 +104,7 @@ impl Seen<'_> {
         is_there && self.any(|what| self.is_shown(rule, what))
     }
 
-    /// A call that is not answered yet is not in the journal.
+    /// Pending calls are not in the journal.
     fn calls_one(&self, spoil: Spoil) -> bool {
         self.plan.has_late_answers() || self.any(|what| is_call(spoil, what))
     }
@@ -132,19 +132,19 @@ fn event(change: Change) -> EventKind {
     }
 }
 
-/// Whether the driver of the plan is one with which the mistake shows.
+/// Whether the defect is observable with the driver of the plan.
 fn may_show(spoil: Spoil, plan: &Plan) -> bool {
     match spoil {
         Spoil::CapacityAssumed => !plan.driver.get_capacity,
         Spoil::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         Spoil::ConnectionNotRestored => plan.may_cut_connections(),
-        // Where no call has to wait, each is over before the next begins.
+        // If no call is delayed, each ends before the next starts.
         Spoil::CapacityInTurn => plan.has_late_answers() || plan.may_cut_connections(),
         _ => true,
     }
 }
 
-/// Whether the spoiler would have done with a call what it does not do with others.
+/// Whether the defect changes this call.
 fn is_call(spoil: Spoil, what: &What) -> bool {
     let What::Call(call) = what else {
         return false;

@@ -1,4 +1,4 @@
-//! The rules by which traffic is spoilt, as data.
+//! Serialized rules that change traffic.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use fake_csi::Spoil;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One way in which the traffic of a system is spoilt.
+/// One change of a system's traffic.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WireRule {
-    /// What it sends to the API server.
+    /// Its requests to the API server.
     Request(RequestRule),
-    /// What it gets to see of objects, in lists and watches.
+    /// Objects that it receives in lists and watches.
     Object(ObjectRule),
-    /// Its calls of the driver, and their answers.
+    /// Its CSI calls and their responses.
     Call(Spoil),
-    /// What it tells of itself.
+    /// Its metrics.
     Metrics(MetricsRule),
 }
 
@@ -30,40 +30,40 @@ impl WireRule {
     }
 }
 
-/// Spoils requests to the API server.
+/// Changes requests to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRule {
     /// Verbs of the API: get, list, watch, create, update, patch, delete.
     pub verbs: Vec<Verb>,
-    /// The resource in the plural, with a subresource after a slash.
+    /// Plural resource name, with a subresource after a slash.
     pub resource: String,
-    /// Only requests whose body lacks all of these, as JSON pointers.
+    /// Only requests whose body lacks all of these fields, as JSON pointers.
     #[serde(default)]
     pub lacking: Vec<String>,
-    /// Taken out of the body, as JSON pointers.
+    /// Fields to remove from the body, as JSON pointers.
     #[serde(default)]
     pub remove: Vec<String>,
-    /// Put into the body, by JSON pointer.
+    /// Fields to set in the body, by JSON pointer.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// Parameters that are taken out of the query.
+    /// Query parameters to remove.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Asked of all namespaces instead of one.
+    /// Sends the request for all namespaces instead of one.
     #[serde(default)]
     pub everywhere: bool,
-    /// Sent to that namespace in the place of another.
+    /// Namespace to send the request to.
     pub namespace: Option<String>,
-    /// Other requests that are sent before it, whatever the server says to them.
+    /// Additional requests to send before it; their responses are ignored.
     #[serde(default)]
     pub besides: Vec<Besides>,
-    /// Sent, and then answered with that HTTP status, whatever the server says.
+    /// HTTP status to return instead of the server's response.
     pub answered: Option<u16>,
-    /// Not sent at all, but answered as if it had been done.
+    /// Does not send the request, and answers as if it had succeeded.
     #[serde(default)]
     pub pretend: bool,
-    /// Sent that many times more.
+    /// Number of times to repeat the request.
     #[serde(default)]
     pub repeat: u32,
 }
@@ -78,58 +78,58 @@ pub struct Besides {
     pub path: String,
 }
 
-/// Spoils what a system gets to see of objects.
+/// Changes objects that a system receives.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectRule {
-    /// The resource in the plural.
+    /// Plural resource name.
     pub resource: String,
-    /// Only objects that lack all of these, as JSON pointers.
+    /// Only objects that lack all of these fields, as JSON pointers.
     #[serde(default)]
     pub lacking: Vec<String>,
-    /// Only objects whose text at each of these JSON pointers contains the one that is given.
+    /// Only objects whose text at each of these JSON pointers contains the given text.
     #[serde(default)]
     pub having: BTreeMap<String, String>,
-    /// In these events of watches.
+    /// Types of watch events to change.
     #[serde(default = "all_events")]
     pub events: Vec<EventKind>,
-    /// In lists, be they lists or the beginning of a watch.
+    /// Whether to change objects in lists, including the initial events of a watch.
     #[serde(default)]
     pub listed: bool,
-    /// Not shown at all.
+    /// Withholds the object.
     #[serde(default)]
     pub withhold: bool,
-    /// Taken out, as JSON pointers.
+    /// Fields to remove, as JSON pointers.
     #[serde(default)]
     pub remove: Vec<String>,
-    /// Put in, by JSON pointer.
+    /// Fields to set, by JSON pointer.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// Put in where nothing is, by JSON pointer.
+    /// Fields to set if they are unset, by JSON pointer.
     #[serde(default)]
     pub default: BTreeMap<String, Value>,
-    /// Lists that are cut, by JSON pointer, to so many items.
+    /// Lists to truncate to a number of items, by JSON pointer.
     #[serde(default)]
     pub truncate: BTreeMap<String, usize>,
 }
 
-/// Spoils what a system tells of one metric.
+/// Changes one metric of a system.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetricsRule {
-    /// What the names of its series begin with.
+    /// Prefix of the names of its series.
     pub name: String,
-    /// Not told at all.
+    /// Withholds the series.
     #[serde(default)]
     pub withhold: bool,
-    /// Labels that are left out.
+    /// Labels to remove.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Told of every series in the place of its value.
+    /// Value of every series.
     pub set: Option<f64>,
 }
 
-/// An event of a watch.
+/// Type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EventKind {

@@ -1,4 +1,4 @@
-//! What the rules make of one message: a request, a list, an event. Pure; sends nothing.
+//! Applies the rules to one message: a request, a list, an event. Pure; sends nothing.
 
 use fake_apiserver::Verb;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::edit;
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 
-/// The rules about the API server.
+/// The rules for API traffic.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Traffic {
     requests: Vec<RequestRule>,
@@ -26,12 +26,12 @@ impl Traffic {
         traffic
     }
 
-    /// Whether anything of it is spoilt.
+    /// Whether any rule exists.
     pub(super) fn is_spoilt(&self) -> bool {
         !self.requests.is_empty() || !self.objects.is_empty()
     }
 
-    /// The rules for a request. `body`: null where it has none.
+    /// The rules for a request. `body`: null if there is none.
     pub(super) fn rules_for(&self, verb: Verb, resource: &str, body: &Value) -> Vec<&RequestRule> {
         let is_meant = |rule: &&RequestRule| {
             rule.resource == resource
@@ -41,18 +41,18 @@ impl Traffic {
         self.requests.iter().filter(is_meant).collect()
     }
 
-    /// Whether the objects in answers about that resource are spoilt.
+    /// Whether a rule changes objects of this resource.
     pub(super) fn shows(&self, resource: &str) -> bool {
         self.objects.iter().any(|rule| rule.resource == resource)
     }
 
-    /// An object in a list as the system sees it; false: it does not see it.
+    /// Applies the rules to an object in a list; returns false if it is withheld.
     pub(super) fn show_listed(&self, resource: &str, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.listed);
         show(rules, resource, object)
     }
 
-    /// The object of an event of a watch as the system sees it; false: it does not see the event.
+    /// Applies the rules to the object of a watch event; returns false if the event is withheld.
     pub(super) fn show_event(&self, resource: &str, kind: EventKind, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.events.contains(&kind));
         show(rules, resource, object)
@@ -73,7 +73,7 @@ impl ObjectRule {
         self.having.iter().all(has) && !self.lacking.iter().any(|pointer| edit::has(object, pointer))
     }
 
-    /// Whether the system sees that object otherwise than it is.
+    /// Whether the rule changes this object.
     pub(super) fn changes(&self, object: &Value) -> bool {
         if !self.is_about(object) {
             return false;
@@ -82,7 +82,7 @@ impl ObjectRule {
         !self.show(&mut shown) || shown != *object
     }
 
-    /// Makes of an object what the system sees of it; false: it does not see it.
+    /// Applies the rule to an object; returns false if it is withheld.
     fn show(&self, object: &mut Value) -> bool {
         if !self.is_about(object) {
             return true;
@@ -109,7 +109,7 @@ impl ObjectRule {
 }
 
 impl RequestRule {
-    /// The rule for the same requests that does nothing.
+    /// A rule for the same requests without any effect.
     fn idle(&self) -> RequestRule {
         RequestRule {
             verbs: self.verbs.clone(),
@@ -119,7 +119,7 @@ impl RequestRule {
         }
     }
 
-    /// Whether all that it does is to take something out of bodies.
+    /// Whether its only effect is to remove fields from bodies.
     pub(super) fn only_removes(&self) -> bool {
         let removes = RequestRule {
             remove: self.remove.clone(),
@@ -128,7 +128,7 @@ impl RequestRule {
         *self == removes
     }
 
-    /// Whether all that it does is to have more read, which changes nothing and shows the system nothing.
+    /// Whether its only effect is additional reads, which change nothing and return nothing to the system.
     pub(super) fn only_reads_more(&self) -> bool {
         let sends_more = RequestRule {
             besides: self.besides.clone(),
@@ -141,7 +141,7 @@ impl RequestRule {
             && (self.repeat == 0 || self.verbs.iter().all(reads))
     }
 
-    /// Whether all that it does is to ask for all namespaces.
+    /// Whether its only effect is to read all namespaces.
     pub(super) fn only_widens(&self) -> bool {
         let widens = RequestRule {
             everywhere: true,
@@ -150,7 +150,7 @@ impl RequestRule {
         *self == widens
     }
 
-    /// Whether an object has something that is taken out.
+    /// Whether an object has a field that the rule removes.
     pub(super) fn finds(&self, object: &Value) -> bool {
         let mut left = object.clone();
         self.remove
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_apply_to_what_they_name_and_to_nothing_else() {
+    fn rules_apply_only_to_matching_messages() {
         let rules: Vec<WireRule> = serde_json::from_value(json!([
             {"request": {"verbs": ["update"], "resource": "persistentvolumeclaims", "lacking": ["/metadata/annotations/x"], "pretend": true}},
             {"object": {"resource": "nodes", "events": ["added"], "withhold": true}},

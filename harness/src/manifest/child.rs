@@ -1,6 +1,6 @@
-//! A program under test as a child process: started without a shell, watched, stopped by SIGTERM and then SIGKILL.
+//! A program under test as a child process: started without a shell, watched, and stopped by SIGTERM and then SIGKILL.
 //!
-//! It leads a process group of its own, and all processes that it has started end with it.
+//! It leads its own process group, and all its descendants are killed with it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ use crate::settings::{Value, of_role};
 use crate::system::{Access, BoxError, ProgramEnded};
 use crate::temporary::{OF_PROGRAM, Temporary};
 
-/// How to start a program, and what it is told besides.
+/// How to start a program, and its inputs.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) role: Role,
@@ -40,17 +40,17 @@ pub(super) struct Program {
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
-    /// What runs as long as it does.
+    /// Processes that run beside it.
     pub(super) beside: Vec<Process>,
     /// Names of ports that are chosen for it.
     pub(super) ports: Vec<String>,
-    /// Whether it gets the configuration of a pod, in the folder where pods have it.
+    /// Whether it gets the in-cluster configuration of a pod, in the usual folder.
     pub(super) in_cluster: bool,
-    /// What it finds when it starts.
+    /// Objects that must exist when it starts.
     pub(super) objects: Arc<Objects>,
 }
 
-/// What is executed, and with what.
+/// Executable, arguments and environment.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) path: PathBuf,
@@ -62,38 +62,38 @@ pub(super) struct Start {
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) start: Start,
-    /// The address or the path at which it listens when it is up; none: it is not waited for.
+    /// Address or socket path on which it listens when it is ready; `None`: it is not waited for.
     pub(super) listens: Option<Template>,
 }
 
 /// Where a program serves its metrics.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    /// Their URL, with the address in it that it is given.
+    /// URL of the metrics, with a placeholder for the address.
     pub(super) url: String,
-    /// What tells it the address.
+    /// Arguments that set the address.
     pub(super) arguments: Vec<Template>,
 }
 
-/// A program must not find another cluster than the one it is given.
+/// Variables removed from the environment, so that a program does not find another cluster.
 const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
-/// How long a process beside a program may take until it listens.
+/// Timeout until a process beside a program listens.
 const LISTENS: Duration = Duration::from_secs(10);
 
-/// Ports that programs are told, below those that systems give to anyone.
+/// Range of ports for `{ports.name}`, below the ephemeral ports of usual systems.
 const PORTS: Range<u32> = 20_000..30_000;
 
-/// Pause between two attempts to connect: nothing else tells that a process listens.
+/// Interval between connection attempts to a process that does not listen yet.
 const CONNECT_AGAIN: Duration = Duration::from_millis(10);
 
-/// How long the end of a program may wait for those beside it, and for what is left of its output.
+/// Timeout for other processes and for remaining output after a program has exited.
 const REPORT: Duration = Duration::from_millis(500);
 
-/// Lines of its output that are shown when it ends by itself.
+/// Number of output lines that are shown when it exits by itself.
 const LAST_LINES: usize = 32;
 
-/// Runs one instance until it is cancelled, or ends by itself, which is always an error.
+/// Runs one instance until it is cancelled, or exits by itself, which is always an error.
 pub(super) async fn run(
     program: Arc<Program>,
     access: Access,
@@ -122,10 +122,10 @@ pub(super) async fn run(
         (ended, ..) = first => Some(ended?),
         () = stop.cancelled() => None,
     };
-    // The last one first: it may need those beside it until it has ended.
+    // In reverse order: the last one may need the others until it has exited.
     let grace = match ended {
         None => program.grace,
-        // That one of them has ended is to be known soon.
+        // An unexpected exit should be reported soon.
         Some(_) => program.grace.min(REPORT),
     };
     for running in children.iter_mut().rev() {
@@ -150,7 +150,7 @@ pub(super) async fn run(
     }
 }
 
-/// A process, and what copies its output.
+/// A process, and the tasks that copy its output.
 struct Running {
     child: Child,
     group: ProcessGroup,
@@ -177,7 +177,7 @@ impl Running {
         })
     }
 
-    /// Waits until it takes connections, has ended, or is too slow: then the program that needs it says so.
+    /// Waits until it accepts connections, has exited, or is too slow; in that case the program that needs it reports an error.
     async fn listens_at(&mut self, place: &str) {
         let due = Instant::now() + LISTENS;
         while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
@@ -193,18 +193,18 @@ impl Running {
     }
 }
 
-/// Waits until all is read that a program has said.
+/// Waits until all output of a program is read.
 async fn drained(copy: JoinHandle<()>) {
-    // A process that inherited the pipe may keep it open for ever.
+    // A process that inherited the pipe may keep it open forever.
     let _ = tokio::time::timeout(REPORT, copy).await;
 }
 
-/// A port of this machine that nothing listens at, and that no one is given who asks for any port: the program takes it only later.
+/// A free port outside the ephemeral range, because the program binds it only later and another process could get an ephemeral one.
 fn free_port() -> std::io::Result<String> {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
     for _ in 0..count {
-        // Other runs on this machine begin elsewhere.
+        // Other runs on this host start at another port.
         let nth = TAKEN
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(std::process::id().wrapping_mul(64));
@@ -227,8 +227,8 @@ fn last_words(log: &ProcessLog) -> LastWords {
     }
 }
 
-/// Whether an environment variable holds a secret, by the end of its name. Short values are words such as `true`; numbers and the paths of
-/// files are no secrets.
+/// Whether an environment variable contains a secret, by the suffix of its name. Short values (words such as `true`), numbers and paths of
+/// files are not secrets.
 fn is_secret(name: &str, value: &str) -> bool {
     const ENDS: [&str; 9] = [
         "TOKEN",
@@ -286,7 +286,7 @@ impl Program {
         command
     }
 
-    /// What its log must not contain: its token, and the values of environment variables whose names announce a secret.
+    /// Texts to mask in its log: its token, and values of environment variables whose names suggest a secret.
     fn secrets(&self, access: &Access, values: &BTreeMap<String, String>) -> Vec<String> {
         let processes = self.beside.iter().map(|process| &process.start);
         let env = processes.chain([&self.start]).flat_map(|start| &start.env);
@@ -301,7 +301,7 @@ impl Program {
             .collect()
     }
 
-    /// Writes the program's files and says what each name stands for.
+    /// Writes the program's files and returns the values of all placeholders.
     fn prepare(&self, access: &Access, scratch: &Path) -> Result<BTreeMap<String, String>, BoxError> {
         let cluster = access
             .child

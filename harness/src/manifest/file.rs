@@ -1,4 +1,4 @@
-//! The text of a manifest: its keys, and errors that point into it.
+//! The file format of a manifest, and errors with positions in it.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -29,7 +29,7 @@ struct File {
     #[serde(default)]
     version: String,
     refresh: Option<Spanned<String>>,
-    /// The longest wait of the programs between two attempts.
+    /// Maximum back-off of the programs after an error.
     retry_interval_max: Option<Spanned<String>>,
     features: Vec<Spanned<String>>,
     roles: BTreeMap<Role, Spanned<RoleFile>>,
@@ -37,7 +37,7 @@ struct File {
     known_failures: Vec<KnownFile>,
 }
 
-/// What a setting adds to argv, by its value, or `any`.
+/// Arguments of a setting, by its value or `any`.
 type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
 
 #[derive(Deserialize)]
@@ -45,38 +45,38 @@ type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
 struct RoleFile {
     #[serde(default)]
     argv: Vec<Spanned<String>>,
-    /// The driver only: its socket, where it runs already.
+    /// Driver only: socket of a driver that is already running.
     socket: Option<Spanned<String>>,
-    /// The driver only: what cases have to call it.
+    /// Driver only: names that cases must use.
     names: Option<Spanned<ExternalDriver>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
-    /// Setting → value, or `any` → what it adds to argv.
+    /// Setting → value, or `any` → arguments.
     #[serde(default)]
     settings: BTreeMap<String, Spanned<ByValue>>,
-    /// Name → text of a file that argv names as `{files.name}`.
+    /// Name → content of a file that argv refers to as `{files.name}`.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
     /// Where it serves its metrics.
     metrics: Option<Spanned<MetricsFile>>,
-    /// How long it may take to end after SIGTERM.
+    /// Grace period between SIGTERM and SIGKILL.
     grace: Option<Spanned<String>>,
-    /// Programs that run beside it, as long as it does.
+    /// Processes that run beside it.
     #[serde(default)]
     processes: Vec<Spanned<ProcessFile>>,
-    /// Names of ports that argv and the rest name as `{ports.name}`.
+    /// Names of ports, used as `{ports.name}`.
     #[serde(default)]
     ports: Vec<String>,
-    /// It knows the configuration of pods alone, in the folder where they have it.
+    /// Whether it supports only the in-cluster configuration of pods, in the usual folder.
     #[serde(default)]
     in_cluster: bool,
-    /// Objects that it finds when it starts.
+    /// Objects that must exist when it starts.
     #[serde(default)]
     objects: Vec<Spanned<ObjectsFile>>,
-    /// The driver only: the objects that change with the storage of a case.
+    /// Driver only: object changes that set the storage of a case.
     #[serde(default)]
     backend: Vec<Spanned<ChangeFile>>,
-    /// The driver only: whether it makes volumes as it is started here.
+    /// Driver only: whether it provisions volumes as started here.
     volumes: Option<Spanned<bool>>,
 }
 
@@ -84,14 +84,14 @@ struct RoleFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProcessFile {
     argv: Vec<Spanned<String>>,
-    /// An address or the path of a socket: what comes after it starts when it listens there.
+    /// Address or socket path; the next process starts once it listens there.
     listens: Option<Spanned<String>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
 }
 
 impl RoleFile {
-    /// A key that only a driver may have, and where its value is; none: it has none of them.
+    /// A key that only a driver may have, and its position; `None` if there is none.
     fn key_of_driver(&self) -> Option<(&'static str, Location)> {
         [
             ("socket", self.socket.as_ref().map(|it| it.defined)),
@@ -107,19 +107,19 @@ impl RoleFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct MetricsFile {
-    /// Their URL, in which `{metrics_address}` stands for an address of the harness's choice.
+    /// URL of the metrics; `{metrics_address}` is an address that the harness chooses.
     url: Spanned<String>,
-    /// What is added to argv where a case reads them; `{metrics_address}` and `{metrics_port}` may be named.
+    /// Arguments added if a case reads metrics; may contain `{metrics_address}` and `{metrics_port}`.
     argv: Vec<Spanned<String>>,
 }
 
-/// How long a program may take to end, where the manifest does not say.
+/// Default grace period between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Manifest {
-    /// Reads and checks a manifest.
+    /// Reads and validates a manifest.
     ///
-    /// Fails with file, line and column when it makes no sense, and when a program is not there.
+    /// Errors contain file, line and column; a missing program is an error.
     pub fn load(path: &Path) -> Result<Self, ManifestError> {
         let unreadable = |source| ManifestError::Unreadable {
             path: path.to_owned(),
@@ -129,7 +129,7 @@ impl Manifest {
         parse(path, &text)
     }
 
-    /// Checks the text of a manifest, with that path in messages. Programs with a `/` count from its folder.
+    /// Validates the text of a manifest; `path` is for messages and for relative paths of programs.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ManifestError> {
         parse(path, text)
     }
@@ -221,7 +221,7 @@ impl Reader<'_> {
         checked.map_err(|(at, message)| ScenarioError::at(&self.source, self.text, at, message))
     }
 
-    /// What is special about the driver: it has names that cases must use, and may run already.
+    /// Driver-specific settings: names that cases must use, and the socket of a running driver.
     fn driver(
         &self,
         roles: &BTreeMap<Role, Spanned<RoleFile>>,
@@ -281,7 +281,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// The objects that a program finds when it starts. Only those of the driver change.
+    /// The objects of a program. Only those of the driver change.
     fn objects(&self, file: &RoleFile) -> Result<Objects, ScenarioError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let wrong =
@@ -381,7 +381,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A name with a `/` counts from the manifest's folder, any other is looked for in `PATH`.
+    /// A path with a `/` is relative to the manifest's folder; any other name is looked up in `PATH`.
     fn executable(&self, role: Role, program: &str) -> Result<PathBuf, ManifestError> {
         let wrong = |why: String| ManifestError::Program {
             path: self.path.to_owned(),
@@ -404,7 +404,7 @@ impl Reader<'_> {
             .collect();
         match paths.iter().find(|path| unfit(path).is_none()) {
             Some(path) => Ok(path.clone()),
-            // Something of that name says more than nothing at all.
+            // A file of that name that cannot be started is reported rather than a missing one.
             None => Err(wrong(match paths.iter().find(|path| path.exists()) {
                 Some(path) => unfit(path).unwrap_or_default(),
                 None => "in no folder of PATH; correct `argv`, or build the program first".to_owned(),
@@ -413,7 +413,7 @@ impl Reader<'_> {
     }
 }
 
-/// Why a file can't be started, and what to do; none: it can, as far as one can see.
+/// Why a file cannot be started, and the remedy; `None` if no reason is found.
 fn unfit(path: &Path) -> Option<String> {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -432,7 +432,7 @@ fn unfit(path: &Path) -> Option<String> {
     }
 }
 
-/// What a text of that program may name, besides what every text may.
+/// Placeholders that the texts of a program may use in addition to the common ones.
 fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
     let files = file.files.keys().map(|name| format!("files.{name}"));
     let settings = settings.iter().map(|name| format!("settings.{name}"));

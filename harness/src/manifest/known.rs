@@ -1,6 +1,6 @@
-//! Known failures of a manifest: what each one excuses, for which versions of the program, and until when.
+//! Known failures of a manifest: which failures each entry excuses, for which versions of the program, and until when.
 //!
-//! Owns their text and its checks. Knows neither which cases exist nor how one of them failed.
+//! Owns their format and validation. Does not know which cases exist or how they failed.
 
 use std::fmt;
 
@@ -12,39 +12,39 @@ use serde_saphyr::Location;
 use crate::invocation::program;
 use crate::scenario::Spanned;
 
-/// A failure that is known. The case still runs.
+/// A known failure. Its case still runs.
 #[derive(Debug, Clone)]
 pub struct KnownFailure {
-    /// Id of the case, or the beginning of ids up to a `/`.
+    /// Id of the case, or a prefix of ids up to a `/`.
     pub case: String,
-    /// What the failure says. Whatever else fails in the case is not excused.
+    /// Pattern of the failure message. Other failures of the case are not excused.
     pub fails: Words,
-    /// Why it fails.
+    /// Why the case fails.
     pub why: String,
-    /// Where that is tracked.
+    /// Issue that tracks it.
     pub issue: String,
-    /// The last day on which it is excused.
+    /// Last day on which it is excused.
     pub until: Date,
-    /// How often it was seen, where it depends on chance, so that a pass is no surprise; none: it fails every time.
+    /// How often a non-deterministic failure was observed; `None`: the case always fails.
     pub sometimes: Option<Sometimes>,
-    /// Where the entry stands, as `file:line:column`.
+    /// Position of the entry, as `file:line:column`.
     pub place: String,
-    /// Whether it speaks of the version that the manifest names.
+    /// Whether the entry applies to the version of the manifest.
     pub(super) is_of_this_version: bool,
     pub(super) location: Location,
 }
 
-/// How often a failure was seen.
+/// How often a failure was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sometimes {
-    /// Runs of the case, apart from those that could not be decided.
+    /// Number of runs of the case, without inconclusive ones.
     pub runs: u32,
-    /// Of these, the runs that failed with the words of the entry.
+    /// Number of those runs that failed with the message of the entry.
     pub failed: u32,
 }
 
-/// Words that a failure has to say; `*` stands for any text.
+/// Pattern of a failure message; `*` matches any text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Words(String);
@@ -56,10 +56,10 @@ impl TryFrom<String> for Words {
     }
 }
 
-/// The placeholder of a reason that is not written yet. No manifest with it is accepted.
+/// Placeholder for a reason that is still to be written. A manifest that contains it is rejected.
 pub const UNWRITTEN: &str = "TODO";
 
-/// So many runs show how often something happens by chance.
+/// Number of runs that is enough to measure how often a failure occurs.
 pub const ENOUGH_RUNS: u32 = 20;
 
 #[derive(Deserialize)]
@@ -75,16 +75,16 @@ pub(super) struct KnownFile {
     sometimes: Option<Spanned<Sometimes>>,
 }
 
-/// What is wrong with an entry, and where.
+/// Position and message of an error in an entry.
 pub(super) type Wrong = (Location, String);
 
 impl KnownFailure {
-    /// Whether it is still excused today.
+    /// Whether it is excused today.
     pub fn is_excused(&self) -> bool {
         self.until >= jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
     }
 
-    /// Whether it is about that case.
+    /// Whether it applies to a case.
     pub fn covers(&self, case: &str) -> bool {
         let rest = case.strip_prefix(self.case.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -92,9 +92,9 @@ impl KnownFailure {
 }
 
 impl Words {
-    /// Fails for words that almost any failure would say.
+    /// Fails for patterns that would match almost any failure.
     pub fn parse(text: &str) -> Result<Self, String> {
-        /// Shorter words are in too many texts.
+        /// Minimum number of letters and digits: shorter patterns match too many texts.
         const LETTERS: usize = 8;
         let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
         if letters < LETTERS {
@@ -105,7 +105,7 @@ impl Words {
         Ok(Words(text.trim().to_owned()))
     }
 
-    /// Whether the text has them, the parts around each `*` in their order.
+    /// Whether the text contains the parts between `*` in order.
     pub fn are_in(&self, text: &str) -> bool {
         let mut rest = text;
         self.0.split('*').map(str::trim).all(|part| {
@@ -123,7 +123,7 @@ impl fmt::Display for Words {
 }
 
 impl KnownFile {
-    /// Checks an entry of a manifest for that version of the program. `place`: the text of a location.
+    /// Validates an entry for a version of the program. `place`: formats a position.
     pub(super) fn check(
         self,
         version: &str,
@@ -177,7 +177,7 @@ impl Sometimes {
     }
 }
 
-/// Whether a version is among those; none: it is.
+/// Whether a version is in any of the ranges; true if there are none.
 fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, Wrong> {
     let Some(first) = ranges.first() else {
         return Ok(true);
@@ -188,7 +188,7 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, Wrong> {
         );
         (first.defined, message)
     })?;
-    // A build after a release has the faults of the release, unless the manifest says otherwise.
+    // A build after a release counts as the release, unless the manifest lists it.
     let release = Version::new(version.major, version.minor, version.patch);
     let mut is_one = false;
     for range in ranges {
@@ -204,13 +204,13 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, Wrong> {
     Ok(is_one)
 }
 
-/// A version with or without its `v`; none: it is not one.
+/// Parses a version with or without `v`.
 pub fn parse_version(text: &str) -> Option<Version> {
     let text = text.trim();
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 
-/// A range; a version alone means itself, and `1.2` every version that begins so.
+/// Parses a range; a version alone means exactly it, and `1.2` means every 1.2.x.
 fn parse_range(text: &str) -> Option<VersionReq> {
     let comparators = text.split(',').map(|part| {
         let part = part.trim();
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_with_any_text_in_their_gaps_and_in_their_order() {
+    fn pattern_parts_match_in_order_with_any_text_between() {
         let text = "no delete of csistoragecapacities: delete by publisher: csistoragecapacities csisc-569qx";
         for found in [
             "no delete of csistoragecapacities",
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_compared_with_versions_and_ranges() {
+    fn version_is_matched_against_versions_and_ranges() {
         let is_in = |version: &str, range: &str| {
             let (version, range) = (parse_version(version).unwrap(), parse_range(range).unwrap());
             range.matches(&version)

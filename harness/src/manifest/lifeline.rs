@@ -1,7 +1,7 @@
-//! What ends programs under test when this process can't, because it was killed itself: a shell that holds the other end of a pipe.
+//! Kills the programs under test if this process is killed itself: a shell that reads from a pipe.
 //!
-//! The system closes the pipe with this process, however that ends, and then the shell kills every group that is still held. A signal of the
-//! system to the children would come when the thread ends that started them, and would not reach what they have started.
+//! The operating system closes the pipe when this process ends for any reason; the shell then kills every registered process group.
+//! PR_SET_PDEATHSIG would not do: it fires when the thread that started a child ends, and does not reach descendants.
 
 use std::io::Write as _;
 use std::process::{ChildStdin, Command, Stdio};
@@ -12,8 +12,8 @@ use rustix::process::Pid;
 
 use super::mark;
 
-/// Reads which groups are held and which have ended. At the end of its input it kills the rest, and the marked processes that have left
-/// their groups: in several rounds, as one may be forking.
+/// Reads which groups are registered and which have ended. At end of input it kills the remaining ones, and the marked processes that have
+/// left their groups; in several rounds, because one may be forking.
 const SCRIPT: &str = r#"
 held=
 while read -r what group; do
@@ -37,36 +37,36 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 "#;
 
-/// None: this machine has no shell, so that nothing ends the programs.
+/// `None`: the host has no shell, so nothing kills the programs.
 static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     let mut command = Command::new("sh");
     let marked = format!("{}={}", mark::NAME, *mark::OF_THIS_PROCESS);
     command.args(["-c", SCRIPT, "sh", &marked]).stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    // This process may be a program under test of another run, which must not end the shell with it.
+    // This process may itself be a program under test of another run, which must not kill the shell with it.
     command.env_remove(mark::NAME);
-    // In a group of its own it hears no Ctrl-C.
+    // In its own process group it does not receive Ctrl-C.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut shell = command.spawn().ok()?;
     shell.stdin.take().map(Mutex::new)
 });
 
-/// Starts the shell, before the first program: this process may be killed before it can hold the program's group.
+/// Starts the shell before the first program, because this process may be killed before it registers the program's group.
 pub(super) fn start() {
     LazyLock::force(&SHELL);
 }
 
-/// From now on the group does not outlive this process.
+/// Registers a group: it is killed when this process ends.
 pub(super) fn hold(group: Pid) {
     tell("hold", group);
 }
 
-/// The group has ended; its number may be given to others.
+/// Unregisters a group that has ended; its id may be reused.
 pub(super) fn free(group: Pid) {
     tell("free", group);
 }
 
-/// A shell that is gone can't be told anything, and then nothing more can be done.
+/// If the shell has ended, nothing more can be done.
 fn tell(what: &str, group: Pid) {
     if let Some(pipe) = SHELL.as_ref() {
         let line = format!("{what} {}\n", group.as_raw_nonzero());

@@ -1,7 +1,7 @@
-//! Finds the processes that a program has started, also those that left its process group with `setsid` or became daemons: they inherit an
-//! environment variable. Linux alone shows it, in `/proc`.
+//! Finds all descendants of a program by an inherited environment variable, including those that left its process group with `setsid` or
+//! became daemons. Works only on Linux, through `/proc`.
 //!
-//! A process that clears its environment, or whose environment this user may not read, is not found.
+//! Does not find processes that clear their environment, or whose environment this user may not read.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,18 +12,18 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The environment variable.
 pub(super) const NAME: &str = "CSI_CAPACITY_PROGRAM";
 
-/// What the values of this process have in common, and those of no other.
+/// Prefix of all values of this process; random, so that no other process has it.
 pub(super) static OF_THIS_PROCESS: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}.", rand::random::<u64>()));
 
-/// A value for one more program.
+/// A new value for a program.
 pub(super) fn next() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("{}{number}", *OF_THIS_PROCESS)
 }
 
-/// Kills the processes with that value. Returns whether there was one: it may have started another one meanwhile.
+/// Kills the processes with this value. Returns whether there were any: one may have started another meanwhile.
 pub(super) fn kill(value: &str) -> bool {
     let entry = format!("{NAME}={value}");
     let is_marked = |process: &Path| {

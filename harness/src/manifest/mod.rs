@@ -1,6 +1,6 @@
-//! The manifest of programs under test (`sut.yaml`): which roles they play, how to start them, and what to expect.
+//! The manifest of programs under test (`sut.yaml`): their roles, how to start them, and what to expect of them.
 //!
-//! Owns the format and its checks. Starting and stopping is `child`'s; what a case wants is the plan's.
+//! Owns the format and its validation. `child` starts and stops programs; the plan knows what a case needs.
 
 mod child;
 mod file;
@@ -23,73 +23,73 @@ use crate::system::{DriverSocket, System, Systems};
 use child::Program;
 
 pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
-/// Names in braces that texts of a manifest may use, with what they stand for.
+/// Placeholders that texts of a manifest may use, with their descriptions.
 pub use template::NAMES as PLACEHOLDERS;
 
-/// Programs under test, and what is known about them.
+/// The programs under test.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// What reports call them.
+    /// Name of the programs in reports.
     pub name: String,
-    /// Their version, as reports show it.
+    /// Version of the programs in reports.
     pub version: String,
-    /// The poll interval to run a publisher with; none: the harness's own.
+    /// Poll interval for a publisher; `None`: the harness's default.
     pub refresh: Option<Duration>,
-    /// The longest time that the programs wait after an error before they try again; none: as long as most clients.
+    /// Maximum back-off of the programs after an error; `None`: that of most clients.
     pub retry_interval_max: Option<Duration>,
-    /// Names of the features that they claim.
+    /// Names of the supported features.
     pub features: Vec<String>,
-    /// Failures that are known, of this version of the programs and of others.
+    /// Known failures, of this version of the programs and of others.
     known: Vec<KnownFailure>,
     driver: Option<DriverUnderTest>,
     programs: Vec<(Role, Arc<Program>)>,
-    /// The file as it was named, and its text.
+    /// Path of the file as given, and its text.
     source: String,
     text: String,
 }
 
-/// What is special about a driver under test.
+/// Driver-specific settings.
 #[derive(Debug, Clone)]
 struct DriverUnderTest {
     names: ExternalDriver,
-    /// Where it runs already; none: it is one of the programs.
+    /// Socket of a driver that is already running; `None`: it is one of the programs.
     socket: Option<DriverSocket>,
-    /// Whether it is told the largest volume by objects.
+    /// Whether objects can set its maximum volume size.
     takes_maximum: bool,
-    /// Whether it makes volumes, as it is started.
+    /// Whether it provisions volumes as started here.
     makes_volumes: bool,
 }
 
-/// A manifest can't be used.
+/// Why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// Something in it is wrong.
+    /// The content is invalid.
     #[error(transparent)]
     File(#[from] ScenarioError),
-    /// It can't be read.
+    /// The file cannot be read.
     #[error("{path}: {source}; name a manifest of the programs to test")]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A program is not there.
+    /// A program is missing.
     #[error("{path}: the {role} is `{program}`, which is {why}")]
     Program {
         /// The manifest.
         path: PathBuf,
         /// The role.
         role: &'static str,
-        /// The program, as it is named.
+        /// The program as named in the manifest.
         program: String,
-        /// What is the matter with it, and what to do.
+        /// Reason and remedy.
         why: String,
     },
 }
 
 impl DriverUnderTest {
-    /// Whether it is the driver of a case: of those about drivers, and of those whose storage it can be told.
+    /// Whether it is the driver of a case: in cases about drivers, and in those whose storage it can be given.
     fn plays(&self, plan: &Plan) -> bool {
         plan.roles.contains(&Role::Driver) || plan.has_storage() && self.cannot_be_told(plan).is_none()
     }
@@ -99,7 +99,7 @@ impl DriverUnderTest {
         resolve(&case.with_driver(&self.names)?)
     }
 
-    /// Why a case can't have this driver in the place of the built-in one; none: it can.
+    /// Why this driver cannot replace the built-in one in a case; `None` if it can.
     fn cannot_be_told(&self, plan: &Plan) -> Option<String> {
         let only = |what: &str| Some(format!("it sets {what}, and only the built-in driver lets it"));
         if !self.names.takes_backend {
@@ -132,7 +132,7 @@ impl DriverUnderTest {
         self.cannot_take_part(plan)
     }
 
-    /// Why no case of that kind is for it; none: it is.
+    /// Why it cannot run a case of this kind; `None` if it can.
     fn cannot_take_part(&self, plan: &Plan) -> Option<String> {
         if !self.makes_volumes && plan.makes_volumes() {
             return Some(
@@ -146,7 +146,7 @@ impl DriverUnderTest {
         ))
     }
 
-    /// Why it does not play its part in a case; none: it does.
+    /// Why it skips a case; `None` if it runs it.
     fn skips(&self, plan: &Plan) -> Option<String> {
         let sets = match self.names.takes_backend {
             true => plan.sets_more_than_storage(),
@@ -169,14 +169,14 @@ impl DriverUnderTest {
 }
 
 impl Manifest {
-    /// The roles that its programs play.
+    /// The roles of its programs.
     pub fn roles(&self) -> impl Iterator<Item = Role> {
         let of_programs = self.programs.iter().map(|(role, _)| *role);
         let running = self.driver.as_ref().filter(|driver| driver.socket.is_some());
         of_programs.chain(running.map(|_| Role::Driver))
     }
 
-    /// The files that are started for each role: those beside a program after it.
+    /// The executables of each role: the program, then the processes beside it.
     pub fn programs(&self) -> impl Iterator<Item = (Role, &Path)> {
         self.programs.iter().flat_map(|(role, program)| {
             let starts =
@@ -185,18 +185,18 @@ impl Manifest {
         })
     }
 
-    /// The socket of a driver that runs already; none: its program is started, or it has no driver.
+    /// Socket of a driver that is already running; `None` if the driver is started, or if there is none.
     pub fn driver_socket(&self) -> Option<&Path> {
         let socket = self.driver.as_ref()?.socket.as_ref()?;
         Some(&socket.path)
     }
 
-    /// Whether one of its programs knows the configuration of a pod alone.
+    /// Whether a program needs the in-cluster configuration of a pod.
     pub fn is_in_cluster(&self) -> bool {
         self.programs.iter().any(|(_, program)| program.in_cluster)
     }
 
-    /// Puts its programs in the place of others.
+    /// Replaces systems with its programs.
     pub fn install(&self, systems: &mut Systems) {
         for (role, program) in &self.programs {
             let (program, objects) = (program.clone(), program.objects.clone());
@@ -214,9 +214,9 @@ impl Manifest {
         systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
     }
 
-    /// The case as it is for these programs: with the names of their driver, where that plays its part.
+    /// Adapts a case to these programs: uses the names of their driver, if it runs the case.
     ///
-    /// Fails if the case names things in ways that the driver's topology does not have.
+    /// Fails if the case uses topology that the driver does not have.
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
             Some(driver) if driver.plays(plan) => driver.adapt(plan),
@@ -224,7 +224,7 @@ impl Manifest {
         }
     }
 
-    /// Why a case is not for these programs; none: it is.
+    /// Why these programs skip a case; `None` if they run it.
     pub fn skips(&self, plan: &Plan) -> Option<String> {
         let driver = self.driver.as_ref();
         let is_for_the_driver = driver.is_some_and(|driver| driver.plays(plan));
@@ -254,17 +254,17 @@ impl Manifest {
         Some(format!("{missing} is not claimed: {text}"))
     }
 
-    /// The known failures of this version of the programs.
+    /// Known failures of this version of the programs.
     pub fn known(&self) -> impl Iterator<Item = &KnownFailure> {
         self.known.iter().filter(|known| known.is_of_this_version)
     }
 
-    /// The known failures that a case falls under.
+    /// Known failures that apply to a case.
     pub fn known_failures(&self, case: &str) -> impl Iterator<Item = &KnownFailure> {
         self.known().filter(move |known| known.covers(case))
     }
 
-    /// Asks of every entry, of whichever version, whether its case is one; `wrong` says what is the matter if it is none.
+    /// Checks the case of every known failure, of any version; `wrong` returns a message if it is invalid.
     pub fn check_cases(&self, wrong: impl Fn(&str) -> Option<String>) -> Result<(), ScenarioError> {
         for known in &self.known {
             if let Some(message) = wrong(&known.case) {
@@ -279,12 +279,12 @@ impl Manifest {
         Ok(())
     }
 
-    /// Whether the manifest has an entry for a known failure at all.
+    /// Whether the manifest has any known failures.
     pub fn has_known_failures(&self) -> bool {
         !self.known.is_empty()
     }
 
-    /// What its entries for known failures, of whichever version, speak of.
+    /// Cases of the known failures, of any version.
     pub fn known_cases(&self) -> impl Iterator<Item = &str> {
         self.known.iter().map(|known| known.case.as_str())
     }

@@ -1,6 +1,6 @@
-//! The objects that a program finds, and in which a driver keeps its state, as a manifest names them: texts that are objects once their names are filled in.
+//! Objects in a manifest: those that a program needs, and changes that set a driver's storage. They are templates with placeholders.
 //!
-//! Does not know how objects get to an API server.
+//! Does not know how objects are sent to an API server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,35 +15,35 @@ use crate::driver_state::{Change, DriverState, Figures};
 use crate::scenario::{ScenarioError, Spanned, complaint};
 use crate::text::text_of;
 
-/// What texts of objects may name.
+/// Placeholders in objects.
 const OF_NODE: [&str; 1] = ["node"];
-/// What texts of changes may name.
+/// Placeholders in changes.
 const OF_CHANGE: [&str; 3] = ["node", "available", "maximum"];
 
-/// Objects that are there before the driver starts: in a file of the user's, or written here.
+/// Objects that exist before the program starts: from a file, or inline.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ObjectsFile {
-    /// A file, or a folder of files; counted from the manifest.
+    /// A file or a folder of files, relative to the manifest.
     file: Option<Spanned<String>>,
-    /// Documents, in which `{node}` may be named: then each node has them.
+    /// Inline documents. If they contain `{node}`, they are created for each node.
     text: Option<Spanned<String>>,
 }
 
-/// What changes where a case changes the storage of a node.
+/// Change of an object when a case changes the storage of a node.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ChangeFile {
-    /// The plural name, with its group where it has one: `nodes`, `nodes.example.com`.
+    /// Plural resource name, with its group if it has one: `nodes`, `nodes.example.com`.
     resource: Spanned<String>,
     namespace: Option<Spanned<String>>,
     name: Spanned<String>,
     subresource: Option<Spanned<String>>,
-    /// A JSON merge patch, with `{available}` and `{maximum}` in it.
+    /// A JSON merge patch with `{available}` and `{maximum}`.
     patch: Spanned<String>,
 }
 
-/// The objects of a role, as read and checked.
+/// The validated objects of a role.
 #[derive(Debug)]
 pub(super) struct Objects {
     objects: Vec<ObjectTexts>,
@@ -52,9 +52,9 @@ pub(super) struct Objects {
 
 #[derive(Debug)]
 enum ObjectTexts {
-    /// The contents of a file of the user's.
+    /// Objects of a file.
     Given(Vec<Value>),
-    /// Documents with names in them.
+    /// Inline documents with placeholders.
     Written(Template),
 }
 
@@ -68,11 +68,11 @@ struct ChangeTexts {
     patch: Template,
 }
 
-/// What a manifest says where something is wrong with it.
+/// Creates an error at a position in the manifest.
 pub(super) type Wrong<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
 
 impl Objects {
-    /// Reads them; files count from `folder`.
+    /// Reads the objects; files are relative to `folder`.
     pub(super) fn read(
         folder: &Path,
         (objects, changes): (&[Spanned<ObjectsFile>], &[Spanned<ChangeFile>]),
@@ -107,12 +107,12 @@ impl Objects {
         self.objects.is_empty() && self.changes.is_empty()
     }
 
-    /// Whether the driver can be told what storage there is.
+    /// Whether the storage of the driver can be set.
     pub(super) fn takes_storage(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// Whether it can be told the largest volume.
+    /// Whether its maximum volume size can be set.
     pub(super) fn takes_maximum(&self) -> bool {
         self.changes.iter().any(|change| change.patch.names("maximum"))
     }
@@ -171,7 +171,7 @@ fn values(node: &str, figures: Figures) -> BTreeMap<String, String> {
     .into()
 }
 
-/// The objects of a file, or of the files of a folder in the order of their names.
+/// The objects of a file, or of all files of a folder in the order of their names.
 fn given(folder: &Path, file: &Spanned<String>, wrong: Wrong<'_>) -> Result<Vec<ObjectTexts>, ScenarioError> {
     let path = folder.join(&file.value);
     let unreadable = |path: &Path, error: std::io::Error| {
@@ -243,7 +243,7 @@ fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioEr
     })
 }
 
-/// A text as objects that an API server would take: each says what it is and how it is called.
+/// Parses a text as objects with apiVersion, kind and name.
 fn parsed(text: &str) -> Result<Vec<Value>, String> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| in_words(text, &error))?;
     let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
@@ -259,7 +259,7 @@ fn parsed(text: &str) -> Result<Vec<Value>, String> {
     Ok(objects)
 }
 
-/// A text as a merge patch.
+/// Parses a text as a merge patch.
 fn patch(text: &str) -> Result<Value, String> {
     let patch: Value = serde_saphyr::from_str(text).map_err(|error| in_words(text, &error))?;
     match patch.is_object() {
@@ -268,7 +268,7 @@ fn patch(text: &str) -> Result<Value, String> {
     }
 }
 
-/// What is wrong with a text inside of another one, whose lines are counted from its own first.
+/// Formats an error in an embedded text, with lines counted from its first.
 fn in_words(text: &str, error: &serde_saphyr::Error) -> String {
     match complaint(text, error) {
         (Some((line, column)), message) => format!("line {line}, column {column}: {message}"),

@@ -1,4 +1,4 @@
-//! What a pod finds of its cluster in its own file system: the folder of its service account, and how a program gets to see one.
+//! Emulates the in-cluster configuration of a pod: its service account folder, and how to make it visible to a program.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
@@ -7,9 +7,9 @@ use std::path::Path;
 use rustix::process::geteuid;
 use tokio::process::Command;
 
-/// Puts the folder where pods have it, in a file system that this process alone sees, and becomes the program.
+/// Mounts the service account folder at the usual path in a private mount namespace, and executes the program.
 ///
-/// Where the machine has no such folder, what is below `/run` is seen through a new one that has it.
+/// If the host has no such folder, the script mounts a new `/run` with the folder and the previous content.
 const SCRIPT: &str = r#"
 at=/run/secrets/kubernetes.io/serviceaccount
 account=$1
@@ -29,7 +29,7 @@ fi
 mount --bind "$account" "$at" && exec "$@"
 "#;
 
-/// Writes a service account's folder.
+/// Writes the service account folder.
 pub(super) fn write(folder: &Path, token: &str, authority_pem: &str, namespace: &str) -> std::io::Result<()> {
     std::fs::create_dir(folder)?;
     write_secret(&folder.join("token"), token)?;
@@ -37,14 +37,14 @@ pub(super) fn write(folder: &Path, token: &str, authority_pem: &str, namespace: 
     std::fs::write(folder.join("namespace"), namespace)
 }
 
-/// A file that its owner alone may read.
+/// Writes a file that only its owner may read.
 pub(super) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::File::options();
     let mut file = options.create_new(true).write(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
 }
 
-/// Starts a program that sees the folder where pods have it. Anyone but root needs a kernel that gives users name spaces of their own.
+/// Starts a program that sees the folder at the usual path. Users other than root need a kernel with user namespaces.
 pub(super) fn command(program: &Path, account: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");

@@ -1,5 +1,5 @@
-//! A process with all that it starts: a wrapper that does not become the program with `exec` would leave it running, and so would this
-//! process when it is killed.
+//! A process with all its descendants: a wrapper that does not `exec` the program would leave it running, and so would this process when it
+//! is killed.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use tokio::time::Instant;
 
 use super::{lifeline, mark};
 
-/// Pause between two looks at a group: nothing tells when the last of it has ended.
+/// Interval between checks of a group: there is no notification when its last process has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// How often processes outside the group are killed that start others again and again.
+/// Maximum number of rounds in which processes outside the group are killed, in case they start others.
 const ROUNDS: usize = 100;
 
-/// The group that a process leads, and the marked processes that have left it. What is left of them is killed when this goes out of scope.
+/// The process group of a program, and marked processes that have left it. All are killed when this is dropped.
 pub(super) struct ProcessGroup {
     group: Option<Pid>,
     mark: String,
 }
 
 impl ProcessGroup {
-    /// Of a process that was started as the first of a group, with that mark in its environment.
+    /// The group of a process that was started as its leader, with this mark in its environment.
     pub(super) fn of(leader: &Child, mark: String) -> Self {
         let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
@@ -31,11 +31,11 @@ impl ProcessGroup {
         ProcessGroup { group, mark }
     }
 
-    /// Asks all of it to end, and kills after `grace` what has not.
+    /// Sends SIGTERM to all processes, and SIGKILL after `grace` to those that remain.
     pub(super) async fn end(&mut self, leader: &mut Child, grace: Duration) -> std::io::Result<()> {
         let due = Instant::now() + grace;
         self.signal(Signal::TERM);
-        // The leader is waited for, as it would keep the group alive otherwise when it has ended.
+        // The leader must be reaped, otherwise it would keep the group alive as a zombie.
         let left = tokio::time::timeout_at(due, leader.wait()).await;
         while left.is_ok() && self.is_alive() && Instant::now() < due {
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -56,7 +56,7 @@ impl ProcessGroup {
         Ok(())
     }
 
-    /// It has ended.
+    /// Unregisters the group after it has ended.
     fn free(&mut self) {
         if let Some(group) = self.group.take() {
             lifeline::free(group);
@@ -68,7 +68,7 @@ impl ProcessGroup {
             .is_some_and(|group| test_kill_process_group(group).is_ok())
     }
 
-    /// It may have ended a moment ago: then there is nobody to hear it.
+    /// Fails if the group has just ended.
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             kill_process_group(group, signal).ok();

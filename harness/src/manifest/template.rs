@@ -1,8 +1,8 @@
-//! Texts with `{names}` in them: arguments, environment and files of a program.
+//! Texts with `{placeholders}`: arguments, environment and files of a program.
 
 use std::collections::BTreeMap;
 
-/// Names that every text may use, with what they stand for.
+/// Placeholders that every text may use, with their descriptions.
 pub const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
@@ -35,7 +35,7 @@ pub const NAMES: [(&str, &str); 14] = [
     ),
 ];
 
-/// A text with names in it.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template(Vec<Part>);
 
@@ -46,9 +46,9 @@ enum Part {
 }
 
 impl Template {
-    /// Finds the names in a text. Braces around anything but a word are text.
+    /// Parses the placeholders of a text. Braces around anything but a word are literal.
     ///
-    /// `more`: names besides those that every text may use. `with_value`: whether `{value}` means something.
+    /// `more`: additional placeholders. `with_value`: whether `{value}` is allowed.
     pub(super) fn parse(text: &str, more: &[String], with_value: bool) -> Result<Self, String> {
         let value = with_value.then_some("value");
         let always = NAMES.iter().map(|(name, _)| *name);
@@ -59,7 +59,7 @@ impl Template {
         Self::with_names(text, &known)
     }
 
-    /// The same with these names alone.
+    /// Like `parse`, with only these placeholders.
     pub(super) fn with_names(text: &str, known: &[&str]) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -84,13 +84,13 @@ impl Template {
         Ok(Template(parts))
     }
 
-    /// Whether it has that name in it.
+    /// Whether it contains the placeholder.
     pub(super) fn names(&self, name: &str) -> bool {
         let is_it = |part: &Part| matches!(part, Part::Name(own) if own == name);
         self.0.iter().any(is_it)
     }
 
-    /// The text with the names replaced.
+    /// The text with its placeholders replaced.
     pub(super) fn fill(&self, values: &BTreeMap<String, String>) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
@@ -104,7 +104,7 @@ fn check(name: &str, known: &[&str]) -> Result<(), String> {
     if known.contains(&name) {
         return Ok(());
     }
-    // Names with a dot are those of the role's own lists.
+    // Names with a dot refer to the lists of the role.
     let declared = match name.split_once('.') {
         Some((list @ ("files" | "ports"), entry)) => format!("add `{entry}` to the role's `{list}`, or "),
         _ => String::new(),
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_replaced_and_other_braces_are_text() {
+    fn placeholders_are_replaced_and_other_braces_are_literal() {
         let template =
             Template::parse(r#"{"a": {}, n={node} {files.c}}"#, &["files.c".to_owned()], false).unwrap();
         let values =
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_nothing_is_named() {
+    fn unknown_placeholder_is_reported() {
         let error = Template::parse("{nodes}", &[], false).unwrap_err();
         assert!(
             error.starts_with("unknown placeholder `{nodes}`; write one of kubeconfig, "),

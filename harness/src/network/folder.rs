@@ -1,10 +1,10 @@
-//! The folder of a case, which its sockets are in: a temporary one, or just a name where the sockets are names too.
+//! The folder with the sockets of a case: a temporary one, or only a name if the sockets are in memory.
 
 use std::path::{Path, PathBuf};
 
 use crate::temporary::{OF_CASE, Temporary};
 
-/// A folder; one that is really there is removed when this is dropped.
+/// A folder; a temporary one is removed on drop.
 #[derive(Debug)]
 pub(crate) enum Folder {
     Temporary(Temporary),
@@ -12,7 +12,7 @@ pub(crate) enum Folder {
 }
 
 impl Folder {
-    /// Makes a temporary folder.
+    /// Creates a temporary folder.
     pub(super) fn temporary() -> std::io::Result<Self> {
         Temporary::new(OF_CASE).map(Folder::Temporary)
     }

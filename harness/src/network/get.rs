@@ -1,4 +1,4 @@
-//! One GET over a network, for a text such as metrics. Knows no text.
+//! One HTTP GET over a network, for a text such as metrics. Does not know the content.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
@@ -9,13 +9,13 @@ use hyper_util::rt::TokioExecutor;
 
 use super::Network;
 
-/// Bytes that an answer may have.
+/// Maximum size of a response, in bytes.
 const ANSWER_MAX: usize = 16 << 20;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Network {
-    /// The text at a URL; the error is in words.
+    /// Fetches a URL; returns an error as text.
     pub(crate) async fn get(&self, url: &str, token: Option<&str>) -> Result<String, String> {
         if url.starts_with("https://") {
             return get_over_tls(url).await.map_err(|error| error.to_string());
@@ -46,7 +46,7 @@ impl Network {
     }
 }
 
-/// The text at a URL of this machine, from a program that has made its certificate itself, as those of Kubernetes do.
+/// Fetches an HTTPS URL of this host from a program with a self-signed certificate, as those of Kubernetes have.
 async fn get_over_tls(url: &str) -> Result<String, Failure> {
     let url: Uri = url.parse()?;
     let path = url.path().to_owned();
@@ -71,7 +71,7 @@ mod tests {
     use crate::listening::Listening;
 
     #[tokio::test]
-    async fn metrics_are_read_over_tls_too_and_a_refusal_is_told() {
+    async fn text_is_read_over_http_and_tls_and_errors_are_reported() {
         for with_tls in [false, true] {
             let serve = |request: Request<hyper::body::Incoming>| async move {
                 let mut answer = Response::new(Full::from("up 1\n").boxed_unsync());
@@ -87,7 +87,10 @@ mod tests {
             let refused = Network::Machine.get(&format!("{url}/other"), None).await;
             assert!(refused.unwrap_err().contains("404"), "{url}");
             drop(listening);
-            assert!(Network::Machine.get(&url, None).await.is_err(), "nobody listens");
+            assert!(
+                Network::Machine.get(&url, None).await.is_err(),
+                "no server listens"
+            );
         }
     }
 }

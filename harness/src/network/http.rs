@@ -1,4 +1,4 @@
-//! Connections for hyper's client.
+//! Connector for hyper clients.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use tower::Service;
 use super::Network;
 use super::stream::NetworkStream;
 
-/// Makes connections for a client of hyper or kube, without TLS.
+/// Opens connections for a client of hyper or kube, without TLS.
 #[derive(Debug, Clone)]
 pub struct HttpConnector {
     network: Network,

@@ -1,4 +1,4 @@
-//! A network in memory: names, and who listens at them.
+//! An in-memory network: names and their listeners.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,16 +12,16 @@ use parking_lot::Mutex;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 
-/// Bytes that are on their way in one direction, at most; what a socket of this machine holds.
+/// Buffer size per direction in bytes, as that of a socket.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A network in memory. Clones are handles to the same one.
+/// An in-memory network. Clones are handles to the same one.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Names>>);
 
 #[derive(Debug, Default)]
 struct Names {
-    /// Listeners and folders so far.
+    /// Number of names created so far.
     count: u64,
     listeners: BTreeMap<String, Door>,
 }
@@ -33,7 +33,7 @@ struct Door {
 }
 
 impl Memory {
-    /// A new connection to whoever listens at that name. Fails as a socket does if nobody listens there.
+    /// Opens a connection to the listener of a name. Fails with `ConnectionRefused` if there is none.
     pub(super) fn connect(&self, name: &str) -> io::Result<DuplexStream> {
         let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         let names = self.0.lock();
@@ -47,28 +47,28 @@ impl Memory {
         Ok(ours)
     }
 
-    /// A folder of its own for names.
+    /// A unique folder name.
     pub(super) fn folder(&self) -> PathBuf {
         let mut names = self.0.lock();
         names.count += 1;
         format!("/memory/{}", names.count).into()
     }
 
-    /// A name at which nobody listens.
+    /// A name without a listener.
     pub(super) fn free_name(&self) -> String {
         let mut names = self.0.lock();
         names.count += 1;
         format!("memory:{}", names.count)
     }
 
-    /// Listens at a name of its own, which is returned.
+    /// Listens on a new name, which is returned.
     pub(super) fn listen_anywhere(&self) -> (String, Incoming) {
         let name = self.free_name();
         let incoming = self.listen(&name);
         (name, incoming)
     }
 
-    /// Listens at that name until the result is dropped. Whoever has listened there before does not any more.
+    /// Listens on a name until the result is dropped. Replaces an earlier listener of the name.
     pub(crate) fn listen(&self, name: impl AsRef<Path>) -> Incoming {
         let name = name.as_ref().display().to_string();
         let (streams, accepted) = mpsc::unbounded_channel();
@@ -85,7 +85,7 @@ impl Memory {
     }
 }
 
-/// The connections that come in at a name.
+/// Incoming connections of a name.
 #[derive(Debug)]
 pub struct Incoming {
     network: Memory,
@@ -105,7 +105,7 @@ impl Stream for Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut names = self.network.0.lock();
-        // Another may listen there by now.
+        // Another listener may have replaced it.
         if names
             .listeners
             .get(&self.name)
@@ -124,27 +124,27 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_is_reached_while_somebody_listens_there() {
+    async fn name_accepts_connections_while_it_has_a_listener() {
         let network = Memory::default();
         let refused = |network: &Memory| network.connect("a").map_err(|error| error.kind()).err();
         assert_eq!(refused(&network), Some(io::ErrorKind::ConnectionRefused));
         let mut listener = network.listen("a");
-        let mut client = network.connect("a").expect("somebody listens");
-        let mut server = listener.next().await.expect("a connection");
-        client.write_all(b"hello").await.expect("it is open");
+        let mut client = network.connect("a").expect("the name has a listener");
+        let mut server = listener.next().await.expect("incoming connection");
+        client.write_all(b"hello").await.expect("the connection is open");
         drop(client);
         let mut read = String::new();
-        server.read_to_string(&mut read).await.expect("it ends");
+        server.read_to_string(&mut read).await.expect("the stream ends");
         assert_eq!(read, "hello");
         let successor = network.listen("a");
         drop(listener);
-        assert!(network.connect("a").is_ok(), "the successor is not taken away");
+        assert!(network.connect("a").is_ok(), "the later listener remains");
         drop(successor);
         assert_eq!(refused(&network), Some(io::ErrorKind::ConnectionRefused));
     }
 
     #[test]
-    fn every_free_name_is_another() {
+    fn free_names_are_unique() {
         let network = Memory::default();
         let (first, _kept) = network.listen_anywhere();
         assert_ne!(first, network.listen_anywhere().0);

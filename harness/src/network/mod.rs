@@ -1,6 +1,6 @@
-//! How the servers and systems of a case reach each other: over sockets of this machine, or in memory.
+//! How the servers and systems of a case connect: over sockets of this host, or in memory.
 //!
-//! Addresses look the same in both: `host:port` for HTTP, and a path for CSI. Knows no requests and no calls.
+//! Addresses have the same form in both: `host:port` for HTTP, and a path for CSI. Does not know requests or calls.
 
 mod folder;
 mod get;
@@ -24,18 +24,18 @@ use self::memory::Incoming;
 pub use self::memory::Memory;
 pub use self::stream::NetworkStream;
 
-/// What connects the servers and systems of a case.
+/// Connects the servers and systems of a case.
 #[derive(Debug, Clone, Default)]
 pub enum Network {
     /// TCP on loopback, and Unix sockets.
     #[default]
     Machine,
-    /// Streams in memory, which nobody outside can reach.
+    /// In-memory streams, which no other process can reach.
     Memory(Memory),
 }
 
 impl Network {
-    /// A network of its own, in memory.
+    /// A new in-memory network.
     pub fn in_memory() -> Self {
         Network::Memory(Memory::default())
     }
@@ -48,12 +48,12 @@ impl Network {
         }
     }
 
-    /// Connects HTTP clients.
+    /// Connector for HTTP clients.
     pub fn http(&self) -> HttpConnector {
         HttpConnector::new(self.clone())
     }
 
-    /// A channel to the driver at that path, which need not be there yet. Must be called within a tokio runtime.
+    /// A channel to the driver at a socket path, which need not exist yet. Must be called within a tokio runtime.
     ///
     /// Fails if the path is not UTF-8.
     pub fn channel(&self, socket: &Path) -> io::Result<Channel> {
@@ -66,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Like [`Network::channel`], but a connection that is lost is not made again.
+    /// Like [`Network::channel`], but does not reconnect after a lost connection.
     pub(crate) fn channel_once(&self, socket: &Path) -> Channel {
         let (network, socket) = (self.clone(), socket.to_owned());
         let connected = Arc::new(AtomicBool::new(false));
@@ -95,7 +95,7 @@ impl Network {
         }
     }
 
-    /// An address at which nobody listens, for a program that is told where to listen.
+    /// An address without a listener, for a program that must be given one.
     pub(crate) fn free_address(&self) -> io::Result<String> {
         match self {
             Network::Machine => {
@@ -106,7 +106,7 @@ impl Network {
         }
     }
 
-    /// Listens at that address.
+    /// Listens on an address.
     pub async fn listen_at(&self, address: &str) -> io::Result<Connections> {
         match self {
             Network::Machine => TcpListener::bind(address).await.map(Connections::Tcp),
@@ -114,7 +114,7 @@ impl Network {
         }
     }
 
-    /// Opens a free port; returns its address, and the connections that come.
+    /// Listens on a free port; returns its address and the incoming connections.
     pub(crate) async fn listen(&self) -> io::Result<(String, Connections)> {
         match self {
             Network::Machine => {
@@ -130,23 +130,23 @@ impl Network {
     }
 }
 
-/// The connections of a port, as they come.
+/// Incoming connections of a port.
 #[derive(Debug)]
 pub enum Connections {
-    /// Of this machine.
+    /// TCP.
     Tcp(TcpListener),
     /// In memory.
     Memory(Incoming),
 }
 
 impl Connections {
-    /// The next connection. None: there will never be one again.
+    /// The next connection; `None` if there will be no more.
     pub async fn next(&mut self) -> Option<io::Result<NetworkStream>> {
         match self {
             Connections::Tcp(listener) => {
                 let accepted = listener.accept().await;
                 Some(accepted.map(|(stream, _)| {
-                    // Answers come late without it; they come all the same.
+                    // A failure only delays responses.
                     let _ = stream.set_nodelay(true);
                     NetworkStream::Tcp(stream)
                 }))

@@ -1,4 +1,4 @@
-//! One connection of a network, whatever carries it.
+//! One connection of a network, over any transport.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 /// One connection.
 #[derive(Debug)]
 pub enum NetworkStream {
-    /// Over loopback.
+    /// TCP over loopback.
     Tcp(TcpStream),
     /// Over a Unix socket.
     Unix(UnixStream),
@@ -25,7 +25,7 @@ impl Connection for NetworkStream {
     }
 }
 
-/// Does the same with the stream, whichever it is.
+/// Evaluates an expression with the pinned inner stream.
 macro_rules! with_stream {
     ($self:ident, $stream:ident => $do:expr) => {
         match $self.get_mut() {

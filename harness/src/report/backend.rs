@@ -1,6 +1,6 @@
-//! The storage behind the driver, as the plan, the actions and the calls of a journal determine it.
+//! The storage behind the driver, computed from the plan, the actions and the CSI calls of a journal.
 //!
-//! It is computed from the facts, and not by the driver. Does not know what was published.
+//! Independent of the driver's own values. Does not know what was published.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use fake_csi::Storage;
 use crate::journal::{CallFact, Fact, What};
 use crate::plan::{Action, Plan};
 
-/// A volume in the storage.
+/// A stored volume.
 struct Volume {
     segment: Segment,
     bytes: u64,
-    /// Raw bytes per byte.
+    /// Raw bytes per volume byte.
     cost: u64,
 }
 
@@ -23,13 +23,13 @@ struct Volume {
 pub(super) struct Backend<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Storage>,
-    /// By the driver's id.
+    /// Volumes by id.
     volumes: BTreeMap<String, Volume>,
     step: usize,
     action: usize,
 }
 
-/// What one pool has left, in bytes of a volume of some class.
+/// Free capacity of a pool, in volume bytes of a storage class.
 struct Left {
     free: i128,
     largest: Option<i128>,
@@ -62,23 +62,23 @@ impl<'p> Backend<'p> {
         }
     }
 
-    /// What all pools together have that can be reached from the segment; none: there is no pool, or it can't be computed.
+    /// Total free capacity of the pools accessible from the segment; `None` if there is no pool, or if it cannot be computed.
     pub(super) fn available(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<i128> {
         let pools = self.left(segment, parameters)?;
         (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.free).sum())
     }
 
-    /// The largest volume that one of these pools can take; none: a pool does not limit volumes, or it can't be computed.
+    /// Largest volume that fits into one of these pools; `None` if a pool does not limit volumes, or if it cannot be computed.
     pub(super) fn largest(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<i128> {
         let pools = self.left(segment, parameters)?;
         let largest: Vec<i128> = pools.iter().map(|pool| pool.largest).collect::<Option<_>>()?;
         largest.into_iter().max()
     }
 
-    /// The pools that can be reached from the segment; none if one of them can't be computed.
+    /// The pools accessible from the segment; `None` if one of them cannot be computed.
     fn left(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<Vec<Left>> {
         let cost = self.cost(parameters).max(1);
-        // A call without a segment is about all of them.
+        // A call without a segment refers to all pools.
         let serves = |pool: &Segment| {
             let is_same = |(key, value)| segment.get(key) == Some(value);
             segment.is_empty() || pool.iter().all(is_same)
@@ -91,7 +91,7 @@ impl<'p> Backend<'p> {
                 Storage::Filesystem { size, used } => {
                     (size.saturating_sub(*used).saturating_sub(taken), Some(u64::MAX))
                 }
-                // No answer says which device a volume took.
+                // No response contains the device of a volume.
                 Storage::Devices(_) => return None,
             };
             Some(Left {
@@ -122,10 +122,10 @@ impl<'p> Backend<'p> {
         } else if let Some(placed) = &call.placed {
             let segment = placed.segment.as_deref().unwrap_or("*");
             let volume = Volume {
-                // The plan reads what it has written.
+                // Cannot fail: the plan also wrote this text.
                 segment: self.plan.segments.parse(segment).unwrap_or_default(),
                 bytes: u64::try_from(placed.bytes).unwrap_or(0),
-                // A volume that grows keeps its cost; the call does not have its parameters.
+                // An expanded volume keeps its cost; ControllerExpandVolume has no class parameters.
                 cost: match self.volumes.get(id) {
                     Some(known) => known.cost,
                     None => self.cost(&call.parameters),
@@ -141,7 +141,7 @@ impl<'p> Backend<'p> {
         raw.fold(0, u64::saturating_add)
     }
 
-    /// Raw bytes per byte of a volume with these parameters.
+    /// Raw bytes per volume byte for these class parameters.
     fn cost(&self, parameters: &BTreeMap<String, String>) -> u64 {
         let costs = self.plan.driver.costs.iter();
         let applying = costs.filter(|(name, value, _)| parameters.get(name) == Some(value));

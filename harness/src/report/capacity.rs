@@ -1,6 +1,6 @@
-//! Published against true capacity over time, for each class and segment that a case is about.
+//! Published versus true capacity over time, for each class and segment of a case.
 //!
-//! The truth comes from the plan and the journal (`backend`), and not from the driver: a driver that answers something else shows as such.
+//! The true capacity comes from the plan and the journal (`backend`), not from the driver, so wrong responses of the driver are visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,46 +13,46 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, What};
 use crate::plan::Plan;
 use capacity_types::CapacityValues;
 
-/// What is compared.
+/// The compared field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// `capacity`, which comes from available_capacity.
+    /// `capacity`, from `available_capacity`.
     Capacity,
-    /// `maximumVolumeSize`, which comes from maximum_volume_size.
+    /// `maximumVolumeSize`, from `maximum_volume_size`.
     Maximum,
 }
 
-/// A value from a moment on.
+/// A value from a point in time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Microseconds since the journal was opened.
     pub at_us: u64,
-    /// Bytes; none: there is no value.
+    /// Bytes; `None`: there is no value.
     pub bytes: Option<i128>,
 }
 
-/// True, published and answered capacity of one class and segment.
+/// True, published and reported capacity of one class and segment.
 #[derive(Debug, Clone)]
 pub struct Series {
     /// The storage class.
     pub class: String,
-    /// The segment, as cases write it.
+    /// Topology segment, as cases write it.
     pub segment: String,
-    /// What is compared.
+    /// The compared field.
     pub quantity: Quantity,
-    /// What the pools had, in bytes of a volume of that class. Without a value where it can't be computed: of storage that is
-    /// made of devices the journal does not show which one a volume took.
+    /// Capacity of the pools, in volume bytes of the class. `None` if it cannot be computed: for pools of devices the journal does not
+    /// contain which device a volume uses.
     pub truth: Vec<Point>,
-    /// What the API server held: the largest value of several objects.
+    /// Value in the API server: the maximum of several objects.
     pub published: Vec<Point>,
-    /// The answers of the driver to GetCapacity.
+    /// Values of the driver's GetCapacity responses.
     pub answered: Vec<Point>,
 }
 
 /// Class and segment.
 type Key = (String, String);
 
-/// All series of a journal: for each class and segment that was ever published or that `wanted` names.
+/// All series of a journal: for each class and segment that was published or is in `wanted`.
 pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>) -> Vec<Series> {
     let mut keys: BTreeSet<Key> = wanted.into_iter().collect();
     keys.extend(facts.iter().filter_map(|fact| match &fact.what {
@@ -74,7 +74,7 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
         .collect();
     let mut observed = Observed::new(plan);
     for (at, fact) in facts.iter().enumerate() {
-        // No other fact changes the storage or what is published.
+        // Other facts change neither the storage nor what is published.
         let has_effect = match &fact.what {
             What::Action(_) | What::Call(_) | What::StepStarted(_) => true,
             What::Commit(commit) => is_capacity(commit),
@@ -100,11 +100,11 @@ impl Series {
     }
 }
 
-/// What the journal shows up to one fact.
+/// State of the journal up to one fact.
 struct Observed<'p> {
     plan: &'p Plan,
     backend: Backend<'p>,
-    /// By namespace and name.
+    /// Objects by namespace and name.
     published: BTreeMap<(Option<String>, String), (Key, CapacityValues)>,
 }
 
@@ -137,7 +137,7 @@ impl<'p> Observed<'p> {
         }
     }
 
-    /// Adds what is new after a fact.
+    /// Appends points for values that changed with a fact.
     fn extend(&self, series: &mut Series, fact: &Fact) {
         let truth = self.truth(series);
         let published = self.published_for(series);
@@ -164,7 +164,7 @@ impl<'p> Observed<'p> {
     }
 
     fn is_about(&self, call: &CallFact, series: &Series) -> bool {
-        // A program may add parameters of its own; those of the class are all there.
+        // A publisher may add parameters; those of the class must all be present.
         let has = |(key, value): (&String, &String)| call.parameters.get(key) == Some(value);
         call.method == Method::GetCapacity
             && call.segment.as_deref().unwrap_or("*") == series.segment
@@ -256,7 +256,7 @@ steps:
         })
     }
 
-    /// The capacity of class fast at n1, with a second between two facts.
+    /// Capacity of class fast at n1, with one second between facts.
     fn of_n1(facts: Vec<What>) -> Series {
         let plan = resolve(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
         let numbered = facts.into_iter().zip(0..);
@@ -269,11 +269,7 @@ steps:
             .collect();
         let wanted = ("fast".to_owned(), "n1".to_owned());
         let mut all = series(&plan, &facts, [wanted]);
-        assert_eq!(
-            all.len(),
-            1,
-            "nothing is said about a maximum, and nothing was said about n2"
-        );
+        assert_eq!(all.len(), 1, "neither a maximum nor n2 was published");
         all.remove(0)
     }
 
@@ -282,7 +278,7 @@ steps:
     }
 
     #[test]
-    fn truth_follows_actions_and_volumes() {
+    fn true_capacity_follows_actions_and_volumes() {
         let deleted = What::Call(CallFact {
             volume_id: Some("v".to_owned()),
             ..call(Method::DeleteVolume)
@@ -298,7 +294,7 @@ steps:
         let series = of_n1(vec![
             What::StepStarted(StepMark { step: 0 }),
             created("v", 4),
-            // The same once more takes nothing more.
+            // A repeated call allocates nothing more.
             created("v", 4),
             action,
             refused,
@@ -310,7 +306,7 @@ steps:
     }
 
     #[test]
-    fn published_follows_the_objects() {
+    fn published_capacity_follows_the_objects() {
         let call = What::Call(CallFact {
             segment: Some("n1".to_owned()),
             available: Some(8),

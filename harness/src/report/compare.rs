@@ -1,6 +1,6 @@
-//! Two runs of one scenario side by side: where they first differ, and how each stood in the end.
+//! Compares two runs of one scenario: their first difference, and their final states.
 //!
-//! Looks at what both have written into the cluster, and at their calls; names that systems generate are left out.
+//! Compares objects and calls; ignores generated names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,43 +13,43 @@ use crate::expectation::values_of;
 use crate::journal::{Fact, What};
 use crate::plan::{Plan, WORKLOADS};
 
-/// Two runs, compared.
+/// Comparison of two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Where they first differ; none: they never do.
+    /// First difference; `None` if there is none.
     pub first: Option<Difference>,
-    /// The last step that both have begun, from 0.
+    /// Last step that both runs have started, from 0.
     pub step: usize,
-    /// Everything that either knew at the end of that step, with what each of them had there.
+    /// All values of either run at the end of that step.
     pub rows: Vec<Side>,
-    /// Writes and CSI calls until then, with how often each of them did it.
+    /// Writes and CSI calls until then, with their number in each run.
     pub efforts: Vec<(String, [usize; 2])>,
 }
 
-/// One thing, as both runs have it.
+/// A value in both runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
-    /// What it is about, such as `capacity fast n1`.
+    /// What the value is about, such as `capacity fast n1`.
     pub subject: String,
-    /// What each run has; none: nothing.
+    /// The value in each run; `None` if absent.
     pub got: [Option<String>; 2],
 }
 
-/// The first moment at which one run did what the other did not.
+/// First difference between the runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// What it is about.
     pub subject: String,
-    /// What each run did there, with the step and the seconds since its start; none: nothing more.
+    /// Next value in each run, with its step and time; `None` if there is none.
     pub got: [Option<Turn>; 2],
 }
 
-/// Something had another value from then on.
+/// A value that a subject has from then on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     /// The step, from 0.
     pub step: usize,
-    /// Seconds since the step began.
+    /// Seconds since the start of the step.
     pub seconds: f64,
     /// The value.
     pub value: String,
@@ -83,18 +83,18 @@ pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
 }
 
 impl Difference {
-    /// Steps before times: runs need not be equally fast.
+    /// Sort key: steps before times, because runs may have different speeds.
     fn when(&self) -> f64 {
-        /// No step takes so many seconds.
+        /// Longer than any step, in seconds.
         const STEP: f64 = 1e6;
         let whens = self.got.iter().flatten();
-        #[expect(clippy::cast_precision_loss, reason = "there are not so many steps")]
+        #[expect(clippy::cast_precision_loss, reason = "the number of steps is small")]
         let whens = whens.map(|turn| turn.step as f64 * STEP + turn.seconds);
         whens.fold(f64::INFINITY, f64::min)
     }
 }
 
-/// The first place at which the values of one subject go apart.
+/// First difference in the values of one subject.
 fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     let of = |run: &History| run.turns.get(subject).cloned().unwrap_or_default();
     let (one, other) = (of(&runs[0]), of(&runs[1]));
@@ -108,18 +108,18 @@ fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     })
 }
 
-/// What happened in one run.
+/// History of one run.
 #[derive(Default)]
 struct History {
-    /// Steps that have begun.
+    /// Number of started steps.
     steps: usize,
-    /// Every value that a subject has had, in order.
+    /// All values of each subject, in order.
     turns: BTreeMap<String, Vec<Turn>>,
     /// The step of every write and call, by kind.
     efforts: BTreeMap<String, Vec<usize>>,
 }
 
-/// What a subject has had before it was there, and after.
+/// Value of a subject that does not exist.
 const NOTHING: &str = "-";
 
 impl History {
@@ -156,7 +156,7 @@ impl History {
         self.efforts.entry(kind).or_default().push(step);
     }
 
-    /// Notes what has changed.
+    /// Records changed values.
     fn look(&mut self, now: BTreeMap<String, String>, seconds: f64) {
         let step = self.steps.saturating_sub(1);
         let gone: Vec<String> = self
@@ -183,10 +183,10 @@ impl History {
 
 const LOOKED_AT: [&str; 3] = [RESOURCE, "pods", "persistentvolumeclaims"];
 
-/// The state, without names that systems make up.
+/// Current values, without generated names.
 fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
-    // Several objects for one segment are reported one after the other.
+    // Several objects for one segment are listed together.
     let mut offers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (_, object) in cluster.objects(RESOURCE) {
         let class = object["storageClassName"].as_str().unwrap_or_default();
@@ -235,11 +235,11 @@ mod tests {
 
     fn plan() -> Plan {
         let text = "id: a/b\ntitle: t\ncluster: {nodes: [n1], classes: [fast], backend: {n1: 1Gi}}\nsteps:\n  - id: s\n    expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]\n";
-        let scenarios = crate::scenario::parse("f.yaml", text).expect("it is a scenario");
-        crate::plan::resolve(&scenarios[0]).expect("it makes sense")
+        let scenarios = crate::scenario::parse("f.yaml", text).expect("valid scenario");
+        crate::plan::resolve(&scenarios[0]).expect("the scenario resolves")
     }
 
-    /// A run of one step in which a publisher writes these capacities of one object, a second apart.
+    /// A run with one step, in which a publisher writes these capacities of one object, one second apart.
     fn run(capacities: &[&str]) -> Vec<Fact> {
         let mut facts = vec![What::StepStarted(StepMark { step: 0 })];
         facts.extend(capacities.iter().enumerate().map(|(number, capacity)| {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_do_the_same_do_not_differ_whatever_names_they_make_up() {
+    fn equal_runs_do_not_differ_by_generated_names() {
         let (one, mut other) = (run(&["1Gi"]), run(&["1Gi"]));
         if let What::Commit(commit) = &mut other[1].what {
             commit.name = "another".to_owned();
@@ -284,9 +284,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_difference_is_found_behind_what_is_the_same() {
+    fn first_difference_is_found_after_equal_values() {
         let compared = compare(&plan(), &run(&["1Gi", "2Gi"]), &run(&["1Gi", "3Gi", "2Gi"]));
-        let first = compared.first.expect("they differ");
+        let first = compared.first.expect("the runs differ");
         assert_eq!(first.subject, "capacity fast n1");
         let told: Vec<_> = first
             .got
@@ -296,13 +296,17 @@ mod tests {
             .collect();
         assert_eq!(told, [("2Gi", 2.0), ("3Gi", 2.0)]);
         let end = Some("2Gi".to_owned());
-        assert_eq!(compared.rows[0].got, [end.clone(), end], "in the end they agree");
+        assert_eq!(
+            compared.rows[0].got,
+            [end.clone(), end],
+            "the final values are equal"
+        );
     }
 
     #[test]
-    fn who_does_nothing_differs_from_who_does_something() {
+    fn run_without_writes_differs_from_run_with_writes() {
         let compared = compare(&plan(), &run(&[]), &run(&["1Gi"]));
-        let first = compared.first.expect("they differ");
+        let first = compared.first.expect("the runs differ");
         assert_eq!(first.got[0], None);
         assert_eq!(compared.rows[0].got, [None, Some("1Gi".to_owned())]);
     }

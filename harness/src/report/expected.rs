@@ -1,4 +1,4 @@
-//! An expectation as its file says it, in one line. Knows the text of a case, and nothing about what was seen.
+//! Formats an expectation of a case file as one line. Does not know observations.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use crate::plan::Plan;
 use crate::scenario::read;
 use capacity_types::flow;
 
-/// Expectation `at` of a step, both counted from 0, with all its keys but `why`.
+/// Expectation `at` of a step, both counted from 0, with all its keys except `why`.
 pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
-    // It was read before, when the plan was made.
+    // Cannot fail: the plan was made from this text.
     let file: Value = read(&plan.source, &plan.text).unwrap_or_default();
-    // Steps without anything new are left out of the plan.
+    // The plan omits steps without changes, so steps are matched by id.
     let id = plan.steps.get(step).map(|step| step.id.as_str());
     let steps = file["steps"].as_array().into_iter().flatten();
     let named = steps.into_iter().find(|step| step["id"].as_str() == id);

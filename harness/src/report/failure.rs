@@ -1,4 +1,4 @@
-//! The text of a failure: requirement, step, want against got, first missing link, timeline, and what to run next.
+//! The text of a failure: requirement, step, expected and actual values, first missing link, timeline, and commands to run next.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use crate::journal::Fact;
 use crate::judge::{DiffRow, Failure, RowState};
 use crate::plan::Plan;
 
-/// What the caller knows and the harness does not.
+/// Data that the caller has and the harness does not.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The requirements of the case, from the catalogue.
     pub requirements: Vec<Requirement>,
-    /// The harness was late itself, so that no system is to blame.
+    /// Whether the harness itself was delayed, so that the result is inconclusive.
     pub is_undecided: bool,
-    /// What programs under test have said about errors.
+    /// Log lines of programs under test about errors.
     pub said: Vec<String>,
-    /// A command that runs just this case again.
+    /// Command that reruns only this case.
     pub rerun: String,
     /// Further lines: files, other commands.
     pub files: Vec<String>,
@@ -27,20 +27,20 @@ pub struct Context {
 pub struct Requirement {
     /// Its id.
     pub id: String,
-    /// What is required, in one sentence.
+    /// The requirement in one sentence.
     pub text: String,
-    /// Where it comes from.
+    /// Source of the requirement.
     pub source: String,
-    /// The sentence of the document, word for word; none: no document has one.
+    /// Verbatim sentence of the source; `None` if it has none.
     pub quote: Option<String>,
-    /// The document with that sentence, where it is not that of `source`.
+    /// Document of the quote, if it differs from `source`.
     pub quote_from: Option<String>,
-    /// What `text` demands and the quote does not.
+    /// Part of `text` that goes beyond the quote.
     pub beyond: Option<String>,
 }
 
 impl Requirement {
-    /// The document's own sentence with its id and place; the text of the catalogue where no document has one.
+    /// The quote with its id and source, or the catalogue's text if there is no quote.
     pub fn sentence(&self) -> String {
         let source = self.quote_from.as_ref().unwrap_or(&self.source);
         match &self.quote {
@@ -50,10 +50,10 @@ impl Requirement {
     }
 }
 
-/// Rows shown at most; equal ones go first.
+/// Maximum number of rows; equal ones are dropped first.
 const ROWS: usize = 10;
 
-/// Explains a failure in at most about forty lines.
+/// Explains a failure in about forty lines at most.
 pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context, paint: Paint) -> String {
     let mut out = String::new();
     let word = match context.is_undecided {
@@ -96,7 +96,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     for entry in timeline::timeline(facts, failure) {
         line(&mut out, &format!("    {entry}"));
     }
-    // A program that ended has its last lines in the summary.
+    // If a program exited, the summary contains its last lines.
     if failure.exit.is_none() {
         for (at, said) in context.said.iter().enumerate() {
             line(
@@ -119,7 +119,7 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// One small table of all rows, with the differences first.
+/// Writes one table of all rows, the differences first.
 fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     if rows.is_empty() {
         return;

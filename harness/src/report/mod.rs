@@ -1,4 +1,4 @@
-//! Reports for people. Renders what the judge found; decides nothing.
+//! Reports for people. Formats what the judge found; decides nothing.
 
 mod backend;
 mod capacity;

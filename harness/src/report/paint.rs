@@ -1,4 +1,4 @@
-//! Colour, where the terminal wants it. Nothing is said by colour alone.
+//! Terminal colours. Colour is never the only carrier of information.
 
 use std::io::IsTerminal;
 
@@ -7,32 +7,32 @@ use std::io::IsTerminal;
 pub struct Paint(bool);
 
 impl Paint {
-    /// Never.
+    /// Never colours.
     pub const PLAIN: Paint = Paint(false);
 
-    /// If the stream is a terminal and neither `NO_COLOR` nor a dumb terminal forbids it.
+    /// Colours if the stream is a terminal and neither `NO_COLOR` nor a dumb terminal forbids it.
     pub fn of(stream: &impl IsTerminal) -> Self {
         let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Paint(stream.is_terminal() && !forbidden)
     }
 
-    /// Something went wrong.
+    /// Errors and failures.
     pub fn bad(self, text: &str) -> String {
         self.wrap(text, "31;1")
     }
 
-    /// Something went right.
+    /// Success.
     pub fn good(self, text: &str) -> String {
         self.wrap(text, "32")
     }
 
-    /// Background.
+    /// Less important text.
     pub fn dim(self, text: &str) -> String {
         self.wrap(text, "2")
     }
 
-    /// What to look at.
+    /// Emphasis.
     pub fn strong(self, text: &str) -> String {
         self.wrap(text, "1")
     }

@@ -1,15 +1,15 @@
-//! What the programs of a failed case have said about errors, in a few lines. Knows no verdict.
+//! Log lines about errors of the programs of a failed case. Does not know verdicts.
 
 use crate::last_words::{complaints, readable};
 use crate::process_log::LEFT_OUT;
 
-/// Lines of all programs together.
+/// Maximum number of lines of all programs.
 const LINES: usize = 4;
 
-/// Characters of a line.
+/// Maximum length of a line, in characters.
 const WIDTH: usize = 200;
 
-/// The last complaints of each program, after its name. `logs`: what they have said, by client name.
+/// The last error lines of each program, prefixed with its name. `logs`: output by client name.
 pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let count = (LINES / logs.len().max(1)).max(1);
     let of_program = |(client, log): &(String, Vec<u8>)| {
@@ -23,7 +23,7 @@ pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     logs.iter().flat_map(of_program).collect()
 }
 
-/// The same, and the last lines of a program whose log speaks of no error.
+/// Like [`said`]; without error lines, the last lines of each program.
 pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let lines = said(logs);
     if !lines.is_empty() {
@@ -47,7 +47,7 @@ pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     logs.iter().flat_map(of_program).collect()
 }
 
-/// How much is not kept of a program that says very much.
+/// Note about output that was not stored.
 fn left_out(log: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(log);
     let lines = text

@@ -1,4 +1,4 @@
-//! The facts of a failure as a space-time diagram: who said what to whom, in order. Knows no drawing.
+//! The facts of a failure as a sequence diagram: clients, servers and their messages, in order. Does not know drawing.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use crate::journal::{CallFact, Fact, RefusalFact, What};
 use crate::judge::Failure;
 use crate::scenario::Role;
 
-/// Facts at most.
+/// Maximum number of facts.
 const MOMENTS: usize = 28;
 
-/// A party of the story, in the order in which they stand beside each other.
+/// A participant of the diagram, in display order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// The harness, with the cluster's controllers that it plays.
+    /// The harness, with the cluster's controllers that it runs.
     Harness,
     /// The API server.
     ApiServer,
@@ -26,7 +26,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// What people read above it.
+    /// Displayed name.
     pub fn name(&self) -> &str {
         match self {
             Lane::Harness => "harness",
@@ -40,13 +40,13 @@ impl Lane {
 /// One fact.
 #[derive(Debug, Clone)]
 pub struct Moment {
-    /// Since the step began, in seconds; negative: before it.
+    /// Seconds since the start of the step; negative: before it.
     pub seconds: f64,
-    /// Whether the verdict rests on it.
+    /// Whether the verdict depends on it.
     pub decides: bool,
-    /// Whose doing it was.
+    /// Participant that caused it.
     pub from: Lane,
-    /// The lane that it reached; the same one: no other.
+    /// Participant that received it; equal to `from` if there is none.
     pub to: Lane,
     /// What was observed.
     pub text: String,
@@ -55,13 +55,13 @@ pub struct Moment {
 /// The diagram.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// The parties, from left to right.
+    /// The participants, from left to right.
     pub lanes: Vec<Lane>,
-    /// The facts, from the first to the last.
+    /// The facts, in order.
     pub moments: Vec<Moment>,
 }
 
-/// The facts that decided a failure and their neighbours.
+/// The facts that decided a failure, and facts around them.
 pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
     let chosen = choose(facts, failure, &deciding, MOMENTS);
@@ -83,7 +83,7 @@ pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
     for moment in &moments {
         lanes.extend([moment.from.clone(), moment.to.clone()]);
     }
-    // Who ought to have done something, and did not, is part of the story.
+    // A program that did nothing is shown as well, because its inactivity may be the failure.
     const CROWD: usize = 8;
     for client in processes {
         if lanes.len() < CROWD {
@@ -96,7 +96,7 @@ pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
     }
 }
 
-/// Client names of the systems under test that were ever started.
+/// Client names of all systems under test that were started.
 fn processes(facts: &[Fact]) -> BTreeSet<&str> {
     let started = facts.iter().filter_map(|fact| match &fact.what {
         What::Process(process) => Some(&*process.client),
@@ -127,7 +127,7 @@ fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
     }
 }
 
-/// A call does not name its client: it is the system that was given the socket.
+/// Client of a CSI call, which does not name its client: the system that was given the socket.
 fn caller(node: Option<&str>, processes: &BTreeSet<&str>) -> String {
     let of_node = node.map(|node| Role::Publisher.client(Some(node)));
     let known = |client: &str| processes.contains(client);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_lead_from_who_spoke_to_who_was_reached() {
+    fn arrows_lead_from_sender_to_receiver() {
         let whats = [
             started("publisher@n1"),
             started("publisher@n2"),

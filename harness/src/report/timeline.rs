@@ -1,4 +1,4 @@
-//! The facts that decided, and their neighbours, as a few lines.
+//! The facts that decided a failure, and facts around them, as a few lines.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use crate::fact_display;
 use crate::journal::{Fact, ProcessEvent, What};
 use crate::judge::Failure;
 
-/// Lines at most.
+/// Maximum number of lines.
 const LINES: usize = 12;
 
-/// Lines of the timeline of a whole case at most.
+/// Maximum number of lines for a whole case.
 const LINES_OF_CASE: usize = 1000;
 
-/// Shorter stalls are many on a busy machine, and each alone explains nothing.
+/// Minimum delay of the harness to report: shorter ones are frequent on a busy host and explain nothing.
 const STALL_MIN_US: u64 = 200_000;
 
-/// The timeline of a failure: deciding facts are marked, facts of little use are left out.
+/// The timeline of a failure: deciding facts are marked, insignificant ones are omitted.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
     let chosen = choose(facts, failure, &deciding, LINES);
     lines(&chosen, in_step(facts, failure), &deciding, started)
 }
 
-/// The timeline of a whole case, whatever its verdict: each fact that says something new, from the beginning of the case.
+/// The timeline of a whole case with any verdict: each new fact, from the start of the case.
 pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     let mut chosen = telling(facts.iter());
     chosen.truncate(LINES_OF_CASE);
@@ -33,7 +33,7 @@ pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
 }
 
-/// Facts as lines, with `…` where facts are left out that say something new, and one line for all stalls of the harness.
+/// Formats facts as lines, with `…` for omitted new facts, and one line for all delays of the harness.
 fn lines<'f>(
     chosen: &[&Fact],
     all: impl Iterator<Item = &'f Fact> + Clone,
@@ -74,7 +74,7 @@ fn lines<'f>(
     lines
 }
 
-/// Microseconds of a stall that is worth a word.
+/// Delay of the harness in microseconds, if it is long enough to report.
 fn stall(what: &What) -> Option<u64> {
     match what {
         What::Lag(lag) if lag.late_us >= STALL_MIN_US => Some(lag.late_us),
@@ -82,20 +82,19 @@ fn stall(what: &What) -> Option<u64> {
     }
 }
 
-/// The facts that decided: the evidence of each link, and the one that settled it.
+/// The deciding facts: the evidence of each link, and the fact that settled the verdict.
 pub(super) fn deciding(failure: &Failure) -> BTreeSet<u64> {
     let links = failure.chain.links.iter().filter_map(|link| link.fact);
     links.chain([failure.decided_by]).collect()
 }
 
-/// When the step began that failed.
+/// Start of the failed step.
 pub(super) fn step_start(facts: &[Fact], failure: &Failure) -> Duration {
     let first = facts.iter().find(|fact| fact.seq == failure.step_started);
     first.map_or(Duration::ZERO, Fact::at)
 }
 
-/// The deciding facts, and then those of the step that say something new, up to a number of them: the more telling ones first, and of
-/// these the earlier ones.
+/// The deciding facts, and then new facts of the step up to a limit: the more significant ones first, and of these the earlier ones.
 pub(super) fn choose<'f>(
     facts: &'f [Fact],
     failure: &Failure,
@@ -118,7 +117,7 @@ fn in_step<'f>(facts: &'f [Fact], failure: &Failure) -> impl Iterator<Item = &'f
     facts.iter().filter(move |fact| step.contains(&fact.seq))
 }
 
-/// The facts that say something, each text once.
+/// The significant facts, each text once.
 fn telling<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
     let mut seen = BTreeSet::new();
     facts
@@ -127,18 +126,18 @@ fn telling<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)>
         .collect()
 }
 
-/// How much a fact tells about what happened in a step, the most first.
+/// Significance of a fact, the highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// What was done, and what went wrong.
+    /// Actions and errors.
     Cause,
-    /// What came of it.
+    /// Effects.
     Effect,
-    /// How programs begin, and ask.
+    /// Starts of programs, and reads.
     Routine,
 }
 
-/// None: it tells nothing.
+/// `None`: insignificant.
 fn weight(what: &What) -> Option<Weight> {
     match what {
         What::Action(_) | What::Fault(_) | What::Refused(_) => Some(Weight::Cause),
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_share_one_line_and_push_nothing_out() {
+    fn delays_share_one_line_and_displace_no_facts() {
         let stall = |seq| fact(seq, What::Lag(LagFact { late_us: 300_000 }));
         let facts: Vec<Fact> = (0..20).map(stall).chain((20..25).map(action)).collect();
         let lines = timeline(&facts, &failure(24));
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_that_are_left_out_leave_an_ellipsis() {
+    fn omitted_facts_are_marked_with_an_ellipsis() {
         let facts: Vec<Fact> = (0..20).map(action).collect();
         let lines = timeline(&facts, &failure(19));
         assert_eq!(lines.len(), 13, "{lines:?}");

@@ -1,7 +1,7 @@
-//! An extender that reads CSIStorageCapacity objects itself, as vendors did before a scheduler looked at them: whatever CSIDriver says, a
-//! node is kept if the objects have room for the pod's volumes there.
+//! An extender that reads CSIStorageCapacity objects itself, as vendor extenders did before kube-scheduler did: it filters out nodes
+//! without capacity for the pod's volumes, whatever CSIDriver.spec.storageCapacity is.
 //!
-//! Decides nothing of its own: which nodes those are is the specification's.
+//! Does not decide by itself: the `spec` crate does.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,23 @@ use parking_lot::Mutex;
 use crate::journal::{Journal, What};
 use crate::oracle::change;
 
-/// What is left of a question.
+/// Reason for nodes that are filtered out.
 pub(super) const REASON: &str = "no object has room for a volume there";
 
-/// What such an extender knows of the cluster.
+/// Cluster state of such an extender.
 #[derive(Default)]
 pub(super) struct ByCapacity(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// As if every driver tracked its capacity.
+    /// Cluster state in which every driver has storageCapacity=true.
     world: World,
-    /// How much of the journal is in it.
+    /// Number of journal facts that are applied to it.
     seen: u64,
 }
 
 impl ByCapacity {
-    /// The nodes with room for a pod by the objects that there are now.
+    /// The nodes with capacity for a pod according to the current objects.
     pub(super) fn nodes(&self, journal: &Journal, pod: &NamespacedName) -> BTreeSet<String> {
         let mut known = self.0.lock();
         known.catch_up(journal);

@@ -1,7 +1,6 @@
-//! The extenders of a case: HTTP services that the scheduler is told to ask. Every question is a fact.
+//! The scheduler extenders of a case: HTTP services that the scheduler calls. Every call is recorded as a fact.
 //!
-//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). What is held at the driver is `reserving`'s, what the objects have room for is
-//! `capacity`'s.
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). `reserving` knows reservations at the driver, `capacity` the capacity objects.
 
 mod capacity;
 mod reserving;
@@ -34,21 +33,21 @@ use reserving::{Reservation, Reserving};
 /// Client name of the extenders.
 pub(super) const CLIENT: &str = "extender";
 
-/// The error of a request whose handler panicked.
+/// Error of a request whose handler panicked.
 pub(crate) const PANICKED: &str = "the extender panicked while handling this request";
 
-/// A question names every node of a case with everything in it.
+/// Maximum size of a request: it contains all nodes of a case.
 const QUESTION_MAX: usize = 16 << 20;
 
-/// The running extenders; they end when it is dropped.
+/// The running extenders; dropping it stops them.
 pub(super) struct Extenders {
     settings: Vec<Value>,
-    /// Kept for their drop.
+    /// Dropping them stops the listeners.
     _listening: Vec<Listening>,
 }
 
 impl Extenders {
-    /// Starts those of a plan.
+    /// Starts the extenders of a plan.
     pub(super) async fn start(
         plan: &Plan,
         journal: &Journal,
@@ -82,7 +81,7 @@ impl Extenders {
         })
     }
 
-    /// The list as `KubeSchedulerConfiguration.extenders` has it, in JSON; none without any.
+    /// The list for `KubeSchedulerConfiguration.extenders` as JSON; `None` if there are no extenders.
     pub(super) fn settings(&self) -> Option<String> {
         (!self.settings.is_empty()).then(|| Value::from(self.settings.clone()).to_string())
     }
@@ -114,7 +113,7 @@ struct Extender {
     reserving: Option<Reserving>,
 }
 
-/// The outcome of a question about nodes: those that are left, and why the others are not.
+/// Result of a filter request: the feasible nodes, and why the others are not.
 #[derive(Default)]
 struct Filtered {
     kept: Vec<String>,
@@ -122,7 +121,7 @@ struct Filtered {
 }
 
 impl Filtered {
-    /// Takes all others out.
+    /// Removes all nodes that are not in `nodes`.
     fn keep(&mut self, nodes: &BTreeSet<String>, reason: &str) {
         let (kept, others) = std::mem::take(&mut self.kept)
             .into_iter()
@@ -234,7 +233,7 @@ impl Extender {
         self.segments.of_node(&labels)
     }
 
-    /// ExtenderFilterResult, with whole nodes where whole nodes came.
+    /// ExtenderFilterResult; contains complete nodes if the request does.
     fn filter_result(&self, question: &Value, filtered: &Filtered) -> Value {
         let mut result =
             json!({"FailedNodes": filtered.failed, "FailedAndUnresolvableNodes": {}, "Error": ""});
@@ -251,7 +250,7 @@ impl Extender {
         result
     }
 
-    /// Does what the scheduler would: the pod gets its node.
+    /// Binds the pod to its node, in place of the scheduler.
     async fn bind(&self, question: &Value) -> Result<(), String> {
         let text = |name: &str| either(question, name).as_str().unwrap_or_default().to_owned();
         let (name, namespace) = (text("PodName"), text("PodNamespace"));
@@ -270,7 +269,7 @@ fn question_pod(question: &Value) -> Value {
     either(question, "Pod").clone()
 }
 
-/// The pod that it is about; in a question to bind it is named only.
+/// Name of the request's pod; a bind request contains only its name.
 fn pod_name(question: &Value) -> String {
     let of_pod = &either(question, "Pod")["metadata"]["name"];
     let name = of_pod.as_str().or_else(|| either(question, "PodName").as_str());
@@ -284,7 +283,7 @@ fn node_items(question: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// The nodes that it is about, in either form.
+/// Names of the request's nodes, in either form.
 fn nodes(question: &Value) -> Vec<String> {
     let by_name = either(question, "NodeNames").as_array().into_iter().flatten();
     let whole = node_items(question).map(|node| &node["metadata"]["name"]);
@@ -296,7 +295,7 @@ fn nodes(question: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A field, as releases spell it: with a capital, or without.
+/// A field of a request, case-insensitively: releases spell it differently.
 fn either<'q>(question: &'q Value, name: &str) -> &'q Value {
     let fields = question.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));

@@ -1,7 +1,7 @@
-//! What a reserving extender does at the driver: one device for each claim of a pod, on every node, before the pod has one.
+//! An extender that reserves a device at the driver for each claim of a pod, on every node, before the pod is assigned.
 //!
-//! The first question about a pod only reserves, as where a controller fills reservations later (Dell CSI bare-metal proposal). A
-//! reservation ends when its volumes are there, or when a case ends it; until then nobody else gets the devices.
+//! The first filter request for a pod only reserves, as if a controller fulfilled reservations later (Dell CSI bare-metal proposal). A
+//! reservation ends when its volumes are created or a case ends it; until then other volumes cannot use the devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,23 +14,23 @@ use super::super::address::at;
 use super::super::api::Client;
 use capacity_types::pod::claims_of;
 
-/// How a publisher tells the driver the name of a claim (`--extra-create-metadata`).
+/// CreateVolume parameter with the name of the claim (external-provisioner `--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
-/// Reserves at the built-in driver.
+/// Reserves devices at the fake driver.
 pub(super) struct Reserving {
     driver: FakeDriver,
     client: Client,
     driver_name: String,
-    /// UIDs of the pods that were reserved for.
+    /// UIDs of the pods with a requested reservation.
     requested: Mutex<BTreeSet<String>>,
 }
 
-/// What is held for a pod.
+/// Reservation of a pod.
 pub(super) enum Reservation {
-    /// It has no claim of the driver's that has no volume yet.
+    /// The pod has no claim of the driver that still needs a volume.
     NotNeeded,
-    /// Devices for all its claims, on these nodes.
+    /// Devices are reserved for all its claims on these nodes.
     Held(BTreeSet<String>),
 }
 
@@ -44,7 +44,7 @@ impl Reserving {
         }
     }
 
-    /// What is held for a pod on some nodes. The error has the scheduler ask again: nothing was held so far.
+    /// The reservation of a pod on some nodes. An error makes the scheduler retry, because nothing was reserved before this call.
     pub(super) async fn ask(
         &self,
         pod: &Value,
@@ -57,7 +57,7 @@ impl Reserving {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &pod["metadata"];
         let (uid, name) = (text(&metadata["uid"]), text(&metadata["name"]));
-        // One question at a time, so that each reservation is made once.
+        // One request at a time, so that each reservation is made once.
         let mut requested = self.requested.lock();
         if !requested.contains(&uid) {
             let wanted = fake_csi::Reservation {
@@ -70,7 +70,7 @@ impl Reserving {
                     requested.insert(uid);
                     Err(format!("disks for pod {name} are being reserved, ask again"))
                 }
-                // Others may let theirs go, which some change of the cluster then shows.
+                // A reservation may end later, which a change of the cluster then shows.
                 Err(fake_csi::ReserveError::NoDevices(_)) => Ok(Reservation::Held(BTreeSet::new())),
                 Err(error) => Err(error.to_string()),
             };
@@ -86,7 +86,7 @@ impl Reserving {
         Ok(Reservation::Held(nodes.map(|(node, _)| node.clone()).collect()))
     }
 
-    /// The claims of a pod that a volume of the driver is to be made for.
+    /// The claims of a pod for which the driver must still create volumes.
     async fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
         let mut wanted = Vec::new();
