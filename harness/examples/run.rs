@@ -1,4 +1,4 @@
-//! One case, given as text, against a publisher that publishes nothing: `cargo run -p harness --example run`.
+//! Runs one case from a string against a publisher that publishes nothing: `cargo run -p harness --example run`.
 
 use std::io::Write;
 use std::sync::Arc;

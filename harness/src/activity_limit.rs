@@ -1,7 +1,7 @@
-//! How much one system under test may do in one case. Knows facts, and nothing of what a case wants.
+//! Limits what one system under test may do in one case. Knows facts, but not what a case expects.
 //!
-//! A journal is kept in memory and judged fact by fact, so a system that does without end what it may do at all would keep the
-//! harness busy for ever. Beyond the limits it has failed, whatever the case is about.
+//! The journal is in memory and judged fact by fact, so a system that acts in an endless loop would occupy the harness forever. A system
+//! that exceeds the limits has failed, whatever the case is about.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use crate::journal::{CallFact, ProcessEvent, ProcessFact, RefusalFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
-/// The client of a request without a valid token.
+/// Client name of a request without a valid token.
 const ANONYMOUS: &str = "system:anonymous";
 
-/// Changes of objects by one client, in a cluster where nothing is and nothing happens.
+/// Maximum number of object changes by one client in an empty cluster without actions.
 const WRITES: u64 = 300;
-/// So many more for each thing that there is or that happens. Programs in good health change each a few times at most, whatever breaks
-/// around them.
+/// Additional changes per capacity object, object and action of the case. A healthy program changes each a few times at most, whatever
+/// fails around it.
 const WRITES_OF_EACH: u64 = 20;
 
-/// Requests, watch events and calls of one client, faults that it met, and what it changes as time goes by.
+/// Maximum number of requests, watch events, CSI calls, faults and unlimited changes of one client.
 const EVENTS: u64 = 100_000;
-/// So many more for each thing.
+/// Additional events per capacity object, object and action.
 const EVENTS_OF_EACH: u64 = 1_000;
 
-/// Bytes of all that, about: a Kubernetes API server accepts objects of more than a mebibyte.
+/// Maximum total size of all that, in approximate bytes: a Kubernetes API server accepts objects larger than 1 MiB.
 const BYTES: u64 = 64 << 20;
-/// So many more for each thing.
+/// Additional bytes per capacity object, object and action.
 const BYTES_OF_EACH: u64 = 64 << 10;
 
-/// What changes as long as a case lasts, whoever is in good health: a lease is renewed, a claim for which there is no room is tried
-/// again, and both are told in events.
+/// Resources that healthy programs change as long as a case lasts, so [`WRITES`] does not limit them: Leases are renewed, claims without
+/// capacity are retried, and both are reported as Events.
 const ENDLESS: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
 
-/// How much each client may do, and what it has done so far.
+/// Limits of each client, and its activity so far.
 #[derive(Debug)]
 pub(crate) struct ActivityLimit {
     writes: u64,
@@ -53,14 +53,14 @@ struct Tally {
 }
 
 impl ActivityLimit {
-    /// For a case.
+    /// Limits for a case.
     pub(crate) fn of(plan: &Plan) -> Self {
         let figures = plan.driver_nodes.len() * plan.class_parameters.len();
         let actions: usize = plan.steps.iter().map(|step| step.actions.len()).sum();
         Self::for_things((figures + plan.objects.len() + actions) as u64)
     }
 
-    /// For so many figures, objects and actions.
+    /// Limits for this number of capacity objects, objects and actions.
     pub(crate) fn for_things(things: u64) -> Self {
         ActivityLimit {
             writes: WRITES + WRITES_OF_EACH * things,
@@ -70,8 +70,7 @@ impl ActivityLimit {
         }
     }
 
-    /// What is to be written down instead of something that was observed: that itself, for once that there is too much, and then
-    /// nothing.
+    /// Filters a fact before it is recorded: returns the fact, or once a `Flooded` fact when a limit is exceeded, and then nothing.
     pub(crate) fn admit(&mut self, what: What) -> Option<What> {
         let Some((client, role)) = actor(&what) else {
             return Some(what);
@@ -99,7 +98,7 @@ impl ActivityLimit {
     }
 }
 
-/// About the length of what a fact carries; the number of those that carry little is limited.
+/// Approximate size of a fact; facts of small size are limited by number.
 fn size(what: &What) -> u64 {
     let bytes = match what {
         What::Commit(commit) => length(&commit.object),
@@ -117,9 +116,9 @@ fn size(what: &What) -> u64 {
     bytes as u64
 }
 
-/// The length of a value as JSON, roughly.
+/// Approximate length of a value as JSON.
 fn length(value: &Value) -> usize {
-    /// Of quotes, separators, numbers and the like.
+    /// Quotes, separators, numbers and so on.
     const REST: usize = 4;
     REST + match value {
         Value::String(text) => text.len(),
@@ -132,7 +131,7 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// The system under test that did it. A client without a token may be any of them, so it has a limit and no role.
+/// The system under test that caused a fact. A client without a token may be any of them, so it has a limit, but no role.
 fn actor(what: &What) -> Option<(Arc<str>, Option<Role>)> {
     let client = match what {
         What::Request(request) => Arc::clone(&request.client),
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_tried_as_long_as_a_case_lasts_and_objects_are_not() {
+    fn changes_of_claims_are_not_limited_and_changes_of_capacity_objects_are() {
         for (resource, is_endless) in [("persistentvolumeclaims", true), ("csistoragecapacities", false)] {
             let mut activity = ActivityLimit::for_things(0);
             let admitted = (0..=WRITES).filter_map(|_| activity.admit(change_of(resource)));
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_told_once_and_then_nothing_and_others_are_not_meant() {
+    fn flood_is_reported_once_and_other_clients_are_not_limited() {
         let mut activity = ActivityLimit::for_things(0);
         for _ in 0..EVENTS {
             assert!(matches!(
@@ -203,7 +202,7 @@ mod tests {
             ));
         }
         let Some(What::Process(told)) = activity.admit(request("publisher@n1")) else {
-            panic!("nothing was told");
+            panic!("no flood was reported");
         };
         assert_eq!((&*told.client, told.role), ("publisher@n1", Role::Publisher));
         assert!(matches!(told.event, ProcessEvent::Flooded(_)));
@@ -214,13 +213,13 @@ mod tests {
         for _ in 0..=EVENTS {
             assert!(activity.admit(request("harness")).is_some());
         }
-        // A request without a token is limited, and no system is blamed for it.
+        // Requests without a token are limited, and no system is blamed for them.
         let anonymous = (0..=EVENTS).filter_map(|_| activity.admit(request(ANONYMOUS)));
         assert_eq!(anonymous.count() as u64, EVENTS);
     }
 
     #[test]
-    fn few_large_objects_are_a_flood() {
+    fn few_large_objects_exceed_the_size_limit() {
         let mut activity = ActivityLimit::for_things(0);
         let mut large = || {
             let What::Commit(mut commit) = change_of("leases") else {

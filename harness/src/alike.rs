@@ -1,11 +1,11 @@
-//! Which of some names was meant by one that is none of them. Knows no kind of name.
+//! Suggests the most similar known name for an unknown one. Does not know what kind of names they are.
 
-/// Of so many letters one may be wrong.
+/// One typo is tolerated per this number of letters.
 const LETTERS_PER_MISTAKE: usize = 5;
-/// With fewer letters than these, everything is like everything.
+/// Shorter names get no suggestion, because everything is similar to them.
 const LETTERS_MIN: usize = 3;
 
-/// The name that is most like this one, unless none is near.
+/// The most similar known name, if one is similar enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = name.chars().count();
     if letters < LETTERS_MIN {
@@ -21,7 +21,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// The same as a question in brackets, after a word that is wrong; empty where none is near.
+/// A suggestion for an error message, such as ` (did you mean …?)`; empty if no name is similar enough.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
 }
@@ -33,7 +33,7 @@ mod tests {
     const NAMES: [&str; 4] = ["title", "steps", "requirements", "id"];
 
     #[test]
-    fn a_slip_is_recognized_and_another_word_is_not() {
+    fn typo_gets_a_suggestion_and_a_different_word_does_not() {
         assert_eq!(nearest("titel", NAMES), Some("title"));
         assert_eq!(nearest("requirement", NAMES), Some("requirements"));
         assert_eq!(nearest("Steps", NAMES), Some("steps"));

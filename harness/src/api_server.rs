@@ -1,4 +1,4 @@
-//! What a case needs of a real API server in the place of the one in memory. Does not know how the server is reached.
+//! Interface to a real API server that replaces the in-memory one. Does not know how the server is reached.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use crate::plan::Plan;
 
 /// A real API server that the cases of a run share.
 pub trait RealApiServer: Send + Sync {
-    /// Begins a case, whose facts go into `sink`. Needs a tokio runtime.
+    /// Starts a case, which records its facts in `sink`. Needs a tokio runtime.
     fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String>;
 
-    /// Why a case can't be run against this server; none: it can.
+    /// Why a case cannot run against this server; `None` if it can.
     fn skips(&self, plan: &Plan) -> Option<String>;
 }
 
-/// What one case has of a real API server.
+/// One case on a real API server.
 pub trait RealApiCase: Send + Sync {
     /// Opens a listener on loopback for the clients of the case.
     fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<Listening>>;
 
-    /// Makes a token for a client of that name.
+    /// Creates a token for a client.
     fn add_client(&self, name: &str) -> String;
 
-    /// Sends a request under a client's name, which no fault is for. A patch is a JSON merge patch.
+    /// Sends a request as a client; fault rules do not apply to it. A patch is a JSON merge patch.
     fn call<'a>(
         self: Arc<Self>,
         client: &'a str,
@@ -37,7 +37,7 @@ pub trait RealApiCase: Send + Sync {
         body: Option<Value>,
     ) -> BoxFuture<'a, Result<Value, Refused>>;
 
-    /// The same for a server-side apply.
+    /// Sends a server-side apply request; fault rules do not apply to it.
     fn apply<'a>(
         self: Arc<Self>,
         client: &'a str,
@@ -45,7 +45,7 @@ pub trait RealApiCase: Send + Sync {
         object: Value,
     ) -> BoxFuture<'a, Result<Value, Refused>>;
 
-    /// Does to a created object what controllers do at once in every cluster. `wanted`: as the request has it.
+    /// Completes a created object as controllers would in a real cluster. `wanted`: the object of the request.
     fn finish_create<'a>(
         self: Arc<Self>,
         wanted: &'a Value,
@@ -61,17 +61,17 @@ pub trait RealApiCase: Send + Sync {
     /// Resolves when no request is in flight.
     fn quiet(&self) -> BoxFuture<'_, ()>;
 
-    /// Ends the case and removes what it has created. Returns what is left, each with the reason.
+    /// Ends the case and deletes its objects. Returns those that could not be deleted, each with the reason.
     fn end(&self) -> BoxFuture<'_, Vec<String>>;
 }
 
-/// A request that an API server refused.
+/// A request that an API server rejected.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct Refused {
     /// HTTP status.
     pub code: u16,
-    /// The server's words.
+    /// `Status.message` of the server.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The lines of an HTTP body as they come: the events of a watch.
+//! Splits a streamed HTTP body, such as that of a watch, into lines.
 
 use std::error::Error;
 
@@ -7,15 +7,15 @@ use futures::Stream;
 use http_body_util::BodyExt;
 use hyper::body::Body;
 
-/// Bytes that one line may have.
+/// Maximum length of a line, in bytes.
 const LINE_MAX: usize = 64 << 20;
 
-/// Why no further line comes, though the body has not ended.
+/// Why a body ended prematurely.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Broken(pub(crate) String);
 
-/// The lines, each with its end. A line that is too long is an error, as a body that breaks off is.
+/// The lines, each with its newline. A line that is too long is an error, as is a truncated body.
 pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, Broken>> + Send
 where
     B: Body<Data = Bytes, Error: Error> + Send + Unpin,

@@ -1,5 +1,5 @@
-//! Names of clients: those of the harness's own in the journal, and how any of them is part of the name of a file. Names of systems under
-//! test begin with their role.
+//! Client names of the harness itself in the journal, and file names derived from client names. Client names of systems under test begin
+//! with their role.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -7,13 +7,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 /// Client name of the harness itself.
 pub const HARNESS: &str = "harness";
 
-/// Client names of the harness and of what it plays, whose writes are the same in all runs.
+/// Client names of the harness and its controllers, whose writes are the same in all runs.
 pub(crate) const OURS: [&str; 2] = [HARNESS, "controllers"];
 
-/// Bytes of a name that are used in the name of a file, which file systems limit to 255 bytes with all that is added.
+/// Maximum bytes of a client name in a file name: file systems limit file names to 255 bytes, and suffixes are added.
 const STEM_LIMIT: usize = 200;
 
-/// The beginning of the name of a client's files: its name, or, as names of nodes may have 253 letters, what tells it apart.
+/// Stem of a client's file names: its name, shortened with a hash if necessary, because node names may have 253 characters.
 pub(crate) fn file_stem(client: &str) -> Cow<'_, str> {
     if client.len() <= STEM_LIMIT {
         return client.into();
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_clients_have_short_names_that_differ() {
+    fn file_stems_are_short_and_unique() {
         assert_eq!(file_stem("publisher@n1"), "publisher@n1");
         let long = |end: &str| format!("publisher@{}{end}", "n".repeat(253));
         let (one, other) = (long("a"), long("b"));

@@ -1,4 +1,4 @@
-//! The clock of a simulation, the time that its requests take, and the seeds of its parts. Runs nothing.
+//! Simulated time: its clock, the latency of requests, and random seeds for the parts of a simulation. Runs nothing.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -6,24 +6,23 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// The time of day at which every simulation begins: 2026-01-01 00:00 UTC, in seconds since 1970.
+/// Time of day at which every simulation starts: 2026-01-01 00:00 UTC, in seconds since the Unix epoch.
 const BEGIN_SECONDS: i64 = 1_767_225_600;
 
-/// How long a request to the API server and a call of the driver take in a simulation: whoever repeats one without a pause would otherwise
-/// keep the clock where it is.
+/// Simulated latency of an API request and of a CSI call. Without it, a client that retries without delay would stop simulated time.
 pub(crate) const LATENCY: Duration = Duration::from_millis(5);
 
 thread_local! {
-    /// When the simulation of this thread began, and how often somebody has looked at the time since.
+    /// Start of the simulation on this thread, and the number of times that the time was read since.
     static CLOCK: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
 }
 
-/// From now on, this thread runs a simulation that begins now.
+/// Starts simulated time on this thread.
 pub(crate) fn begin() {
     CLOCK.set(Some((Instant::now(), 0)));
 }
 
-/// The time of day in the simulation of this thread. No two looks at it give the same, since names are made of it.
+/// Time of day in the simulation on this thread. Every call returns a different time, because names are derived from it.
 pub(crate) fn time_of_day() -> Timestamp {
     let Some((began, looks)) = CLOCK.get() else {
         return Timestamp::now();
@@ -36,9 +35,9 @@ pub(crate) fn time_of_day() -> Timestamp {
         .unwrap_or(begin)
 }
 
-/// A seed for a part of a simulation: another for every name and every number.
+/// A seed for a part of a simulation; it differs by name and number.
 pub(crate) fn derived(seed: u64, name: &str, number: u64) -> u64 {
-    /// FNV-1a, 64 bits: the same everywhere and for ever.
+    /// FNV-1a, 64 bits: the same on all platforms and in all releases.
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
     let bytes = seed.to_le_bytes().into_iter().chain(number.to_le_bytes());
@@ -52,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_has_a_seed_of_its_own() {
+    fn every_part_of_a_simulation_has_a_different_seed() {
         let seeds = [
             derived(1, "publisher", 1),
             derived(2, "publisher", 1),
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_time_of_day_follows_the_clock_and_never_stands_still() {
+    async fn time_of_day_follows_the_clock_and_never_repeats() {
         begin();
         let first = time_of_day();
         assert_eq!(first.to_string(), "2026-01-01T00:00:00Z");

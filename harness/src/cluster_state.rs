@@ -1,6 +1,6 @@
-//! The state of the cluster at one point of the journal: the fold of all commits, and how often each call was made.
+//! The state of the cluster at one point of the journal: all commits up to it, and how often each call was made.
 //!
-//! Knows objects, not expectations.
+//! Does not know expectations.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,50 +14,50 @@ use crate::journal::{AnswerFact, CallFact, Change, CommitFact, DiscoveryFact, Fa
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 
-/// Objects by name, of one resource.
+/// Objects of one resource, by name.
 pub(crate) type Objects = BTreeMap<(Option<String>, String), Arc<Value>>;
 
-/// A refusal of a pod by the scheduler.
+/// A scheduling failure of a pod, as reported by the scheduler.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
-    /// The fact that carried it.
+    /// Sequence number of the fact that reported it.
     pub(crate) seq: u64,
-    /// The text for users.
+    /// The message.
     pub(crate) text: String,
     source: RefusalSource,
-    /// It was reported in the other way too.
+    /// Whether it was reported both as a condition and as an Event.
     reported_twice: bool,
 }
 
-/// Schedulers report a refusal in two ways, in any order, the second perhaps much later.
+/// Schedulers report a failure twice, in any order, and the second report may be much later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RefusalSource {
     Condition,
     Event,
 }
 
-/// How often the systems made a call or an attempt, by what it was about. The difference to a later snapshot is the number since.
+/// Number of calls and attempts of the systems, by subject. The difference to an earlier snapshot is the number since then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rounds {
     /// GetCapacity calls, by node, segment and parameters.
     calls: BTreeMap<String, u64>,
-    /// Refused scheduling attempts, by pod.
+    /// Failed scheduling attempts, by pod.
     attempts: BTreeMap<String, u64>,
 }
 
 impl Rounds {
-    /// The largest number of GetCapacity calls about the same thing since.
+    /// Maximum over all subjects of GetCapacity calls since `before`.
     pub(crate) fn calls_since(&self, before: &Rounds) -> u64 {
         largest(&self.calls, &before.calls)
     }
 
-    /// The largest number of refused attempts of the same pod since.
+    /// Maximum over all pods of failed scheduling attempts since `before`.
     pub(crate) fn attempts_since(&self, before: &Rounds) -> u64 {
         largest(&self.attempts, &before.attempts)
     }
 }
 
-/// Keeps the names of the objects that are so.
+/// Updates the set of names of objects that meet a condition.
 fn list(names: &mut BTreeSet<String>, commit: &CommitFact, is_so: impl Fn(&Value) -> bool) {
     match commit.change != Change::Deleted && is_so(&commit.object) {
         true => names.insert(commit.name.clone()),
@@ -79,34 +79,34 @@ fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
-    /// Event objects are not kept: there may be several for each pod.
+    /// Whether Event objects are dropped: there may be several for each pod.
     drops_events: bool,
-    /// The workloads' pods that a scheduler has to place.
+    /// Pods of the workloads namespace that a scheduler has to assign.
     waiting: BTreeSet<String>,
-    /// The workloads' claims without a volume.
+    /// Claims of the workloads namespace without a volume.
     unbound: BTreeSet<String>,
-    /// The latest refusal of each pod that exists.
+    /// The latest scheduling failure of each existing pod.
     refusals: BTreeMap<String, Refusal>,
     /// How often each call or attempt was made.
     rounds: Rounds,
-    /// uids of the capacity objects that publishers made without the labels for driver and manager.
+    /// UIDs of the capacity objects that publishers created without the labels for driver and manager.
     made: BTreeSet<String>,
-    /// What the driver answered the harness, by the case's name for it, with the fact.
+    /// Responses of the driver to the harness, by their name in the case, with the sequence number of the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
-    /// What discovery last said, by resource, with the fact.
+    /// Latest discovery result by resource, with the sequence number of the fact.
     served: BTreeMap<String, (u64, DiscoveryFact)>,
-    /// The metrics as they were last read, with the fact.
+    /// Latest metrics, with the sequence number of the fact.
     metrics: Option<(u64, MetricsFact)>,
 }
 
 impl ClusterState {
-    /// Keeps no Event objects from now on; what they report of refusals is kept.
+    /// Drops Event objects from now on; the scheduling failures in them are still recorded.
     pub(crate) fn drop_events(&mut self) {
         self.drops_events = true;
         self.resources.remove("events");
     }
 
-    /// Takes one fact in.
+    /// Applies one fact.
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
             What::Commit(commit) => self.commit(fact.seq, commit),
@@ -126,7 +126,7 @@ impl ClusterState {
         }
     }
 
-    /// Applies one change. `seq`: the fact that carries it, which a verdict may name.
+    /// Applies one change. `seq`: the fact that contains it, which a verdict may refer to.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *RESOURCE {
@@ -151,14 +151,14 @@ impl ClusterState {
         let labels = &commit.object["metadata"]["labels"];
         let is_made = commit.change == Change::Added
             && Role::of_client(&commit.client) == Some(Role::Publisher)
-            // One that had them and lost them was handed over.
+            // An object that had the labels and lost them was handed over.
             && [DRIVER_LABEL, MANAGED_BY_LABEL].iter().any(|label| labels[label].is_null());
-        // Kept after its end: the change that ends an object has its last state.
+        // Stored after its deletion as well: the DELETED change contains the last state.
         self.made
             .extend(is_made.then(|| uid_of(&commit.object).to_owned()));
     }
 
-    /// Whether a publisher of this case made the object, and never labelled it.
+    /// Whether a publisher of this case created the object without ever labelling it.
     pub(crate) fn is_made_by_publisher(&self, object: &Value) -> bool {
         self.made.contains(uid_of(object))
     }
@@ -203,7 +203,7 @@ impl ClusterState {
             && last.source != source
             && !last.reported_twice
         {
-            // The same refusal once more, not another one.
+            // A second report of the same failure.
             last.reported_twice = true;
             return;
         }
@@ -225,13 +225,13 @@ impl ClusterState {
         self.resources.get(resource).into_iter().flatten()
     }
 
-    /// The workloads' pods that a scheduler has to place.
+    /// Pods of the workloads namespace that a scheduler has to assign.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
         let pods = self.waiting.iter();
         pods.filter_map(|name| Some((name, self.object("pods", Some(WORKLOADS), name)?)))
     }
 
-    /// Whether one of the workloads' claims has no volume.
+    /// Whether a claim of the workloads namespace has no volume.
     pub(crate) fn has_unbound_claims(&self) -> bool {
         !self.unbound.is_empty()
     }
@@ -243,22 +243,22 @@ impl ClusterState {
             .get(&(namespace.map(str::to_owned), name.to_owned()))
     }
 
-    /// What the driver answered the harness under a name, with the number of the fact.
+    /// The driver's response with this name in the case, with the sequence number of the fact.
     pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
         self.answers.get(name)
     }
 
-    /// What discovery last said of a resource, with the number of the fact.
+    /// The latest discovery result of a resource, with the sequence number of the fact.
     pub(crate) fn served(&self, resource: &str) -> Option<&(u64, DiscoveryFact)> {
         self.served.get(resource)
     }
 
-    /// The metrics as they were last read, with the number of the fact.
+    /// The latest metrics, with the sequence number of the fact.
     pub(crate) fn metrics(&self) -> Option<&(u64, MetricsFact)> {
         self.metrics.as_ref()
     }
 
-    /// The latest refusal of a pod.
+    /// The latest scheduling failure of a pod.
     pub(crate) fn refusal(&self, pod: &str) -> Option<&Refusal> {
         self.refusals.get(pod)
     }
@@ -269,7 +269,7 @@ impl ClusterState {
     }
 }
 
-/// What a GetCapacity call is about: calls with the same key are about the same figure.
+/// Identity of the value that a GetCapacity call requests: node, segment and parameters.
 pub(crate) fn call_key(call: &CallFact) -> String {
     format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters)
 }
@@ -285,8 +285,7 @@ fn is_undecided(pod: &Value) -> bool {
     !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Whether the scheduler had chosen a node for the pod and could not go through with it. It tries that again by itself, when its back-off
-/// is over.
+/// Whether the scheduler had chosen a node for the pod and failed afterwards. It retries by itself after its back-off.
 pub(crate) fn is_given_back(pod: &Value) -> bool {
     refused(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
 }
@@ -295,7 +294,7 @@ fn unschedulable(pod: &Value) -> Option<&str> {
     Some(refused(pod)?["message"].as_str().unwrap_or_default())
 }
 
-/// The condition that says why a pod has no node.
+/// The PodScheduled=False condition of a pod.
 fn refused(pod: &Value) -> Option<&Value> {
     let conditions = pod["status"]["conditions"].as_array()?;
     conditions
@@ -332,29 +331,29 @@ mod tests {
         commit(seq, "events", Change::Added, event)
     }
 
-    /// When the latest refusal was first reported, and how many there were.
+    /// Sequence number of the first report of the latest failure, and the number of failures.
     fn after(facts: &[Fact]) -> (u64, u64) {
         let mut cluster = ClusterState::default();
         facts.iter().for_each(|fact| cluster.apply(fact));
-        let refusal = cluster.refusal("p").expect("it was refused");
+        let refusal = cluster.refusal("p").expect("the pod has a scheduling failure");
         (refusal.seq, cluster.rounds().attempts_since(&Rounds::default()))
     }
 
     #[test]
-    fn an_event_and_a_condition_are_one_refusal() {
+    fn event_and_condition_with_the_same_message_are_one_failure() {
         assert_eq!(after(&[condition(1, "full"), event(2, "full")]), (1, 1));
         assert_eq!(after(&[event(1, "full"), condition(2, "full")]), (1, 1));
     }
 
     #[test]
-    fn a_second_attempt_is_another_refusal() {
+    fn second_attempt_is_another_failure() {
         let told = [event(1, "full"), condition(2, "full"), event(3, "full")];
         assert_eq!(after(&told), (3, 2));
         assert_eq!(after(&[condition(1, "full"), condition(2, "fuller")]), (2, 2));
     }
 
     #[test]
-    fn a_change_of_something_else_is_none() {
+    fn other_pod_changes_are_not_failures() {
         assert_eq!(
             after(&[condition(1, "full"), event(2, "full"), condition(3, "full")]),
             (1, 1)

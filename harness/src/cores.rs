@@ -1,10 +1,10 @@
-//! Work on many things at once, as many as there are cores. Knows nothing of the work.
+//! Runs work on all CPU cores. Does not know the work.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What becomes of each item, in their order. One core works on one item at a time.
+/// Results of `work` in the order of the items. Each core processes one item at a time.
 pub fn on_all_cores<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
     let one_core = || {

@@ -1,34 +1,34 @@
-//! What a driver under test keeps in objects: those that it finds when it starts, and how its storage is told to it by changing them.
+//! Objects from which a driver under test reads its storage: those that must exist at its start, and the changes that set the storage.
 //!
-//! Owns the words between a manifest, which knows the objects, and a cluster, which makes and changes them.
+//! Owns the interface between a manifest, which defines the objects, and a cluster, which creates and changes them.
 
 use fake_apiserver::ResourceRef;
 use fake_csi::Storage;
 use serde_json::Value;
 
-/// The objects of one driver. Errors are in words.
+/// The objects of one driver. Errors are texts.
 pub trait DriverState: Send + Sync {
-    /// Those that are there once.
+    /// Objects that exist once per cluster.
     fn common(&self) -> Result<Vec<Value>, String>;
 
-    /// Those that each node has; for a driver, each node on which it runs.
+    /// Objects per node; for a driver, per node on which it runs.
     fn of_node(&self, node: &str) -> Result<Vec<Value>, String>;
 
-    /// The changes that make the storage of a node what a case wants; none: it can't be told.
+    /// Changes that set the storage of a node; empty if the manifest cannot express it.
     fn storage(&self, node: &str, figures: Figures) -> Result<Vec<Change>, String>;
 }
 
-/// What a node has for volumes.
+/// Storage of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
-    /// Bytes in all.
+    /// Total bytes.
     pub available: u64,
-    /// Bytes of the largest volume.
+    /// Maximum volume size in bytes.
     pub maximum: u64,
 }
 
 impl Figures {
-    /// Of a store from which volumes of any size are cut; no other layout can be told in two figures.
+    /// Values of linear storage; other layouts cannot be expressed by two values.
     pub fn of(storage: &Storage) -> Option<Self> {
         match storage {
             Storage::Linear { capacity, largest } => Some(Figures {
@@ -45,8 +45,8 @@ impl Figures {
 pub struct Change {
     /// The object.
     pub at: ResourceRef,
-    /// Such as `status`; none: the object itself.
+    /// Subresource, such as `status`; `None`: the object itself.
     pub subresource: Option<String>,
-    /// What becomes different.
+    /// The merge patch.
     pub patch: Value,
 }

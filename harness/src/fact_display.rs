@@ -1,4 +1,4 @@
-//! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
+//! Formats a fact as one line of text, for timelines and notes. Knows only the journal's types.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::journal::{
     ProcessEvent, RefusalFact, RequestFact, What,
 };
 
-/// Who observed it: the first column of a timeline.
+/// The observer of a fact: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) | What::Discovery(_) => "api",
@@ -21,7 +21,7 @@ pub(crate) fn source(fact: &Fact) -> &'static str {
     }
 }
 
-/// What was observed.
+/// Formats what was observed.
 pub(crate) fn format(fact: &Fact) -> String {
     match &fact.what {
         What::Begin(begin) => format!("case {} begins", begin.case),
@@ -99,7 +99,7 @@ fn format_discovery(discovery: &DiscoveryFact) -> String {
     format!("discovery: {} → {versions}", discovery.resource)
 }
 
-/// Of each program, what it tells of the series that the case reads.
+/// The samples of each program that the case refers to.
 fn format_metrics(metrics: &MetricsFact) -> String {
     let mut words = Vec::new();
     for reading in &metrics.readings {
@@ -118,7 +118,7 @@ fn format_metrics(metrics: &MetricsFact) -> String {
     format!("metrics read: {}", words.join("; "))
 }
 
-/// What was answered, beside the call that answered it.
+/// A response of the driver, next to the call that returned it.
 fn format_answer(answer: &AnswerFact) -> String {
     let mut text = format!(
         "{} is the answer of {}: {}",
@@ -218,7 +218,7 @@ fn format_details(details: &CallDetails) -> String {
     text
 }
 
-/// Where a volume was made, when that is not where it was asked for.
+/// Segment of a created volume, if it differs from the requested one.
 fn format_placed(call: &CallFact) -> String {
     let placed = call.placed.as_ref().and_then(|placed| placed.segment.as_ref());
     match placed {

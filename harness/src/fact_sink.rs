@@ -1,7 +1,7 @@
-//! Where observers of the API server and the driver put what they observe: into the journal, as long as it is worth writing down.
+//! Receives observations of the API server and the driver and appends them to the journal, within the activity limits.
 //!
-//! It also acts on facts in the moment in which they become true: a client that meets a fault that kills is stopped before it can do anything
-//! about it, and controllers hear of each change. Judges nothing.
+//! Also acts on facts immediately: it kills a client that meets a fault with `kill` before it can do anything more, and sends each change
+//! to the controllers. Judges nothing.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::activity_limit::ActivityLimit;
 use crate::journal::{CommitFact, Journal, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 
-/// The changes of objects, in their order.
+/// Object changes, in order.
 pub(crate) type Commits = mpsc::UnboundedReceiver<CommitFact>;
 
-/// Where facts go. Clones are handles of the same one.
+/// Sink of facts. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct FactSink(Arc<Shared>);
 
@@ -27,13 +27,13 @@ struct Shared {
 }
 
 struct State {
-    /// None: a cluster that is not judged may go on for ever.
+    /// `None`: no limits, because the cluster is not judged.
     activity: Option<ActivityLimit>,
     followers: Vec<mpsc::UnboundedSender<CommitFact>>,
 }
 
 impl FactSink {
-    /// `activity`: how much systems may do; none where nothing is judged.
+    /// `activity`: limits of the systems; `None` if nothing is judged.
     pub(crate) fn new(journal: Journal, killer: Killer, activity: Option<ActivityLimit>) -> Self {
         FactSink(Arc::new(Shared {
             journal,
@@ -45,24 +45,24 @@ impl FactSink {
         }))
     }
 
-    /// A sink into a journal alone: nothing is limited or killed.
+    /// A sink without limits and kills.
     pub fn into_journal(journal: Journal) -> Self {
         FactSink::new(journal, Killer::default(), None)
     }
 
-    /// From now on systems may do as much as they like: they are not judged any more.
+    /// Removes the activity limits, because the cluster is no longer judged.
     pub(crate) fn lift_limit(&self) {
         self.0.state.lock().activity = None;
     }
 
-    /// The changes from now on.
+    /// Object changes from now on.
     pub(crate) fn commits(&self) -> Commits {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.0.state.lock().followers.push(sender);
         receiver
     }
 
-    /// Takes one observation in. It is called from inside the critical section of what is observed, and must be quick.
+    /// Appends one observation. Called from inside the critical section of what is observed, so it must be quick.
     pub fn put(&self, what: What) {
         let mut state = self.0.state.lock();
         if let What::Commit(commit) = &what {
@@ -75,7 +75,7 @@ impl FactSink {
             None => Some(what),
         };
         if let Some(what) = what {
-            // It would go on filling the memory of the API server until the case is judged.
+            // Otherwise it would fill the memory of the API server until the case is judged.
             if let What::Process(process) = &what
                 && matches!(process.event, ProcessEvent::Flooded(_))
             {
@@ -86,7 +86,7 @@ impl FactSink {
         }
     }
 
-    /// A fault is met. Its victim is stopped before the fault acts.
+    /// Records a fault. Its client is killed before the fault acts.
     pub fn fault(&self, fault: AppliedFault) {
         let killed = self.0.killer.met(fault.rule.0, fault.client.as_ref());
         self.put(What::Fault(fault));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn followers_hear_of_each_change_even_of_those_that_are_too_many_for_the_journal() {
+    fn followers_receive_every_change_even_beyond_the_activity_limit() {
         let journal = Journal::default();
         let activity = ActivityLimit::for_things(0);
         let killer = Killer::default();

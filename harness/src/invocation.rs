@@ -1,14 +1,14 @@
-//! How this program was started: by cargo in a checkout of this project, by kubectl, or as a program of its own.
+//! How this program was started: by cargo in a checkout of this project, by kubectl, or as an installed program.
 //!
-//! Read from the surroundings of the process, so that no folder of the build is in the program.
+//! Read from the environment at run time, so that the program contains no path of the build host.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Where cargo says to a program which package it runs.
+/// Environment variable of cargo with the folder of the package that it runs.
 const PACKAGE: &str = "CARGO_MANIFEST_DIR";
 
-/// What makes a folder a checkout of this project.
+/// Folder that identifies a checkout of this project.
 const CASES: &str = "suites/cases";
 
 static CHECKOUT: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
@@ -19,17 +19,17 @@ static CHECKOUT: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         .map(Path::to_owned)
 });
 
-/// The checkout of this project in which cargo started this program; none: it runs on its own.
+/// The checkout of this project in which cargo started this program; `None`: an installed program.
 pub fn checkout() -> Option<&'static Path> {
     CHECKOUT.as_deref()
 }
 
-/// Where the cases of a checkout are.
+/// The folder with the cases of a checkout.
 pub fn cases_of(checkout: &Path) -> PathBuf {
     checkout.join(CASES)
 }
 
-/// How the user calls this program, for commands in messages.
+/// Command line that starts this program, for commands in messages.
 pub fn program() -> &'static str {
     match checkout() {
         Some(_) => "cargo xtask",

@@ -1,5 +1,4 @@
-//! Stops a system under test in the middle of what it does: where it meets a fault that is meant to kill. Knows clients by their names, and
-//! no program.
+//! Kills a system under test when it meets a fault with `kill`. Knows clients by name; does not know programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,14 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scenario::Role;
 
-/// Kills the client that meets a fault that is meant to kill. The server reports a fault before it acts, so nothing that the victim would do
-/// about it happens.
+/// Kills the client that meets a fault with `kill`. The server reports a fault before applying it, so the client cannot react to it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Killer(Arc<Mutex<Victims>>);
 
 #[derive(Debug, Default)]
 struct Victims {
-    /// Rules that kill.
+    /// Ids of the fault rules that kill.
     rules: BTreeSet<u64>,
     running: BTreeMap<Arc<str>, Victim>,
 }
@@ -28,12 +26,12 @@ struct Victim {
 }
 
 impl Killer {
-    /// From now on, that rule kills.
+    /// Marks a fault rule as one that kills.
     pub(crate) fn arm(&self, rule: u64) {
         self.0.lock().rules.insert(rule);
     }
 
-    /// A client met a rule. Returns the client, with its role, if that has killed it.
+    /// Called when a client meets a fault rule. Returns the client and its role if that killed it.
     pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
         let victims = self.0.lock();
         let client = client.filter(|_| victims.rules.contains(&rule))?;
@@ -43,7 +41,7 @@ impl Killer {
         Some((client.clone(), Role::of_client(client)?))
     }
 
-    /// Registers a client that was started. Returns the token by which it is killed without a grace period.
+    /// Registers a started client. Returns the token that kills it without a grace period.
     pub(crate) fn watch(&self, client: &Arc<str>, stop: &CancellationToken) -> CancellationToken {
         let kill = CancellationToken::new();
         let victim = Victim {
@@ -54,7 +52,7 @@ impl Killer {
         kill
     }
 
-    /// Kills a client without a grace period, in which it could go on with what it does.
+    /// Kills a client without a grace period, in which it could continue.
     pub(crate) fn kill(&self, client: &str) {
         if let Some(victim) = self.0.lock().running.get(client) {
             victim.stop.cancel();

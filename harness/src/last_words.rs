@@ -1,25 +1,25 @@
-//! Why a program ended, as its log has it: the reason first, then what belongs to it. And lines that speak of errors.
+//! Extracts from a program's log why it exited: the reason first, then related lines. Also finds lines about errors.
 //!
-//! Go programs print the reason first and all their goroutines after it; klog's header begins with `F` for what ends the program. Python
-//! prints the exception after its stack, and the causes of an exception before it; Java prints them after it. Knows no process.
+//! Go programs print the reason first and all goroutines after it; klog marks fatal lines with an `F` header. Python prints the exception
+//! after its stack, and the causes of an exception before it; Java prints causes after it. Does not know processes.
 
 use crate::text::is_unprintable;
 
-/// Characters of a line that is shown.
+/// Maximum length of a shown line, in characters.
 pub(crate) const LINE_LIMIT: usize = 400;
 
-/// Lines of a reason that are kept: the reason itself, and what belongs to it.
+/// Maximum number of lines of a reason, including related lines.
 const REASON_LINES: usize = 12;
 
-/// Stack frames of a Python exception that are kept, the innermost ones; each has two lines.
+/// Maximum number of stack frames of a Python exception, the innermost ones; each has two lines.
 const PYTHON_FRAMES: usize = 3;
 
-/// A program that logs so many lines after a reason has survived it.
+/// A program that logs this number of lines after a reason has survived it.
 const LIVES: usize = 8;
 
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-/// The words between two tracebacks of Python, and what the earlier exception is to the later one.
+/// Texts between two Python tracebacks, and the relation of the earlier exception to the later one.
 const CHAINED: [(&str, &str); 2] = [
     (
         "During handling of the above exception, another exception occurred:",
@@ -31,21 +31,21 @@ const CHAINED: [(&str, &str); 2] = [
     ),
 ];
 
-/// Reads all lines of a program as they come.
+/// Reads the lines of a program as they arrive.
 #[derive(Default)]
 pub(crate) struct LastWords {
-    /// The reason first.
+    /// Lines of the reason, starting with the reason itself.
     reason: Vec<String>,
-    /// Lines since then that belong to no stack.
+    /// Number of later lines that belong to no stack.
     others: usize,
-    /// Of Python: the exceptions that led to the next one.
+    /// Python: exceptions that led to the next one.
     causes: Vec<String>,
-    /// Lines of the reason that are such exceptions; they follow the first line.
+    /// Number of lines of the reason that are such exceptions; they follow the first line.
     cause_lines: usize,
-    /// Of Python: the innermost frames of a stack whose exception was not printed yet.
+    /// Python: the innermost frames of a stack whose exception is not printed yet.
     frames: Option<Vec<String>>,
     is_python: bool,
-    /// Of Go: another goroutine than the one that ended the program follows.
+    /// Go: the stack of another goroutine follows.
     is_complete: bool,
 }
 
@@ -56,7 +56,7 @@ impl LastWords {
             return;
         }
         if let Some(frames) = &mut self.frames {
-            // Since Python 3.11 a line of carets or tildes is below some frames.
+            // Since Python 3.11 some frames are followed by a line of carets or tildes.
             let is_marker = line.trim_start().chars().all(|c| c == '^' || c == '~');
             match line.starts_with(' ') || line.is_empty() {
                 true => {
@@ -70,7 +70,7 @@ impl LastWords {
             return;
         }
         if is_reason(line) {
-            // One that is recovered and thrown again is printed twice.
+            // A panic that is recovered and raised again is printed twice.
             *self = LastWords {
                 reason: vec![readable(line)],
                 ..LastWords::default()
@@ -93,7 +93,7 @@ impl LastWords {
         if is_klog(line) || self.is_python {
             self.others += 1;
         }
-        // The stacks of other goroutines say nothing.
+        // The stacks of other goroutines are irrelevant.
         let is_other_goroutine =
             line.starts_with("goroutine ") && self.reason.iter().any(|line| line.starts_with("goroutine "));
         if self.others >= LIVES {
@@ -105,7 +105,7 @@ impl LastWords {
         }
     }
 
-    /// The first line of an exception, which ends its traceback.
+    /// Handles the first line of an exception, which ends its traceback.
     fn end_traceback(&mut self, exception: &str) {
         let frames = self.frames.take().unwrap_or_default();
         self.reason = vec![readable(exception)];
@@ -117,13 +117,13 @@ impl LastWords {
         self.is_python = true;
     }
 
-    /// The reason for which the program ends, and what belongs to it; none: its log has none.
+    /// The reason why the program exited, and related lines; `None` if the log contains no reason.
     pub(crate) fn reason(&self) -> Option<&[String]> {
         (!self.reason.is_empty()).then_some(&self.reason)
     }
 }
 
-/// Of the last lines of a program, the one with the reason; without one the last line.
+/// Of the last lines of a program, the one with the reason, or the last line if there is none.
 pub fn reason_of(lines: &[String]) -> Option<&str> {
     let mut lines = lines.iter().map(String::as_str);
     let first = lines.clone().next().filter(|line| is_exception(line));
@@ -137,7 +137,7 @@ pub fn reason_of(lines: &[String]) -> Option<&str> {
     Some(text.trim_start_matches([' ', '|']))
 }
 
-/// Whether a line says why a Go, Rust or Java program ends.
+/// Whether a line states why a Go, Rust or Java program exited.
 fn is_reason(line: &str) -> bool {
     const STARTS: [&str; 5] = [
         "panic: ",
@@ -148,12 +148,12 @@ fn is_reason(line: &str) -> bool {
     ];
     STARTS.iter().any(|start| line.starts_with(start))
         || klog_level(line) == Some('F')
-        // What the commands of Kubernetes print before they end with 1.
+        // Printed by the commands of Kubernetes before they exit with code 1.
         || (klog_level(line) == Some('E') && line.contains("] \"command failed\" err="))
         || (line.starts_with("thread '") && line.contains(" panicked at "))
 }
 
-/// Whether a line begins with the class of an exception, such as `grpc._channel._InactiveRpcError: <details>`.
+/// Whether a line starts with the class of an exception, such as `grpc._channel._InactiveRpcError: <details>`.
 fn is_exception(line: &str) -> bool {
     const ENDS: [&str; 5] = ["Error", "Exception", "Exit", "Interrupt", "Warning"];
     let class = line.split_once(':').map_or(line, |(class, _)| class);
@@ -161,7 +161,7 @@ fn is_exception(line: &str) -> bool {
     class.split('.').all(is_name) && ENDS.iter().any(|end| class.ends_with(end))
 }
 
-/// Whether a line of a stack leads through Go's own way to end a program, or says no more than in which file the line above is.
+/// Whether a line of a Go stack belongs to the runtime's own panic handling, or contains only the file of the line above.
 fn is_frame_of_go(line: &str) -> bool {
     const OWN: [&str; 4] = [
         "panic(",
@@ -176,7 +176,7 @@ fn is_klog(line: &str) -> bool {
     klog_level(line).is_some()
 }
 
-/// The level of a line with klog's header, such as `E1122 06:31:00.123456`.
+/// Level of a line with a klog header, such as `E1122 06:31:00.123456`.
 fn klog_level(line: &str) -> Option<char> {
     let bytes = line.as_bytes();
     let level = bytes.first().filter(|level| b"IWEF".contains(level))?;
@@ -185,7 +185,7 @@ fn klog_level(line: &str) -> Option<char> {
     is_header.then_some(char::from(*level))
 }
 
-/// Whether a line speaks of something that went wrong.
+/// Whether a line is about an error.
 fn is_complaint(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "error",
@@ -207,13 +207,13 @@ fn is_complaint(line: &str) -> bool {
     }
 }
 
-/// The last different lines that speak of errors, oldest first, `count` at most.
+/// The last distinct lines about errors, oldest first, at most `count`.
 pub fn complaints(said: &[u8], count: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(said);
     let mut found: Vec<(&str, String)> = Vec::new();
     for line in text.lines().rev().filter(|line| is_complaint(line)) {
         let message = message(line);
-        // The same again and again is said once.
+        // Repeated messages are listed once.
         if found.iter().all(|(other, _)| *other != message) {
             found.push((message, readable(line)));
         }
@@ -224,7 +224,7 @@ pub fn complaints(said: &[u8], count: usize) -> Vec<String> {
     found.into_iter().rev().map(|(_, line)| line).collect()
 }
 
-/// A line without the time at which it was said.
+/// A line without its timestamp.
 fn message(line: &str) -> &str {
     match klog_level(line) {
         Some(_) => line.split_once(']').map_or(line, |(_, message)| message),
@@ -232,7 +232,7 @@ fn message(line: &str) -> &str {
     }
 }
 
-/// A line without characters that act on a terminal, truncated to `LINE_LIMIT`.
+/// A line without terminal control characters, truncated to `LINE_LIMIT`.
 pub(crate) fn readable(line: &str) -> String {
     let mut out: String = line
         .chars()
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_stands_before_the_goroutines() {
+    fn reason_is_found_before_the_goroutines() {
         const FATAL: &str = "F1122 06:31:00.123456   12345 main.go:210] no CSIDriver is named a.example.org";
         let stacks: Vec<String> = (1..500)
             .map(|number| {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_python_exception_is_shown_with_its_causes_and_innermost_frames() {
+    fn python_exception_is_shown_with_its_causes_and_innermost_frames() {
         let stack = |deep: usize, exception: &str| {
             let frame = |number| format!("  File \"/p.py\", line {number}, in f\n    f({number})\n    ~^^^");
             let frames: Vec<String> = (0..deep).map(frame).collect();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_endless_stack_the_innermost_frames_are_kept() {
+    fn innermost_frames_of_an_endless_stack_are_stored() {
         let mut words = LastWords::default();
         words.take(TRACEBACK);
         (0..1000).for_each(|number| words.take(&format!("  frame {number}")));
@@ -327,14 +327,14 @@ mod tests {
     }
 
     #[test]
-    fn a_traceback_that_is_only_logged_is_no_reason() {
+    fn traceback_that_the_program_survives_is_not_a_reason() {
         let mut lines = vec![TRACEBACK, "  File \"/p.py\", line 1, in f", "ValueError: no"];
         lines.extend(["goes on"; LIVES]);
         assert_eq!(reason(&lines), None);
     }
 
     #[test]
-    fn a_java_exception_is_shown_with_its_causes() {
+    fn java_exception_is_shown_with_its_causes() {
         let log = "Exception in thread \"main\" java.lang.IllegalStateException: no driver\n\tat a.B.run(B.java:7)\n\
                    Caused by: java.io.IOException: refused\n\tat a.C.open(C.java:9)\n\t... 12 more";
         let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_shown_with_the_frames_of_its_own_goroutine() {
+    fn panic_is_shown_with_the_frames_of_its_own_goroutine() {
         let log = "panic: no class\n\ngoroutine 7 [running]:\npanic(0x1)\nmain.publish(0x1)\n\t/a.go:1 +0x1\n\
                    main.main()\n\t/a.go:2 +0x1\n\ngoroutine 1 [select]:\nmain.other()";
         let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_survives_is_no_reason() {
+    fn error_that_a_program_survives_is_not_a_reason() {
         let more = ["I1122 06:31:00.000001   12345 main.go:1] it goes on"; LIVES];
         let lines = [&["panic: recovered by somebody"][..], &more].concat();
         assert_eq!(reason(&lines), None);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_are_the_last_ones_and_each_is_said_once() {
+    fn last_distinct_error_lines_are_returned() {
         let said = b"I1122 06:31:00.000001   1 a.go:1] error handling is on\n\
             E1122 06:31:00.000001   1 a.go:1] cannot list\n\
             E1122 06:31:01.000001   1 a.go:1] cannot list\n\

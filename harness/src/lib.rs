@@ -1,7 +1,7 @@
 //! Runs one scenario and judges it: [`scenario`] → [`plan`] → cluster and systems → [`journal`] → [`judge`] → [`report`].
 //!
-//! Facts flow one way. Everything observable goes into one journal, and verdicts are functions of the plan and the journal alone.
-//! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
+//! Facts flow one way: every observation goes into one journal, and verdicts are functions of the plan and the journal alone. The harness
+//! contains no storage policy and knows no system under test: its caller provides them as [`system::Systems`].
 
 mod activity_limit;
 pub mod alike;

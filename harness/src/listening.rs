@@ -1,6 +1,6 @@
-//! A listener for the systems of a case, with or without TLS, and with bounds on what its peers may take.
+//! An HTTP listener for the systems of a case, with or without TLS, and with limits for its clients.
 //!
-//! Knows connections; what requests are answered is its user's.
+//! Knows connections; its user handles the requests.
 
 use std::error::Error;
 use std::future::Future;
@@ -23,14 +23,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::network::{Connections, Network};
 
-/// Bytes that the body of a request may have, as for an API server.
+/// Maximum size of a request body, in bytes, as for an API server.
 pub const BODY_MAX: usize = 3 << 20;
-/// Connections that a listener may have.
+/// Maximum number of connections of a listener.
 const CONNECTIONS_MAX: usize = 1024;
-/// How long a peer may take to shake hands.
+/// Timeout of the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// A listener; dropping it ends its connections.
+/// A listener; dropping it closes its connections.
 pub struct Listening {
     address: String,
     tls: Option<Tls>,
@@ -38,7 +38,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Opens a free port of a network. `serve` answers each request; an error cuts the connection.
+    /// Listens on a free port of a network. `serve` answers each request; an error cuts the connection.
     pub async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -53,7 +53,7 @@ impl Listening {
         Ok(Self::serving(address, connections, tls, serve))
     }
 
-    /// Opens that address of a network, without TLS.
+    /// Listens on this address of a network, without TLS.
     pub(crate) async fn open_at<S, F, E>(network: &Network, address: &str, serve: S) -> std::io::Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -86,12 +86,12 @@ impl Listening {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The certificate of the authority that clients have to trust, in PEM; empty without TLS.
+    /// Certificate of the CA that clients must trust, in PEM; empty without TLS.
     pub(crate) fn authority_pem(&self) -> &str {
         self.tls.as_ref().map_or("", Tls::authority_pem)
     }
 
-    /// Writes a kubeconfig for the client with that token.
+    /// Writes a kubeconfig for the client with this token.
     pub(crate) fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
         let config = Kubeconfig {
             server: &self.url(),
@@ -111,7 +111,7 @@ where
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while let Some(accepted) = connections.next().await {
         let Ok(stream) = accepted else {
-            // The peer's fault, or this machine's for a moment.
+            // An error of the client, or a temporary one of this host.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };

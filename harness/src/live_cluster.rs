@@ -1,4 +1,4 @@
-//! A scenario's cluster that stays up: its objects, its driver and its systems, and no steps.
+//! A scenario's cluster that stays up: its objects, driver and systems, without steps.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::start_error::StartError;
 use crate::system::Systems;
 use crate::unattended::Unattended;
 
-/// Facts that are kept: no verdict needs them any more.
+/// Maximum number of stored facts: no verdict needs them any more.
 const FACTS: usize = 100_000;
 
-/// A cluster that is up.
+/// A running cluster.
 pub struct LiveCluster {
     cluster: Cluster,
 }
@@ -37,18 +37,18 @@ impl LiveCluster {
         Ok(LiveCluster { cluster })
     }
 
-    /// The cluster of a run that has its verdict.
+    /// The cluster of a run that has a verdict.
     pub(crate) fn of(cluster: Cluster) -> Self {
         LiveCluster { cluster }
     }
 
-    /// From now on old facts are forgotten, so that it can stay up for long. The journal of a run is to be stored before.
+    /// Drops old facts from now on, so that the cluster can stay up for long. Store the journal of a run before.
     pub fn forget_old_facts(&self) {
         self.cluster.keep_at_most(FACTS);
     }
 
-    /// Changes the cluster as an edit of its scenario requires, as far as possible. `plan`: the new one. Returns what was done, each
-    /// with the words of a refusal where there was one.
+    /// Changes the cluster after an edit of its scenario, as far as possible. `plan`: the new plan. Returns each action with the API
+    /// server's message if it failed.
     pub async fn apply(
         &mut self,
         plan: &Plan,
@@ -62,22 +62,22 @@ impl LiveCluster {
         done_so_far
     }
 
-    /// The objects that are created from now on and that no controller acts upon.
+    /// Receives objects created from now on that no controller reconciles.
     pub fn unattended(&self) -> Unattended {
         Unattended::of(self.cluster.commits())
     }
 
-    /// Its API server, where it is the one in memory.
+    /// The API server, if it is the in-memory one.
     pub fn api(&self) -> Option<&ApiServer> {
         self.cluster.api()
     }
 
-    /// The driver's sockets, each with the node that it is on; none: the central one.
+    /// The driver's sockets, each with its node; `None`: the central one.
     pub fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
         self.cluster.sockets()
     }
 
-    /// Stops everything. Returns what child processes have said, by client name.
+    /// Stops everything. Returns the logs of child processes, by client name.
     pub async fn stop(self) -> Vec<(String, Vec<u8>)> {
         self.cluster.stop().await
     }

@@ -1,6 +1,6 @@
-//! Lines of a system's log that a case asks for: they become facts, and the others are nobody's business.
+//! Records the log lines of a system that a case refers to as facts, and ignores all others.
 //!
-//! Knows words and lines. Where lines come from, a pipe of a process or the events of a task here, is its callers' business.
+//! Matches lines by text. Does not know whether they come from a pipe of a process or from `tracing` events of a task in this process.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,14 +13,14 @@ use tracing::{Dispatch, Level};
 use crate::journal::{Journal, LogFact, What};
 use crate::last_words::readable;
 
-/// So many lines of one system become facts. Who wants to know of more counts something else.
+/// Maximum number of recorded lines of one system.
 const MOST: usize = 1000;
 
-/// Where there is but one subscriber, `tracing` takes the thread on which an event is first met for all: one of another case, which listens
-/// to nothing, would silence the event for good. With a second one it asks both.
+/// With a single subscriber, `tracing` caches a callsite's interest from the first thread that reaches it. If that is a thread of another
+/// case without a subscriber, the event would be disabled forever. A second subscriber disables this optimization.
 static COMPANION: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// What listens to one system.
+/// Receives the log lines of one system.
 #[derive(Clone)]
 pub struct LogLines {
     client: Arc<str>,
@@ -30,7 +30,7 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Listens for lines with any of these words; none where nobody asks for any.
+    /// Records lines that contain any of these texts; `None` if there are none.
     pub(crate) fn new(client: &str, words: Vec<String>, journal: &Journal) -> Option<Self> {
         (!words.is_empty()).then(|| Self {
             client: client.into(),
@@ -40,7 +40,7 @@ impl LogLines {
         })
     }
 
-    /// Takes a line.
+    /// Records the line if it matches.
     pub(crate) fn hear(&self, line: &str) {
         let is_meant = self.words.iter().any(|words| line.contains(words.as_str()));
         if is_meant && self.heard.fetch_add(1, Ordering::Relaxed) < MOST {
@@ -51,7 +51,7 @@ impl LogLines {
         }
     }
 
-    /// Takes the events of tasks here, whatever their level, as lines.
+    /// A subscriber that receives `tracing` events of tasks in this process, of all levels, as lines.
     pub(crate) fn dispatch(&self) -> Dispatch {
         LazyLock::force(&COMPANION);
         let lines = self.clone();
@@ -64,7 +64,7 @@ impl LogLines {
     }
 }
 
-/// An event is written at once.
+/// Each event is written at once.
 impl Write for LogLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         String::from_utf8_lossy(bytes)

@@ -1,6 +1,6 @@
-//! What this machine lets a run have: file descriptors, and room for files. Says what lacks and how to get it.
+//! Resources of the host for a run: file descriptors and disk space. Reports what is missing and how to get it.
 //!
-//! Knows no case. Says of a failure whether the machine, rather than the system under test, may have caused it.
+//! Does not know cases. Decides whether the host, rather than the system under test, may have caused a failure.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind, Write as _};
@@ -12,25 +12,25 @@ use rustix::fs::statvfs;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
-/// More file descriptors than any run needs; a child inherits the limit, and some close every number below it when they start.
+/// More file descriptors than any run needs. Not higher, because children inherit the limit, and some close every number below it.
 const ENOUGH: u64 = 1 << 16;
 
-/// File descriptors that must be free while cases run.
+/// Minimum number of free file descriptors while cases run.
 const SPARE: usize = 4;
 
-/// Bytes that must be free for temporary files while cases run.
+/// Minimum free bytes for temporary files while cases run.
 const ROOM: u64 = 1 << 20;
 
-/// Bytes that are written to see whether files can be written: more than fit into an inode.
+/// Bytes written to check that files can be written: more than fit into an inode.
 const SAMPLE: usize = 1 << 16;
 
-/// The machine does not have what a run needs.
+/// A resource of the host is exhausted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
-    /// Of file descriptors.
+    /// File descriptors.
     #[error("the harness ran out of file descriptors; {}", MORE_FILES)]
     Descriptors,
-    /// Of space for temporary files.
+    /// Disk space for temporary files.
     #[error("{} is full; free space there, or set TMPDIR to a folder that has some", folder.display())]
     Space {
         /// The folder.
@@ -40,7 +40,7 @@ pub enum Shortage {
 
 const MORE_FILES: &str = "raise the limit with `ulimit -n 4096`, or run fewer cases at once with `--jobs`";
 
-/// Raises the number of files that this process may have open, as far as it may do so itself.
+/// Raises the limit of open files of this process, up to its hard limit.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);
@@ -49,19 +49,19 @@ pub fn raise_descriptor_limit() {
             current: Some(most),
             maximum: limit.maximum,
         };
-        // The limit that holds is read again where the number of open files is compared with it.
+        // On failure the old limit applies; `descriptors` reads the effective one.
         setrlimit(Resource::Nofile, raised).ok();
     }
 }
 
-/// How many files this process may have open, and how many of them it has not; none: there is no limit, or it is unknown.
+/// Limit of open files of this process, and how many are free; `None` if unlimited or unknown.
 pub fn descriptors() -> Option<(usize, usize)> {
     let limit = usize::try_from(getrlimit(Resource::Nofile).current?).ok()?;
     let open = std::fs::read_dir("/dev/fd").ok()?.count();
     Some((limit, limit.saturating_sub(open)))
 }
 
-/// What lacks at this moment.
+/// The resource that is exhausted now.
 pub fn shortage() -> Option<Shortage> {
     let mut spare = Vec::with_capacity(SPARE);
     for _ in 0..SPARE {
@@ -73,15 +73,15 @@ pub fn shortage() -> Option<Shortage> {
     }
     let folder = std::env::temp_dir();
     let found = statvfs(&folder).ok()?;
-    // Some file systems count no inodes at all.
+    // Some file systems do not count inodes.
     let is_full =
         found.f_bavail.saturating_mul(found.f_frsize) < ROOM || (found.f_files > 0 && found.f_favail == 0);
     is_full.then_some(Shortage::Space { folder })
 }
 
-/// Does something, and says what lacked meanwhile.
+/// Runs `work`; also returns the resource that was exhausted meanwhile.
 pub async fn watched<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) {
-    /// Often enough for whatever takes the time to fail.
+    /// Often enough to catch failures that take a while.
     const BETWEEN: Duration = Duration::from_millis(200);
     let (mut work, mut seen) = (std::pin::pin!(work), None);
     loop {
@@ -92,7 +92,7 @@ pub async fn watched<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) 
     }
 }
 
-/// Whether files can be written into a folder, which is made if it is not there.
+/// Whether files can be written into a folder, which is created if necessary.
 pub fn can_write(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".probe-").tempfile_in(folder)?;
@@ -100,7 +100,7 @@ pub fn can_write(folder: &Path) -> std::io::Result<()> {
     file.as_file().sync_all()
 }
 
-/// What to do about an error with a folder. `instead`: how to name another one.
+/// Remedy for an error with a folder. `instead`: how to choose another folder.
 pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
     let folder = folder.display();
     match error.kind() {
@@ -113,18 +113,18 @@ pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
     }
 }
 
-/// A folder for temporary files that stay after the process, such as the runs of cases: one for each user.
+/// The current user's folder for temporary files that outlive the process, such as the runs of cases.
 pub fn own_temporary_folder() -> PathBuf {
     std::env::temp_dir().join(format!("csi-capacity-{}", getuid().as_raw()))
 }
 
-/// Makes a folder that only this user can read and write. Fails if another user made it or may write into it.
+/// Creates a folder that only this user can read and write. Fails if another user owns it or can write into it.
 pub fn keep_private(folder: &Path) -> std::io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // Not through a link, which another user may have put there.
+    // Does not follow a symlink, which another user may have created.
     let found = std::fs::symlink_metadata(folder)?;
     let why = match found.is_dir() && found.uid() == getuid().as_raw() {
         true if found.mode() & 0o022 == 0 => return Ok(()),

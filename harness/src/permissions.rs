@@ -1,4 +1,4 @@
-//! The least that roles need to be allowed: what they have asked the API server for in a run, as rules. Reads journals, and grants nothing.
+//! Minimal RBAC rules of roles: the API requests of a run, converted to rules. Reads journals, and grants nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::journal::{Fact, RequestFact, What};
 use crate::plan::{Grants, NAMESPACE};
 use crate::scenario::{GrantSpec, Role};
 
-/// The rules that would have allowed all that these roles have asked for, each in the namespace of the programs or everywhere: where pods
-/// and claims live is for the users of a cluster to choose.
+/// RBAC rules that allow all requests of these roles, each for the namespace of the programs or cluster-wide: users of a cluster choose the
+/// namespaces of pods and claims.
 ///
-/// What every program may do by default, as to ask which versions are served, is left out.
+/// Excludes permissions that every client has by default, such as discovery.
 pub fn least(facts: &[Fact], roles: &[Role]) -> Grants {
     let used: Vec<Usage> = facts.iter().filter_map(usage).collect();
     let of_role = |role: &Role| {
@@ -22,7 +22,7 @@ pub fn least(facts: &[Fact], roles: &[Role]) -> Grants {
     roles.iter().map(of_role).collect()
 }
 
-/// A permission that a request needs; none: it is of no role, or about no resource.
+/// The permission that a request needs; `None` if it is not from a role, or not for a resource.
 fn usage(fact: &Fact) -> Option<Usage> {
     let What::Request(request) = &fact.what else {
         return None;
@@ -42,7 +42,7 @@ fn usage(fact: &Fact) -> Option<Usage> {
     })
 }
 
-/// The rules of a ClusterRole or a Role; none of a binding.
+/// The rules of a ClusterRole or Role; none for a binding.
 fn rules(object: &Value) -> Vec<GrantSpec> {
     let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
     let rules = object["rules"].as_array().into_iter().flatten();
@@ -56,7 +56,7 @@ fn rules(object: &Value) -> Vec<GrantSpec> {
         .collect()
 }
 
-/// Requests of these roles that were refused for lack of a permission, in words, each once.
+/// Requests of these roles that failed for lack of permission, as distinct texts.
 pub fn refused(facts: &[Fact], roles: &[Role]) -> Vec<String> {
     let is_meant = |request: &&RequestFact| {
         request.code == 403
@@ -96,11 +96,11 @@ mod tests {
         let fact = json!({"seq": 0, "at_us": 0, "what": {"fact": "request", "client": client, "verb": verb,
             "resource": resource, "version": version, "namespace": namespace, "name": null, "code": code,
             "message": "no", "revision": null}});
-        serde_json::from_value(fact).expect("it is a fact")
+        serde_json::from_value(fact).expect("valid fact")
     }
 
     #[test]
-    fn what_was_asked_for_becomes_rules_everywhere_or_where_the_program_lives() {
+    fn requests_become_cluster_wide_or_namespaced_rules() {
         let facts = [
             request("publisher@n1", "list", "nodes", None, 200),
             request("publisher@n2", "watch", "nodes", None, 200),
@@ -110,7 +110,7 @@ mod tests {
             request("harness", "delete", "nodes", None, 200),
         ];
         let grants = least(&facts, &[Role::Publisher]);
-        let told = serde_json::to_value(&grants[&Role::Publisher]).expect("JSON");
+        let told = serde_json::to_value(&grants[&Role::Publisher]).expect("rules serialize to JSON");
         assert_eq!(
             told,
             json!([

@@ -1,6 +1,6 @@
-//! What a child process says: its beginning and its end are kept, in a file and in memory, and what it died of.
+//! The output of a child process: stores its beginning and end in a file, its end in memory, and the reason of its exit.
 //!
-//! Knows no program; how programs give their last reason is `last_words`'.
+//! Does not know programs; `last_words` knows how programs log the reason of their exit.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,15 +14,15 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::last_words::{LINE_LIMIT, LastWords, readable};
 use crate::log_lines::LogLines;
 
-/// Bytes of the beginning that a file keeps, over all runs of the program that append to it.
+/// Maximum bytes of the beginning in a file, over all runs of the program that append to it.
 const HEAD_LIMIT: u64 = 128 * 1024;
-/// Bytes of the end that are kept.
+/// Maximum bytes of the end.
 const TAIL_LIMIT: usize = 128 * 1024;
 
-/// What stands in a file where it lacks something, after the number of bytes.
+/// Marker in a file for omitted output, after the number of bytes.
 pub(crate) const LEFT_OUT: &str = "bytes are left out here: the program said more than is kept]";
 
-/// Replaces a secret.
+/// Replacement of a secret.
 const MASK: &str = "[secret]";
 
 /// The output of one process.
@@ -33,28 +33,28 @@ pub(crate) struct ProcessLog {
 
 struct State {
     file: Option<File>,
-    /// Bytes that the file takes before it is full.
+    /// Remaining bytes before the file is full.
     room: u64,
-    /// Bytes that came after that, and are not in the file yet.
+    /// Bytes after that, which are not in the file yet.
     surplus: u64,
-    /// The last bytes of all.
+    /// The last bytes of the output.
     tail: VecDeque<u8>,
-    /// The line that is not at its end yet, as far as it is looked at.
+    /// The current incomplete line, truncated.
     line: Vec<u8>,
     words: LastWords,
-    /// What the case asks for.
+    /// Log lines that the case refers to.
     lines: Option<LogLines>,
 }
 
 impl ProcessLog {
-    /// Appends to that file; without one only the end is kept. `lines`: who listens. `secrets`: what is replaced in the output.
+    /// Appends to a file; without one, stores only the end. `lines`: receives lines. `secrets`: texts to mask.
     pub(crate) fn open(
         path: Option<&Path>,
         lines: Option<LogLines>,
         mut secrets: Vec<String>,
     ) -> std::io::Result<Self> {
         secrets.retain(|secret| !secret.is_empty());
-        // One may be a part of another.
+        // Longest first, because one secret may contain another.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let open = |path| File::options().create(true).append(true).open(path);
         let file = path.map(open).transpose()?;
@@ -84,12 +84,12 @@ impl ProcessLog {
         state.room -= taken as u64;
         state.surplus += (bytes.len() - taken) as u64;
         if let Some(file) = &mut state.file {
-            // A full disk must not end what is being tested; the last lines are still there.
+            // A full disk must not stop the program under test; the last lines are still in memory.
             file.write_all(&bytes[..taken]).ok();
         }
     }
 
-    /// Writes what the file lacks: how much is left out, and the end.
+    /// Completes the file with the marker for omitted output and the end.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
         let surplus = std::mem::take(&mut state.surplus);
@@ -109,14 +109,14 @@ impl ProcessLog {
         }
     }
 
-    /// What the process ended for, as far as it said so, with what stands below that line.
+    /// The reason of the process's exit and related lines, if it logged one.
     pub(crate) fn reason(&self) -> Option<Vec<String>> {
         let mut state = self.state.lock();
         state.end_line();
         state.words.reason().map(<[String]>::to_vec)
     }
 
-    /// The last lines, without what would confuse a terminal.
+    /// The last lines, without terminal control characters.
     pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
         let mut state = self.state.lock();
         let text = String::from_utf8_lossy(state.tail.make_contiguous());
@@ -135,7 +135,7 @@ impl Drop for ProcessLog {
 impl State {
     fn look_at(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // Four bytes are the longest character.
+            // A character has at most four bytes.
             let room = (LINE_LIMIT * 4).saturating_sub(self.line.len());
             self.line.extend(&part[..part.len().min(room)]);
             if part.ends_with(b"\n") {
@@ -156,7 +156,7 @@ impl State {
     }
 }
 
-/// Reads a pipe to its end, however much comes.
+/// Reads a pipe to its end.
 pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
     let mut buffer = [0; 8192];
     let mut unmasked = Vec::new();
@@ -167,7 +167,7 @@ pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<P
     log.append(&unmasked);
 }
 
-/// Takes the output with secrets replaced, and leaves its end where that may be the beginning of a secret.
+/// Takes the output with secrets masked, except an end that may be the beginning of a secret.
 fn masked(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
     for secret in secrets.iter().map(String::as_bytes) {
         let places: Vec<usize> = memmem::find_iter(output, secret).collect();
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_are_bounded_and_harmless() {
+    fn last_lines_are_limited_and_without_control_characters() {
         let log = ProcessLog::open(None, None, Vec::new()).unwrap();
         for number in 0..100_000 {
             log.append(format!("line {number}\n").as_bytes());
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_beginning_and_end_and_says_what_it_lacks() {
+    fn file_contains_beginning_end_and_number_of_omitted_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         for _ in 0..3 {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_is_replaced_also_where_two_reads_meet() {
+    async fn secret_is_masked_across_reads() {
         let log = ProcessLog::open(
             None,
             None,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_as_it_is() {
+    fn short_output_is_stored_completely() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let log = ProcessLog::open(Some(&path), None, Vec::new()).unwrap();

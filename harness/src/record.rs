@@ -1,4 +1,4 @@
-//! A run's folder: the scenario as it was resolved, and the journal. Enough to judge again, anywhere.
+//! The folder of a stored run: the resolved scenario and the journal. Enough to judge the run again elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -8,27 +8,27 @@ use crate::plan::{Plan, resolve};
 use crate::scenario::{self, ScenarioError};
 use crate::text::text_of;
 
-/// The scenario of a run, in its folder: a case file like any other.
+/// The scenario of a run in its folder: an ordinary case file.
 pub const SCENARIO: &str = "scenario.yaml";
 const JOURNAL: &str = "journal.jsonl";
 
-/// A stored run can't be read.
+/// Why a stored run cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A file is missing or can't be read.
+    /// A file is missing or unreadable.
     #[error("{path}: {source}; name a folder that holds {SCENARIO} and {JOURNAL}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The stored scenario is not one.
+    /// The stored scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
 }
 
-/// Writes the folder of one case below `root` and returns it. `logs`: the output of child processes, by client name.
+/// Writes the folder of one case below `root` and returns it. `logs`: output of child processes, by client name.
 pub fn save(
     root: &Path,
     plan: &Plan,
@@ -36,7 +36,7 @@ pub fn save(
     logs: &[(String, Vec<u8>)],
 ) -> std::io::Result<PathBuf> {
     let folder = root.join(plan.id().replace('/', "."));
-    // Files of an earlier run do not belong to this one.
+    // Removes files of an earlier run.
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => std::fs::create_dir_all(&folder)?,
@@ -49,7 +49,7 @@ pub fn save(
     Ok(folder)
 }
 
-/// The output of child processes, as far as a folder has it, by client name.
+/// Output of child processes in a folder, by client name.
 pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries
@@ -63,12 +63,12 @@ pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     logs
 }
 
-/// Whether a folder is the folder of a case.
+/// Whether a folder contains a stored run.
 pub fn is_run(folder: &Path) -> bool {
     folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()
 }
 
-/// Reads the folder of one case.
+/// Reads a stored run.
 pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
     let io = |name: &str| {
         let path = folder.join(name);

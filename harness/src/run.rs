@@ -1,6 +1,6 @@
-//! Runs one plan: starts a cluster, feeds the journal to the judge, and goes on as the judge says.
+//! Runs one plan: starts a cluster, feeds the journal to the judge, and proceeds as the judge decides.
 //!
-//! Decides nothing itself. Every wait is for a fact, for silence, or for a bound, and the last two are written down as facts.
+//! Decides nothing itself. Every wait is for a fact, for idleness or for a bound; the last two are recorded as facts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::run_options::{Observer, RunOptions};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// What a run came to.
+/// Result of a run.
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
-    /// Everything that was observed.
+    /// All observations.
     pub journal: Journal,
-    /// From the first server to the verdict.
+    /// Time from the first server to the verdict.
     pub elapsed: Duration,
-    /// What child processes have said, by client name.
+    /// Logs of child processes, by client name.
     pub logs: Vec<(String, Vec<u8>)>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     options: RunOptions,
 ) -> Result<Outcome, StartError> {
     let (outcome, live) = Box::pin(run_and_keep(plan, systems, options)).await?;
-    // While the files of the case are still there: a system can't be blamed for a full disk.
+    // Checked while the files of the case still exist: a system must not be blamed for a full disk.
     let failure = outcome.verdict.failure();
     if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
         live.stop().await;
@@ -46,8 +46,8 @@ pub(crate) async fn run(
     Ok(Outcome { logs, ..outcome })
 }
 
-/// Runs a plan to its verdict and leaves its cluster up, as it was when the verdict fell. What child processes say is returned when
-/// the cluster is stopped.
+/// Runs a plan to its verdict and leaves its cluster up, in the state of the verdict. Logs of child processes are returned when the cluster
+/// is stopped.
 pub async fn run_and_keep(
     plan: Arc<Plan>,
     systems: &Systems,
@@ -79,11 +79,11 @@ pub async fn run_and_keep(
         observer,
         is_in_memory: systems.api_server.is_none(),
     };
-    // Simulated time waits for everybody.
+    // Simulated time has no delays.
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
     let played = conductor.play(&mut cluster).await;
     if conductor.judge.progress() == Progress::Failed {
-        // Lag is reported when it is over: what decided may have come in the middle of some.
+        // A delay is reported when it is over: the deciding fact may have been recorded during one.
         tokio::time::sleep(TICK * 2).await;
         conductor.feed();
     }
@@ -107,12 +107,12 @@ pub async fn run_and_keep(
     Ok((outcome, live))
 }
 
-/// How often the harness looks whether it gets its turn in time.
+/// Interval at which the harness measures its own delay.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Writes down when the harness does not get its turn in time.
+/// Records delays of the harness.
 async fn watch_lag(journal: Journal) {
-    /// Every timer of a busy process is late by some milliseconds.
+    /// Timers of a busy process are always late by some milliseconds.
     const NOTICEABLE: Duration = Duration::from_millis(10);
     loop {
         let due = journal.now() + TICK;
@@ -126,21 +126,21 @@ async fn watch_lag(journal: Journal) {
 }
 
 struct Conductor<'p> {
-    /// What is done; the judge has the plan as it was written.
+    /// The executed plan; the judge has the plan as written.
     plan: &'p Plan,
     judge: Judge<'p>,
     journal: &'p Journal,
-    /// First fact that the judge has not seen.
+    /// First fact that the judge has not processed.
     next: u64,
     patience: f64,
-    /// Set when a part of the harness has panicked.
+    /// Error of a part of the harness that panicked.
     panicked: Option<StartError>,
     observer: Option<Observer>,
-    /// Whether the API server is the harness's own.
+    /// Whether the API server is the in-memory one.
     is_in_memory: bool,
 }
 
-/// The error for a request or call whose handler panicked. `is_in_memory`: whether the API server is the harness's own.
+/// Error for a request or call whose handler panicked. `is_in_memory`: whether the API server is the in-memory one.
 fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     let part = match &fact.what {
         What::Request(request)
@@ -166,7 +166,7 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     Some(StartError::Panicked { part })
 }
 
-/// Does what a step does, and before the first one starts the programs.
+/// Executes the actions of a step; in the first step, also starts the programs.
 async fn act(
     cluster: &mut Cluster,
     journal: &Journal,
@@ -176,7 +176,7 @@ async fn act(
     let mut done = 0;
     if step == 0 {
         done = cluster.prepare(plan).await?;
-        // Inside the first step, so that nothing they do goes uncounted.
+        // Inside the first step, so that all their activity is counted.
         let from = journal.len();
         for role in &plan.roles {
             cluster.start_role(*role)?;
@@ -203,8 +203,8 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Does something to its end; none: a program has ended meanwhile, which has decided the case. What is to be done then may wait long for
-    /// that program.
+    /// Completes `doing`; `None` if a program has exited meanwhile, which decides the case. Otherwise the action could wait long for that
+    /// program.
     async fn unless_crashed<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
         loop {
             tokio::select! {
@@ -218,7 +218,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Waits for the end of a step; false if the case has failed.
+    /// Waits for the end of a step; returns false if the case has failed.
     async fn finish_step(&mut self, cluster: &mut Cluster) -> bool {
         loop {
             self.feed();
@@ -248,10 +248,10 @@ impl Conductor<'_> {
         }
     }
 
-    /// Waits for the next fact, or writes one down.
+    /// Waits for the next fact, or records one.
     async fn wait(&self, cluster: &Cluster, quiet: bool) {
         if quiet {
-            // What comes meanwhile is judged before the silence counts.
+            // Facts that arrive meanwhile are judged before the idleness counts.
             cluster.quiet(self.patience).await;
             self.read_metrics(cluster).await;
             self.journal.append(What::Quiet);
@@ -272,7 +272,7 @@ impl Conductor<'_> {
             () = read, if reads => {}
             () = grown, if !reads => {}
             () = reached => {
-                // Programs that are never still are judged by what they say all the same.
+                // The metrics of programs that are never idle are judged all the same.
                 self.read_metrics(cluster).await;
                 self.journal.append(What::Bound(bound));
             }
@@ -294,14 +294,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handler_that_panicked_is_an_internal_error_and_no_verdict() {
+    fn panicked_handler_is_an_internal_error_and_not_a_verdict() {
         let fact = |code: u16, message: &str| -> Fact {
             let request = json!({"seq": 1, "at_us": 1, "what": {"fact": "request", "client": "publisher", "verb": "create",
                 "resource": "csistoragecapacities", "namespace": null, "name": null, "code": code, "message": message,
                 "revision": null}});
-            serde_json::from_value(request).expect("it is a fact")
+            serde_json::from_value(request).expect("valid fact")
         };
-        let error = panic_of(&fact(500, PANICKED), true).expect("it is a panic");
+        let error = panic_of(&fact(500, PANICKED), true).expect("the fact is a panic");
         assert!(
             error
                 .to_string()
@@ -311,7 +311,7 @@ mod tests {
         assert!(panic_of(&fact(500, "scripted by the case"), true).is_none());
         assert!(
             panic_of(&fact(500, PANICKED), false).is_none(),
-            "somebody else's server"
+            "a real API server"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! How a case is run: what a user may choose that the case does not say.
+//! Options of a run that the user chooses and the case does not set.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use crate::defect::Defect;
 use crate::journal::{Fact, RETRY_INTERVAL_MAX};
 
-/// How to run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// The publisher's poll interval.
+    /// Poll interval of the publisher.
     pub refresh: Duration,
-    /// The longest time that a system waits after an error before it tries again.
+    /// Maximum back-off of a system after an error.
     pub retry_interval_max: Duration,
-    /// Multiplies every bound.
+    /// Factor for every bound.
     pub patience: f64,
-    /// A deliberate defect of the surroundings, for testing cases.
+    /// Injected defect of the environment, for testing cases.
     pub defect: Option<Defect>,
-    /// Of a run in simulated time ([`crate::simulate`]), what all random choices follow from; none: a run in real time.
+    /// In simulated time ([`crate::simulate`]), seed of all random choices; `None`: real time.
     pub seed: Option<u64>,
-    /// For a measurement that is large on purpose: what sees all facts. With it, systems may do as much as they like, and old facts are
-    /// dropped, so that a failure is not explained completely.
+    /// Receives all facts of a large measurement. With it, systems have no activity limits and old facts are dropped, so that a failure is
+    /// not explained completely.
     pub observer: Option<Observer>,
 }
 

@@ -1,23 +1,23 @@
-//! Topology segments, as cases and reports write them: `n1`, `region=east,rack=1`, or `*` for every node.
+//! Text form of topology segments in cases and reports: `n1`, `region=east,rack=1`, or `*` for every node.
 
 use std::collections::BTreeMap;
 
 use capacity_types::{Segment, segment};
 use serde_json::Value;
 
-/// Reads and writes segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it
-/// is known what the driver reports of each.
+/// Parses and formats segments for the driver's topology keys: with one key, its value is enough; so is the name of a node if the values
+/// that the driver reports for nodes are known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segments {
     keys: Vec<String>,
-    /// Values of keys, with [`NODE`] for the name of the node.
+    /// Values by key, with [`NODE`] as the placeholder for the node name.
     values: BTreeMap<String, String>,
 }
 
-/// What stands for the name of a node.
+/// Placeholder for the name of a node.
 pub(crate) const NODE: &str = "{node}";
 
-/// The text of the empty segment, which covers every node.
+/// Text of the empty segment, which contains every node.
 const EVERYWHERE: &str = "*";
 
 impl Segments {
@@ -26,12 +26,12 @@ impl Segments {
         Self::with_values(keys, BTreeMap::new())
     }
 
-    /// For a driver that reports these values of its nodes; where none is named, the name of the node.
+    /// For a driver that reports these values for its nodes; a missing key has the node name as its value.
     pub(crate) fn with_values(keys: Vec<String>, values: BTreeMap<String, String>) -> Self {
         Segments { keys, values }
     }
 
-    /// What the driver reports of a node, unless a case says otherwise.
+    /// Segment that the driver reports for a node, unless a case overrides it.
     pub fn usual(&self, node: &str) -> Segment {
         let value = |key| {
             self.values
@@ -42,12 +42,12 @@ impl Segments {
         self.keys.iter().map(|key| (key.clone(), value(key))).collect()
     }
 
-    /// Whether a node's name is enough as the text of a segment.
+    /// Whether a node name is enough as the text of a segment.
     fn is_named_by_node(&self) -> bool {
         self.keys.len() == 1 || !self.values.is_empty()
     }
 
-    /// The node of which the driver reports that.
+    /// The node for which the driver reports this segment.
     fn node_of(&self, segment: &Segment) -> Option<String> {
         let named = |key: &String| {
             let (before, after) = self
@@ -66,7 +66,7 @@ impl Segments {
         &self.keys
     }
 
-    /// Reads a segment.
+    /// Parses a segment.
     pub fn parse(&self, text: &str) -> Result<Segment, String> {
         if text == EVERYWHERE {
             return Ok(Segment::new());
@@ -88,7 +88,7 @@ impl Segments {
         segment::parse(text).map_err(|error| error.to_string())
     }
 
-    /// The text of a segment; the inverse of [`Segments::parse`].
+    /// Formats a segment; the inverse of [`Segments::parse`].
     pub fn format(&self, segment: &Segment) -> String {
         if segment.is_empty() {
             return EVERYWHERE.to_owned();
@@ -101,12 +101,12 @@ impl Segments {
         segment::format(segment)
     }
 
-    /// The segment of a node with these labels; none while a key has no label.
+    /// Segment of a node with these labels; `None` if a label is missing.
     pub fn of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
         segment::of_node(&self.keys, labels)
     }
 
-    /// The text of the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
+    /// Formats the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
     pub fn format_topology(&self, topology: Option<&Value>) -> String {
         let Some(topology) = topology.filter(|topology| !topology.is_null()) else {
             return "(no node)".to_owned();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_and_reading_are_inverse() {
+    fn format_and_parse_are_inverse() {
         let two = Segments::new(vec!["region".to_owned(), "rack".to_owned()]);
         for (segments, text) in [
             (&one(), "n1"),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_enough_where_its_values_are_known() {
+    fn node_name_is_enough_if_its_values_are_known() {
         let values = [("zone", "z1"), ("host", "host-{node}.local")];
         let values = values.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let segments = Segments::with_values(vec!["zone".to_owned(), "host".to_owned()], values.into());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_empty_and_set_topology_are_three_things() {
+    fn unset_empty_and_set_topology_are_distinguished() {
         let format = |topology: Value| one().format_topology(Some(&topology));
         assert_eq!(one().format_topology(None), "(no node)");
         assert_eq!(format(json!({})), "*");

@@ -1,7 +1,7 @@
-//! Simulated time: a case on one thread, in memory, with a clock that moves when nobody has anything left to do.
+//! Simulated time: a case on one thread, in memory, with a clock that advances only when all tasks are idle.
 //!
-//! What would wait for a second waits for no time at all, and the seed decides everything, so that the same seed gives the same journal.
-//! Knows nothing of cases: `run` runs one as it always does.
+//! Timers take no real time, and the seed decides everything, so that the same seed gives the same journal. Does not know cases: `run` runs
+//! them as usual.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::run_options::RunOptions;
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// Runs a plan to its verdict: in simulated time where the options have a seed, and in real time otherwise. An error says that the case
-/// could not be run, and nothing about the systems.
+/// Runs a plan to its verdict: in simulated time if the options have a seed, otherwise in real time. An error means that the case could not
+/// run; it is not about the systems.
 pub async fn run_as_chosen(
     plan: Arc<Plan>,
     systems: &Systems,
@@ -26,7 +26,7 @@ pub async fn run_as_chosen(
         return run(plan, systems, options).await;
     }
     let systems = systems.clone();
-    // Whoever waits no longer must not leave a thread behind that simulates on.
+    // A caller that drops this future must not leave a simulating thread behind.
     let stop = CancellationToken::new();
     let _stop = stop.clone().drop_guard();
     let simulated = tokio::task::spawn_blocking(move || simulate_until(plan, &systems, options, &stop));
@@ -35,15 +35,15 @@ pub async fn run_as_chosen(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Runs a plan to its verdict in simulated time. Blocks the thread that calls it, which must not be one that others wait for. Systems that
-/// are processes of their own, a driver that runs already and a real API server can't take part: they live in real time.
+/// Runs a plan to its verdict in simulated time. Blocks the calling thread, which must not be a worker of an async runtime. Child
+/// processes, a running driver and a real API server cannot be used: they need real time.
 ///
-/// The seed is that of the options, or 0.
+/// Uses the seed of the options, or 0.
 pub fn simulate(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
     simulate_until(plan, systems, options, &CancellationToken::new())
 }
 
-/// The longest that a case may take in simulated time: each of its steps ends after some seconds of it.
+/// Maximum duration of a case in simulated time: each of its steps ends after some simulated seconds.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 fn simulate_until(
@@ -56,7 +56,7 @@ fn simulate_until(
         seed: Some(options.seed.unwrap_or_default()),
         ..options
     };
-    // A thread of its own: whatever is kept by thread begins anew.
+    // A new thread, so that all thread-local state is fresh.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("simulation".to_owned())
@@ -67,7 +67,7 @@ fn simulate_until(
     })
 }
 
-/// What the main thread of a process has.
+/// Stack size of a main thread.
 const STACK_BYTES: usize = 8 << 20;
 
 fn on_this_thread(
@@ -85,7 +85,7 @@ fn on_this_thread(
     runtime.block_on(async {
         clock::begin();
         tokio::select! {
-            // It is asked for between two turns of others, though the clock may stand still.
+            // Polled before the other branches, because simulated time may stand still.
             biased;
             () = stop.cancelled() => Err(StartError::Abandoned),
             ended = tokio::time::timeout(longest, run(plan, systems, options)) => {

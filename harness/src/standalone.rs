@@ -1,6 +1,6 @@
-//! The API server and the driver on their own, without a scenario.
+//! The API server and the driver without a scenario.
 //!
-//! Only passes on what their crates offer: commands reach them through here.
+//! Only re-exports their crates, for the command line.
 
 pub use fake_apiserver::{
     ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver, Release,

@@ -1,6 +1,6 @@
-//! Systems under test: programs that play a role, given an API server address, a token and a CSI socket, and nothing else.
+//! Systems under test: programs with a role that get an API server address, a token and a CSI socket, and nothing else.
 //!
-//! Knows how to start and stop them; never what they do.
+//! Starts and stops them. Does not know what they do.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,98 +23,98 @@ use crate::network::Network;
 use crate::scenario::Role;
 use crate::settings::Settings;
 
-/// An error of any kind, as binaries use it.
+/// Any error, as used by binaries.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// All that a system gets to know.
+/// Everything that a system is given.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// The way to the addresses below.
+    /// Network of the addresses below.
     pub network: Network,
     /// Base URL of the API server.
     pub api_url: String,
-    /// Its own bearer token.
+    /// Bearer token of the system.
     pub token: String,
-    /// The driver's socket; only publishers have one.
+    /// Socket of the driver; only publishers have one.
     pub csi_socket: Option<PathBuf>,
-    /// The node it runs on, in distributed mode.
+    /// Node of the system, in distributed mode.
     pub node: Option<String>,
-    /// Its namespace.
+    /// Namespace of the system.
     pub namespace: String,
-    /// Its pod, where the case wants an owner.
+    /// Pod of the system, if the case sets an owner level.
     pub pod: Option<String>,
-    /// Where it has to serve its metrics, where the case reads them.
+    /// Address where it must serve metrics, if the case reads them.
     pub metrics_address: Option<String>,
-    /// The logical settings of the case.
+    /// Settings of the case.
     pub settings: Settings,
     /// The time of day.
     pub clock: fn() -> Timestamp,
-    /// What its random choices follow from; none: chance.
+    /// Seed of its random choices; `None`: real randomness.
     pub seed: Option<u64>,
-    /// What listens to its log, where the case asks for lines of it.
+    /// Receives its log, if the case refers to log lines.
     pub log: Option<LogLines>,
-    /// What a process of its own needs besides; none for systems in this process.
+    /// Additional data for a child process; `None` for systems in this process.
     pub child: Option<ChildAccess>,
 }
 
-/// What a child process gets to know.
+/// Everything that a child process is given in addition.
 #[derive(Debug, Clone)]
 pub struct ChildAccess {
-    /// A kubeconfig with its token.
+    /// Kubeconfig with its token.
     pub kubeconfig: PathBuf,
-    /// Base URL of the API server, over TLS: client-go sends no token over anything else.
+    /// Base URL of the API server over TLS: client-go sends tokens only over TLS.
     pub api_url: String,
-    /// The authority that signed the server's certificate.
+    /// Certificate of the CA that signed the server's certificate, in PEM.
     pub authority_pem: String,
-    /// Where what it says is kept.
+    /// File for its log.
     pub log: PathBuf,
-    /// A folder of its own, which is there again when it is started again.
+    /// A private folder that persists across restarts.
     pub state: PathBuf,
 }
 
-/// What stands for the address in the URL of a system's metrics.
+/// Placeholder for the address in the URL of a system's metrics.
 pub const METRICS_ADDRESS: &str = "{metrics_address}";
 
-/// Runs one instance until it is cancelled. An early end, even a good one, is reported as such.
+/// Runs one instance until it is cancelled. An early return, even a successful one, is reported as an exit.
 pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
-/// A program that can play a role.
+/// A program with a role.
 #[derive(Clone)]
 pub struct System {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
     /// Runs an instance.
     pub run: Arc<Run>,
-    /// The URL of its metrics, with [`METRICS_ADDRESS`] in the place of the address that it is given; none: it serves none.
+    /// URL of its metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if it serves none.
     pub metrics_url: Option<String>,
-    /// Whether that is a process of its own: it gets a kubeconfig, and is waited for until it asks for something.
+    /// Whether it is a child process: it gets a kubeconfig, and is waited for until its first request.
     pub is_child: bool,
 }
 
 /// The systems of a run, by role.
 #[derive(Clone, Default)]
 pub struct Systems {
-    /// One per role.
+    /// One system per role.
     pub by_role: BTreeMap<Role, System>,
-    /// A driver that runs already.
+    /// Socket of a driver that is already running.
     pub driver_socket: Option<DriverSocket>,
-    /// The objects that programs under test find when they start. A driver may keep its state in them.
+    /// Objects that programs under test need at their start. A driver may read its storage from them.
     pub objects: BTreeMap<Role, Arc<dyn DriverState>>,
-    /// The real API server that stands in for the one in memory.
+    /// The real API server that replaces the in-memory one.
     pub api_server: Option<Arc<dyn RealApiServer>>,
 }
 
-/// The socket of a driver that runs already.
+/// Socket of a driver that is already running.
 #[derive(Debug, Clone)]
 pub struct DriverSocket {
     /// Its path.
     pub path: PathBuf,
-    /// Held by the case that uses it: its answers must not change by what other cases do.
+    /// Held by the case that uses the driver, because other cases would change its responses.
     pub(crate) turn: Arc<tokio::sync::Semaphore>,
 }
 
 impl DriverSocket {
-    /// The one at a path.
+    /// The socket at this path.
     pub fn new(path: PathBuf) -> Self {
         DriverSocket {
             path,
@@ -123,13 +123,13 @@ impl DriverSocket {
     }
 }
 
-/// The instances that are running.
+/// The running instances.
 pub(crate) struct Fleet {
     systems: Systems,
     journal: Journal,
     pub(crate) killer: Killer,
     running: BTreeMap<Arc<str>, Instance>,
-    /// Instances that were ever started.
+    /// Number of instances started so far.
     pub(crate) starts: u64,
 }
 
@@ -150,12 +150,12 @@ impl Fleet {
         }
     }
 
-    /// Whether any of its systems is a process of its own.
+    /// Whether any system is a child process.
     pub(crate) fn has_children(&self) -> bool {
         self.systems.by_role.values().any(|system| system.is_child)
     }
 
-    /// The child processes that are running, by client name.
+    /// The running child processes, by client name.
     pub(crate) fn children(&self) -> impl Iterator<Item = (&Arc<str>, Role)> {
         let is_child = |role| {
             self.systems
@@ -169,19 +169,19 @@ impl Fleet {
             .filter(move |(_, role)| is_child(*role))
     }
 
-    /// Where the metrics of a role are read, given the address; none: it serves none.
+    /// Metrics URL of a role for an address; `None` if it serves none.
     pub(crate) fn metrics_url(&self, role: Role, address: &str) -> Option<String> {
         let url = self.systems.by_role.get(&role)?.metrics_url.as_ref()?;
         Some(url.replace(METRICS_ADDRESS, address))
     }
 
-    /// The instances of a role that are running, by client name.
+    /// Running instances of a role, by client name.
     pub(crate) fn running(&self, role: Role) -> impl Iterator<Item = &Arc<str>> {
         let of_role = self.running.iter().filter(move |(_, it)| it.role == role);
         of_role.map(|(client, _)| client)
     }
 
-    /// Starts an instance under its client name.
+    /// Starts an instance with this client name.
     pub(crate) fn start(&mut self, role: Role, client: &str, access: Access) -> Result<(), String> {
         let Some(system) = self.systems.by_role.get(&role) else {
             return Err(format!("no system plays the {}; name one", role.as_str()));
@@ -193,7 +193,7 @@ impl Fleet {
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
         let killed = self.killer.watch(&client, &stop).cancelled_owned();
-        // Whatever it spawns must take this along, which is its own business.
+        // Tasks that it spawns must propagate the subscriber themselves.
         let is_child = system.is_child;
         let heard = access.log.as_ref().filter(|_| !is_child);
         let listener = heard.map(LogLines::dispatch);
@@ -204,7 +204,7 @@ impl Fleet {
                 tokio::select! {
                     biased;
                     ended = running => ended,
-                    // Tasks of a system in this process would go on without their owner, and it ends when it is stopped.
+                    // A system in this process is only cancelled: its spawned tasks would otherwise continue without it.
                     () = killed, if is_child => Ok(()),
                 }
             };
@@ -221,7 +221,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Stops all instances of a role and waits for their end.
+    /// Stops all instances of a role and waits until they have ended.
     pub(crate) async fn stop(&mut self, role: Role) {
         let names: Vec<_> = self
             .running
@@ -234,19 +234,19 @@ impl Fleet {
         }
     }
 
-    /// Stops one instance and waits for its end; nothing happens if there is none.
+    /// Stops one instance and waits until it has ended; does nothing if it does not exist.
     pub(crate) async fn stop_client(&mut self, client: &str) {
         let Some(instance) = self.running.remove(client) else {
             return;
         };
         instance.stop.cancel();
-        // A panic was reported by the task itself.
+        // The task itself has reported a panic.
         let _ = instance.task.await;
         self.journal
             .append(process(&client.into(), instance.role, ProcessEvent::Stopped));
     }
 
-    /// Stops everything.
+    /// Stops all instances.
     pub(crate) async fn stop_all(&mut self) {
         let names: Vec<_> = self.running.keys().cloned().collect();
         for name in names {
@@ -263,11 +263,11 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
     })
 }
 
-/// A program ended by itself; what a [`Run`] returns of a process of its own.
+/// Error of a [`Run`] of a child process that exited by itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{status}")]
 pub(crate) struct ProgramEnded {
-    /// Its exit status.
+    /// Exit status of the program.
     pub(crate) status: ExitStatus,
     pub(crate) last_words: LastWords,
 }

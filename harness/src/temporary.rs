@@ -1,7 +1,7 @@
-//! Temporary folders of a run: each is removed with its owner, and those of runs that were killed when the next one begins.
+//! Temporary folders of a run: each is removed with its owner; those of killed runs are removed by the next run.
 //!
-//! The owner holds a lock on a file in the folder as long as it lives, which the system takes away with it. A number of a process would not
-//! do: it may belong to another one by now, or to another container that shares the place.
+//! The owner holds a lock on a file in the folder, which the operating system releases when the owner ends. A process id would not do: it
+//! may be reused, or belong to another container that shares the folder.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -11,26 +11,26 @@ use std::sync::Once;
 use rustix::process::getuid;
 use tempfile::TempDir;
 
-/// The file in a folder that its owner has locked.
+/// Locked file in a folder.
 const LOCK: &str = ".csi-capacity.lock";
 
-/// Beginnings of the names of folders. They are short, for the path of a socket has 107 bytes at most.
+/// Prefixes of folder names. They are short, because the path of a socket is limited to 107 bytes.
 const PREFIXES: [&str; 2] = [OF_CASE, OF_PROGRAM];
-/// A case, with its sockets.
+/// Folder of a case, with its sockets.
 pub const OF_CASE: &str = "csi-";
-/// A program under test.
+/// Folder of a program under test.
 pub(crate) const OF_PROGRAM: &str = "sut-";
 
-/// A folder that is removed when this is dropped.
+/// A folder that is removed on drop.
 #[derive(Debug)]
 pub struct Temporary {
     folder: TempDir,
-    /// None: the file system knows no locks, and nobody else removes the folder.
+    /// `None`: the file system does not support locks, and no other run removes the folder.
     _lock: Option<File>,
 }
 
 impl Temporary {
-    /// Makes a folder. The first one of a process removes what killed ones have left.
+    /// Creates a folder. The first call in a process removes those of killed runs.
     pub fn new(prefix: &str) -> std::io::Result<Self> {
         static FIRST: Once = Once::new();
         FIRST.call_once(|| remove_stale(&std::env::temp_dir()));
@@ -41,7 +41,7 @@ impl Temporary {
         })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -53,7 +53,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes a folder, also where a program has made folders in it that not even their owner may read.
+/// Removes a folder, even if a program has created unreadable folders in it.
 fn remove(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_dir_all(folder).or_else(|_| {
         make_accessible(folder);
@@ -69,7 +69,7 @@ fn make_accessible(folder: &Path) {
     }
 }
 
-/// Locks a folder. The file has its name only when it is locked: without, the folder is nobody's to remove.
+/// Locks a folder. The lock file gets its final name only once it is locked; without one, no other run removes the folder.
 fn locked(folder: &Path) -> std::io::Result<Option<File>> {
     let unlocked = folder.join(".lock");
     let file = File::create_new(&unlocked)?;
@@ -79,14 +79,14 @@ fn locked(folder: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// Removes the folders of this user whose owners are gone. What can't be removed is left for whoever can.
+/// Removes this user's folders without a living owner. Errors are ignored.
 fn remove_stale(place: &Path) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_named = PREFIXES
             .iter()
             .any(|prefix| name.to_string_lossy().starts_with(prefix));
-        // Of the entry itself, which is no link that somebody else has put there.
+        // Metadata of the entry itself, so that a symlink of another user is not followed.
         let is_own = |entry: &std::fs::DirEntry| {
             let found = entry.metadata();
             found.is_ok_and(|found| found.is_dir() && found.uid() == getuid().as_raw())
@@ -94,7 +94,7 @@ fn remove_stale(place: &Path) {
         if !is_named || !is_own(&entry) {
             continue;
         }
-        // The lock is held until the folder is gone.
+        // The lock is held until the folder is removed.
         let lock = File::open(entry.path().join(LOCK));
         if lock.is_ok_and(|lock| lock.try_lock().is_ok() && remove(&entry.path()).is_ok()) {
             tracing::debug!(folder = %entry.path().display(), "removed what a killed run had left");
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
+    fn only_folders_of_killed_runs_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let make = |name: &str, lock: bool| {
             let folder = place.path().join(name);

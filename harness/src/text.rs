@@ -1,15 +1,15 @@
-//! Text from outside: reads a file that the user named, and finds the characters that no output may contain. Does not know any content.
+//! Text input: reads files that the user names, and finds characters that no output may contain. Does not know the content.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _};
 use std::path::Path;
 
-/// More than any file of a person or of this program has.
+/// Maximum file size, in bytes: larger than any file of a user or of this program.
 const LIMIT: u64 = 256 << 20;
 
-/// The text of a file.
+/// Reads a text file.
 ///
-/// Fails at once for whatever is not an ordinary file: a pipe may never have an end, or never a writer.
+/// Fails immediately for anything but a regular file: a pipe may never end.
 pub fn text_of(path: &Path) -> std::io::Result<String> {
     let found = std::fs::metadata(path)?;
     if found.is_dir() {
@@ -34,8 +34,8 @@ pub fn text_of(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Whether a character acts on a terminal or changes the order of the text around it (bidirectional controls), or is invalid in XML 1.0.
-/// Line feed and tab are printable.
+/// Whether a character controls a terminal, changes the order of surrounding text (bidirectional controls), or is invalid in XML 1.0. Line
+/// feed and tab are printable.
 pub fn is_unprintable(letter: char) -> bool {
     let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_bidirectional = matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,11 +1,11 @@
 //! Objects that a cluster accepts although their controllers do not run here.
 //!
-//! Knows which kinds those are. Does not know what makes the cluster, nor who hears of it.
+//! Knows their kinds. Does not know who changes the cluster or receives the notes.
 
 use crate::fact_sink::Commits;
 use crate::journal::Change;
 
-/// Kinds of which controllers make pods, by resource.
+/// Kinds whose controllers create pods, by resource.
 const KINDS: [(&str, &str); 7] = [
     ("cronjobs", "CronJob"),
     ("daemonsets", "DaemonSet"),
@@ -16,12 +16,12 @@ const KINDS: [(&str, &str); 7] = [
     ("statefulsets", "StatefulSet"),
 ];
 
-/// The kinds of which no controller runs here.
+/// Kinds without a controller here.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(_, kind)| *kind)
 }
 
-/// Says of a new object that nothing will come of it, if so.
+/// Note that no controller reconciles a new object, if so.
 pub fn sentence(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
     let (_, kind) = KINDS.iter().find(|(plural, _)| *plural == resource)?;
     let namespace = namespace.unwrap_or_default();
@@ -30,16 +30,16 @@ pub fn sentence(resource: &str, namespace: Option<&str>, name: &str) -> Option<S
     ))
 }
 
-/// The objects that are created, one after the other.
+/// Receives created objects.
 pub struct Unattended(Commits);
 
 impl Unattended {
-    /// Of these changes.
+    /// For these changes.
     pub(crate) fn of(commits: Commits) -> Self {
         Unattended(commits)
     }
 
-    /// Waits for the next object that no controller acts upon, and says so; for ever, when the cluster has ended.
+    /// Waits for the next object that no controller reconciles, and returns a note; never returns after the cluster has ended.
     pub async fn next(&mut self) -> String {
         while let Some(commit) = self.0.recv().await {
             let is_new = commit.change == Change::Added;

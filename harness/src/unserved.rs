@@ -1,14 +1,14 @@
-//! Completes an API server's answer about a type that it does not serve: the request was for one version of the type, and the answer names none.
+//! Completes an API server's error for a type that it does not serve: the request named a version of the type, and the error does not.
 
 use fake_apiserver::ResourcePath;
 
-/// What the API answers of an unknown type (Kubernetes `NewGenericServerResponse`).
+/// Message for an unknown type (Kubernetes `NewGenericServerResponse`).
 const UNKNOWN: &str = "the server could not find the requested resource";
 
-/// The message of an answer, with group, version and type where those are what the server does not know.
+/// The message of a response, completed with group, version and type if the server does not serve them.
 pub fn named(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
     let is_unknown = match &message {
-        // A server that does not know the version at all answers without a Status.
+        // A server that does not serve the version at all responds without a Status.
         None => path.name.is_none(),
         Some(message) => message == UNKNOWN || message.trim_end() == "404 page not found",
     };
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unknown_is_named_with_its_version_and_what_is_absent_is_not() {
+    fn unknown_type_is_named_with_its_version_and_missing_object_is_not() {
         let of = |path| ResourcePath::of_request("GET", path, "").unwrap().1;
         let list = of("/apis/storage.k8s.io/v1beta1/csistoragecapacities");
         let full =

@@ -1,4 +1,4 @@
-//! What a fact is: one kind for each thing that can be observed of a case. Knows no journal, no observer and no judge.
+//! The types of facts: one for each kind of observation of a case. Does not know the journal, observers or the judge.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, Metrics
 use crate::client_name::HARNESS;
 use crate::scenario::Role;
 
-/// One observed thing.
+/// One observation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Fact {
-    /// Place in the journal, from 0.
+    /// Sequence number in the journal, from 0.
     pub seq: u64,
     /// Microseconds since the journal was opened.
     pub at_us: u64,
@@ -35,19 +35,18 @@ impl Fact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fact")]
 pub enum What {
-    /// The case begins, with the settings that bounds are computed from.
+    /// The case starts, with the settings from which bounds are computed.
     Begin(Begin),
-    /// A step begins: its actions follow.
+    /// A step starts: its actions follow.
     StepStarted(StepMark),
-    /// All actions of the step are done: its bounds start here.
+    /// All actions of the step were executed: its bounds start here.
     StepActed(StepMark),
-    /// The harness did something.
+    /// The harness executed an action.
     Action(ActionFact),
-    /// A bound was reached: the time that an expectation had, that it had to hold, or that systems had that say nothing.
+    /// A bound was reached: the `within` or `hold` time of an expectation, or the time after which a silent system counts as inactive.
     Bound(BoundFact),
-    /// Nothing was in flight and nothing had changed for a while.
     Quiet,
-    /// The harness itself had to wait for its turn.
+    /// The harness itself was delayed because the host was busy.
     Lag(LagFact),
     /// The API server answered a request.
     Request(RequestFact),
@@ -59,24 +58,24 @@ pub enum What {
     Fault(AppliedFault),
     /// The driver answered a call.
     Call(CallFact),
-    /// The driver's socket refused what a client sent: it never was a call.
+    /// The driver's socket rejected a request before it became a call.
     Refused(RefusalFact),
-    /// The harness has called the driver, and this is the answer.
+    /// The response to a CSI call of the harness.
     Answer(AnswerFact),
     /// An extender answered the scheduler.
     Extender(ExtenderFact),
-    /// The harness has asked the API server what it serves.
+    /// The harness has read API discovery.
     Discovery(DiscoveryFact),
     /// The harness has read metrics.
     Metrics(MetricsFact),
     /// A system under test started or ended.
     Process(ProcessFact),
-    /// A system under test logged a line that the case asks for.
+    /// A system under test logged a line that the case refers to.
     Log(LogFact),
 }
 
 impl What {
-    /// Whether it is one of those that metrics may count.
+    /// Whether a metric may count this fact.
     pub(crate) fn may_be_counted(&self) -> bool {
         match self {
             What::Request(request) => *request.client != *HARNESS,
@@ -91,7 +90,7 @@ impl What {
         }
     }
 
-    /// Whether it shows that something in the cluster moves; polls that change nothing do not.
+    /// Whether it shows activity in the cluster; reads and GetCapacity calls do not.
     pub(crate) fn is_motion(&self) -> bool {
         match self {
             What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
@@ -110,7 +109,7 @@ pub struct Begin {
     pub case: String,
     /// The publisher's poll interval.
     pub refresh_us: u64,
-    /// The longest time that a system waits after an error before it tries again.
+    /// Maximum back-off of a system after an error.
     #[serde(default = "retry_interval_max_us")]
     pub retry_interval_max_us: u64,
     /// Multiplies every bound.
@@ -119,18 +118,18 @@ pub struct Begin {
     pub format: u32,
 }
 
-/// The longest wait after an error, where nothing else is said: client-go's, after some errors.
+/// Default maximum back-off after an error: that of client-go after some errors.
 pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-/// How long a program may take from its start to its first request, before patience.
+/// Timeout from the start of a program to its first request, multiplied by `patience`.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a journal that does not say it was judged with.
+/// Default for journals without this field: the value with which they were judged.
 fn retry_interval_max_us() -> u64 {
     micros(RETRY_INTERVAL_MAX)
 }
 
-/// A time as facts have it.
+/// A duration in microseconds, the unit of facts.
 pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -140,21 +139,21 @@ pub(crate) fn micros(time: Duration) -> u64 {
 pub struct LogFact {
     /// The system's client name.
     pub client: Arc<str>,
-    /// The line, without what would confuse a terminal.
+    /// The line, without terminal control characters.
     pub line: String,
 }
 
-/// A step, by its place in the plan.
+/// A step, by its index in the plan.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct StepMark {
     /// Index into the plan's steps.
     pub step: usize,
 }
 
-/// Something the harness did.
+/// An action of the harness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActionFact {
-    /// In the case's own words.
+    /// The action as the case file spells it.
     pub text: String,
 }
 
@@ -169,10 +168,10 @@ pub struct BoundFact {
     pub bound: BoundKind,
 }
 
-/// The machine was too busy for the harness.
+/// The host was too busy to run the harness in time.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct LagFact {
-    /// Microseconds by which it was late.
+    /// Delay in microseconds.
     pub late_us: u64,
 }
 
@@ -180,27 +179,27 @@ pub struct LagFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BoundKind {
-    /// The time by which it had to become true.
+    /// The time within which it had to become true.
     Within,
     /// The time for which it had to stay true.
     Hold,
-    /// The time after which a publisher without a GetCapacity call counts as one that makes none.
+    /// The time after which a publisher without a GetCapacity call is assumed to make none.
     Unasked,
-    /// The time after which a scheduler that has not tried a pod again is taken not to try.
+    /// The time after which a scheduler that has not retried a pod is assumed not to.
     Undecided,
 }
 
-/// An answered API request; a watch is answered when it is accepted.
+/// A completed API request; a watch counts as completed when the server accepts it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestFact {
-    /// Whose token it carried.
+    /// Client of the token that it carried.
     pub client: Arc<str>,
-    /// As RBAC names it.
+    /// Verb, as in RBAC.
     pub verb: Verb,
-    /// Plural resource name; with a subresource `pods/binding`. Empty for paths without a resource.
+    /// Plural resource name; with a subresource `pods/binding`. Empty for non-resource paths.
     pub resource: String,
-    /// The version that it speaks, such as `storage.k8s.io/v1`; none for paths without a resource.
+    /// API version of the path, such as `storage.k8s.io/v1`; unset for non-resource paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Namespace, where there is one.
@@ -209,11 +208,11 @@ pub struct RequestFact {
     pub name: Option<String>,
     /// HTTP status.
     pub code: u16,
-    /// Status.message of a refusal.
+    /// `Status.message` of an error.
     pub message: Option<String>,
-    /// resourceVersion of the answer.
+    /// `resourceVersion` of the response.
     pub revision: Option<u64>,
-    /// Whether it was refused by a fault of the case, and not for what it says.
+    /// Whether a fault of the case caused the error, rather than the request itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub injected: bool,
 }
@@ -222,11 +221,11 @@ pub struct RequestFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// It is new.
+    /// It was created.
     Added,
     /// It was changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
@@ -245,7 +244,7 @@ impl Change {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitFact {
-    /// Whose request it was.
+    /// Client whose request caused it.
     pub client: Arc<str>,
     /// How the object changed.
     pub change: Change,
@@ -265,7 +264,7 @@ pub struct CommitFact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryFact {
-    /// Whose watch it is.
+    /// Client of the watch.
     pub client: Arc<str>,
     /// How the object changed, as the watcher sees it.
     pub change: Change,
@@ -283,9 +282,9 @@ pub struct DeliveryFact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessFact {
-    /// Its client name, such as `publisher` or `publisher@n1`.
+    /// Client name of the system, such as `publisher` or `publisher@n1`.
     pub client: Arc<str>,
-    /// The role it plays.
+    /// Role of the system.
     pub role: Role,
     /// What happened.
     pub event: ProcessEvent,
@@ -299,34 +298,34 @@ pub enum ProcessEvent {
     Started,
     /// The harness stopped it.
     Stopped,
-    /// It met a fault of the case that kills.
+    /// A fault of the case killed it.
     Killed,
-    /// It ended by itself.
+    /// It exited by itself.
     Exited(Exit),
-    /// It has sent no request to the API server in the time that it had; the text says what it did instead.
+    /// It sent no request to the API server within the start timeout; the text describes what it did instead.
     NotReady(String),
-    /// It does so much that it cannot be judged; the text says what. What it does after that is not in the journal.
+    /// It exceeded an activity limit, which the text names. Its later activity is not in the journal.
     Flooded(String),
 }
 
-/// How a system under test ended by itself.
+/// How a system under test exited by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exit {
     /// Its exit status, its error or its panic.
     pub how: String,
-    /// What it said before; none for a system in this process.
+    /// Its last log output; unset for a system in this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<LastWords>,
 }
 
-/// The last that a program said.
+/// The last log output of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LastWords {
-    /// Whether they are the reason that it gave, and not just its last lines.
+    /// Whether the lines are the reason that the program logged, and not just its last lines.
     pub is_reason: bool,
-    /// Line by line; none: it had said nothing.
+    /// The lines; empty if the program logged nothing.
     pub lines: Vec<String>,
 }
 

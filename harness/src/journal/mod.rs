@@ -1,8 +1,8 @@
-//! The journal: everything observable of one case, in one order, and nothing that judges it.
+//! The journal: all observations of one case, in order. Contains no verdicts.
 //!
-//! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Before a real API server
-//! it is the order of its watches, and answers and deliveries wait for the changes that they report. Verdicts are functions of the plan and these
-//! facts alone, and can be taken again from the stored file. What is worth writing down, and who else has to hear of it, is `fact_sink`'s.
+//! The fakes append from inside their critical sections, so the order of facts is the order in which they became true. With a real API
+//! server it is the order of its watches; responses and watch events wait for the changes that they report. Verdicts are functions of the
+//! plan and these facts alone, and can be repeated from the stored file. `fact_sink` decides what is recorded and who is notified.
 
 mod fact;
 mod services;
@@ -28,7 +28,7 @@ pub use services::{
     RefusalFact,
 };
 
-/// An append-only list of facts that wakes its readers at each new one.
+/// An append-only list of facts that wakes its readers on each append.
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,
@@ -38,12 +38,12 @@ struct Shared {
     opened: Instant,
     facts: Mutex<VecDeque<Fact>>,
     length: watch::Sender<u64>,
-    /// Facts that are kept at most.
+    /// Maximum number of stored facts.
     limit: AtomicUsize,
 }
 
 impl Default for Journal {
-    /// A journal that keeps all facts.
+    /// A journal that stores all facts.
     fn default() -> Self {
         Journal {
             shared: Arc::new(Shared {
@@ -57,12 +57,12 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// From now on it forgets its oldest facts when there are more. No verdict can be taken from it any more.
+    /// Drops the oldest facts beyond this number from now on. The journal can no longer be judged.
     pub(crate) fn keep_at_most(&self, limit: usize) {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Drops the facts before one.
+    /// Drops the facts before `before`.
     pub(crate) fn forget(&self, before: u64) {
         let mut facts = self.shared.facts.lock();
         let kept = facts.partition_point(|fact| fact.seq < before);
@@ -79,7 +79,7 @@ impl Journal {
         while facts.len() > limit {
             facts.pop_front();
         }
-        // Sent under the lock, so that the length never goes back.
+        // Sent under the lock, so that the length never decreases.
         self.shared.length.send_replace(seq + 1);
     }
 
@@ -88,12 +88,12 @@ impl Journal {
         self.shared.opened.elapsed()
     }
 
-    /// The moment at which [`Journal::now`] says so.
+    /// Converts a time of [`Journal::now`] to an `Instant`.
     pub fn instant(&self, at: Duration) -> Instant {
         self.shared.opened + at
     }
 
-    /// A copy of the facts from a place on, as far as they are kept.
+    /// A copy of the stored facts from this sequence number on.
     pub fn since(&self, seq: u64) -> Vec<Fact> {
         let facts = self.shared.facts.lock();
         let first = facts.front().map_or(0, |fact| fact.seq);
@@ -106,7 +106,7 @@ impl Journal {
         *self.shared.length.borrow()
     }
 
-    /// Whether there is no fact yet.
+    /// Whether there are no facts yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -114,7 +114,7 @@ impl Journal {
     /// Waits until there are more than `seq` facts.
     pub async fn grown(&self, seq: u64) {
         let mut length = self.shared.length.subscribe();
-        // The sender lives in self, so the wait can't fail.
+        // `self` owns the sender, so the wait cannot fail.
         let _ = length.wait_for(|length| *length > seq).await;
     }
 
@@ -129,11 +129,11 @@ impl Journal {
     }
 }
 
-/// Version of the format in which journals are written. Older ones are read as well: a field that is new has a default, and the tests
-/// have a journal of each version. Faults of format 1 are text, which is not read.
+/// Version of the journal format. Older versions can be read too: new fields have defaults, and the tests contain a journal of each
+/// version. Faults of format 1 are texts, which are not read.
 pub const FORMAT: u32 = 2;
 
-/// Refuses the journal of a newer version of this program.
+/// Rejects a journal of a newer format.
 pub fn check_format(facts: &[Fact]) -> Result<(), String> {
     match facts.first().map(|fact| &fact.what) {
         Some(What::Begin(begin)) if begin.format > FORMAT => Err(format!(
@@ -161,7 +161,7 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
             std::io::Error::new(std::io::ErrorKind::InvalidData, message)
         })?;
         facts.push(fact);
-        // The first fact has the version, without which no error in another one is understood.
+        // The first fact contains the version, which errors in later facts need.
         if number == 0 {
             let wrong = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
             check_format(&facts).map_err(|message| wrong(format!("{}: {message}", path.display())))?;
@@ -174,7 +174,7 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
 mod tests {
     use super::*;
 
-    /// As the first version wrote it, before it noted how long programs wait after errors.
+    /// A journal of format 1, without the maximum back-off.
     const FIRST: &str = r#"{"seq":0,"at_us":0,"what":{"fact":"begin","case":"a/b","refreshUs":100000,"patience":1.0,"format":1}}
 {"seq":1,"at_us":5,"what":{"fact":"stepStarted","step":0}}
 "#;
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn older_formats_are_read_and_newer_ones_are_refused_before_their_facts() {
-        let facts = loaded(FIRST).expect("it is a journal");
+    fn older_formats_are_read_and_newer_ones_are_rejected_before_their_facts() {
+        let facts = loaded(FIRST).expect("valid journal");
         assert!(
             matches!(&facts[0].what, What::Begin(begin) if begin.retry_interval_max_us == micros(RETRY_INTERVAL_MAX))
         );

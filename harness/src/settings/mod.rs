@@ -1,7 +1,7 @@
-//! The settings of the roles: what a case may choose about a program. From the row of a setting in `table` follow the key in a case and in a
-//! manifest, what a manifest has to map to arguments, and the feature that a program claims with it.
+//! The settings of the roles: options of a program that a case can choose. The row of a setting in `table` determines its key in a case and
+//! in a manifest, the values that a manifest maps to arguments, and the feature that a program claims with it.
 //!
-//! Knows values, and no program.
+//! Knows values; does not know programs.
 
 mod table;
 
@@ -14,19 +14,19 @@ pub use table::SETTINGS;
 /// The settings of a case, for all roles.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How the publisher is deployed.
+    /// Deployment mode of the publisher.
     pub mode: Mode,
-    /// The publisher's poll interval.
+    /// Poll interval of the publisher.
     pub refresh: Duration,
-    /// How the publisher is set.
+    /// Settings of the publisher.
     pub publisher: PublisherSpec,
-    /// How the scheduler is set.
+    /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// The extenders that the scheduler has to call: a JSON list as `KubeSchedulerConfiguration.extenders` has it.
+    /// Extenders that the scheduler must call: a JSON list for `KubeSchedulerConfiguration.extenders`.
     pub extenders: Option<String>,
     /// Name of the driver; the cleaner has no socket from which to read it.
     pub driver: String,
-    /// How long the driver must be absent before the cleaner acts.
+    /// Time for which the driver must be absent before the cleaner acts.
     pub orphan_after: Duration,
 }
 
@@ -35,53 +35,53 @@ pub struct Settings {
 pub struct Setting {
     /// The role.
     pub role: Role,
-    /// Its key below `settings` of the role in a manifest.
+    /// Key below `settings` of the role in a manifest.
     pub name: &'static str,
-    /// Its key below `cluster` in a case.
+    /// Key below `cluster` in a case.
     pub case_key: &'static str,
-    /// Its values, as manifests write them.
+    /// Possible values, as manifests write them.
     pub values: &'static str,
-    /// What a program with it claims.
+    /// Feature that a program with this setting claims.
     pub(crate) claim: Claim,
     value: fn(&Settings) -> Value,
 }
 
-/// What a program with a setting claims.
+/// Feature that a program with a setting claims.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Claim {
-    /// Nothing: every program of the role needs it.
+    /// None: every program of the role needs the setting.
     Nothing,
-    /// A feature that is about more than the setting.
+    /// A feature that covers more than the setting.
     Other(&'static str),
-    /// This feature.
+    /// A feature for this setting.
     Feature {
-        /// Its name.
+        /// Name of the feature.
         name: &'static str,
-        /// What it means to have it, in one sentence.
+        /// Description of the feature, in one sentence.
         text: &'static str,
         /// Whether a case with these settings needs it.
         is_needed: fn(&Settings) -> bool,
     },
 }
 
-/// The value of a setting.
+/// Value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// As manifests write it; `none`: the case does not set it, and there is no other word for that.
+    /// The value as manifests write it; `none` if the case does not set it and there is no named default.
     pub(crate) text: String,
-    /// Whether the case sets it, so that `any` of a manifest is meant.
+    /// Whether the case sets it, so that `any` of a manifest applies.
     pub(crate) is_set: bool,
-    /// Whether a program has that value by default, so that a manifest need not map it.
+    /// Whether it is the default of programs, so that a manifest need not map it.
     pub(crate) is_usual: bool,
 }
 
 impl Setting {
-    /// Its value.
+    /// The value of this setting.
     pub(crate) fn value(&self, settings: &Settings) -> Value {
         (self.value)(settings)
     }
 
-    /// The feature that a program claims with it; none: every program of the role needs it.
+    /// The feature that a program claims with it; `None`: every program of the role needs it.
     pub fn feature(&self) -> Option<&'static str> {
         match self.claim {
             Claim::Nothing => None,
@@ -117,7 +117,7 @@ mod tests {
     use crate::scenario::parse;
 
     #[test]
-    fn names_are_told_apart_within_a_role() {
+    fn setting_names_are_unique_within_a_role() {
         for role in Role::ALL {
             let names: BTreeSet<&str> = of_role(role).map(|setting| setting.name).collect();
             assert_eq!(names.len(), of_role(role).count(), "{}", role.as_str());
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn each_key_of_a_case_is_one_that_cases_have() {
+    fn every_case_key_of_a_setting_exists() {
         for setting in &SETTINGS {
             let mut value = serde_json::json!([]);
             for key in setting.case_key.split('.').rev() {
                 value = serde_json::json!({key: value});
             }
             let case = serde_json::json!({"id": "a/b/c", "title": "t", "cluster": value, "steps": []});
-            // A list is the value of few of them, but no key is unknown.
+            // Few keys accept a list, but none of them is unknown.
             let error = parse("case.yaml", &case.to_string())
                 .err()
                 .map(|error| error.message);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_has_the_usual_values_by_itself() {
+    fn default_settings_have_the_default_values() {
         let usual = Settings::default();
         for role in [Role::Publisher, Role::Scheduler] {
             for setting in of_role(role) {

@@ -1,4 +1,4 @@
-//! All settings, a row each.
+//! All settings, one row each.
 
 use super::{Claim, Setting, Settings, Value};
 use crate::scenario::{Deviation, Mode, Role, SchedulerSpec};
@@ -242,7 +242,7 @@ pub const SETTINGS: [Setting; 21] = [
         ),
         |it| {
             let shape = it.scheduler.shape.as_ref();
-            // Numbers can always be written.
+            // Serializing numbers cannot fail.
             optional(shape.map(|shape| serde_json::to_string(shape).unwrap_or_default()))
         },
     ),
@@ -301,7 +301,7 @@ fn optional(value: Option<impl ToString>) -> Value {
     }
 }
 
-/// No program can guess it.
+/// A value without a default, which every manifest must map.
 fn always(text: String) -> Value {
     Value {
         text,
@@ -310,7 +310,7 @@ fn always(text: String) -> Value {
     }
 }
 
-/// A feature gate. Of another release it is not known what is usual.
+/// A feature gate. Its default is known only for the default release.
 fn gate(scheduler: &SchedulerSpec, on: Option<bool>, usual: bool) -> Value {
     Value {
         is_usual: on.is_none_or(|on| on == usual && scheduler.release.is_none()),
