@@ -110,7 +110,7 @@ impl Caller {
         Caller { channel, limit }
     }
 
-    /// Makes a call.
+    /// Calls the driver and returns its response.
     pub async fn ask(&self, question: Question) -> Reply {
         // The client enforces the limit as well: a driver that hangs does not look at the deadline.
         let answered = tokio::time::timeout(self.limit, self.answer(question)).await;

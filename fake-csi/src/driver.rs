@@ -143,7 +143,7 @@ impl FakeDriver {
         *self.0.in_flight.borrow()
     }
 
-    /// Resolves when no call is in flight. A hanging call is in flight until its caller gives up.
+    /// Resolves when no call is in flight. A hanging call is in flight until its client gives up.
     pub async fn quiet(&self) {
         let mut in_flight = self.0.in_flight.subscribe();
         // `self` owns the sender, so the channel cannot close meanwhile.

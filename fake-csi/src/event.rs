@@ -34,11 +34,11 @@ pub struct Peer {
 /// method, or has a message that is too large or cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The node id of the endpoint; `None` for a controller-only endpoint.
+    /// Id of the endpoint's node; `None` for a controller-only endpoint.
     pub node: Option<String>,
     /// The client.
     pub peer: Peer,
-    /// `:path` of the request, such as `/csi.v1.Controller/GetCapacity`; `None` for the connection itself, or where it is unknown.
+    /// `:path` of the request, such as `/csi.v1.Controller/GetCapacity`; `None` for the connection itself, or if unknown.
     pub path: Option<String>,
     /// Reason, such as `stream reset with PROTOCOL_ERROR`.
     pub reason: String,
@@ -49,7 +49,7 @@ pub struct Refusal {
 pub struct Event {
     /// CSI method.
     pub method: Method,
-    /// The node id of the endpoint that was called; `None` for a controller-only endpoint.
+    /// Id of the called endpoint's node; `None` for a controller-only endpoint.
     pub node: Option<String>,
     /// The client.
     pub peer: Peer,
@@ -99,9 +99,9 @@ pub enum Answer {
     Capacity {
         /// `available_capacity`.
         available: i64,
-        /// `maximum_volume_size`, if reported.
+        /// `maximum_volume_size`; `None` if unset.
         maximum: Option<i64>,
-        /// `minimum_volume_size`, if reported.
+        /// `minimum_volume_size`; `None` if unset.
         minimum: Option<i64>,
     },
     /// CreateVolume or ControllerExpandVolume.

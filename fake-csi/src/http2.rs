@@ -297,7 +297,7 @@ fn string(text: &[u8], out: &mut Vec<u8>) {
             out.push(127);
             let mut left = text.len() - 127;
             while left >= 128 {
-                // The lowest seven bits.
+                // The lowest seven bits come first.
                 out.push(0x80 | (left & 0x7f) as u8);
                 left >>= 7;
             }

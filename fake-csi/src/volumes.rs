@@ -36,7 +36,7 @@ pub(crate) struct Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) block: bool,
-    /// Number of the access mode.
+    /// CSI number of the access mode.
     pub(crate) mode: i32,
 }
 

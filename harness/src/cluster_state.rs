@@ -217,7 +217,7 @@ impl ClusterState {
         self.refusals.insert(pod.to_owned(), refusal);
     }
 
-    /// All objects of a resource.
+    /// All objects of a resource in this state.
     pub(crate) fn objects(
         &self,
         resource: &str,
@@ -236,7 +236,7 @@ impl ClusterState {
         !self.unbound.is_empty()
     }
 
-    /// One object.
+    /// The object with this name.
     pub(crate) fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<&Arc<Value>> {
         self.resources
             .get(resource)?

@@ -43,7 +43,7 @@ impl Figures {
 /// A JSON merge patch of one object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The object.
+    /// Reference to the object.
     pub at: ResourceRef,
     /// Subresource, such as `status`; `None`: the object itself.
     pub subresource: Option<String>,

@@ -61,7 +61,7 @@ impl LastWords {
             match line.starts_with(' ') || line.is_empty() {
                 true => {
                     frames.extend((!is_marker).then(|| readable(line)));
-                    // A program may print an endless stack.
+                    // A program may print an endless stack, so outer frames are dropped.
                     let outer = frames.len().saturating_sub(2 * PYTHON_FRAMES);
                     frames.drain(..outer);
                 }

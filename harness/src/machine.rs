@@ -33,7 +33,7 @@ pub enum Shortage {
     /// Disk space for temporary files.
     #[error("{} is full; free space there, or set TMPDIR to a folder that has some", folder.display())]
     Space {
-        /// The folder.
+        /// The folder for temporary files.
         folder: PathBuf,
     },
 }

@@ -18,7 +18,7 @@ pub enum RecordError {
     /// A file is missing or unreadable.
     #[error("{path}: {source}; name a folder that holds {SCENARIO} and {JOURNAL}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the operating system.
         source: std::io::Error,

@@ -19,7 +19,7 @@ use crate::system::Systems;
 
 /// Result of a run.
 pub struct Outcome {
-    /// The verdict.
+    /// The verdict on the case.
     pub verdict: Verdict,
     /// All observations.
     pub journal: Journal,

@@ -21,7 +21,7 @@ pub(crate) const NODE: &str = "{node}";
 const EVERYWHERE: &str = "*";
 
 impl Segments {
-    /// For a driver with these topology keys.
+    /// Text form for a driver with these topology keys.
     pub fn new(keys: Vec<String>) -> Self {
         Self::with_values(keys, BTreeMap::new())
     }

@@ -19,7 +19,7 @@ pub enum StartError {
     /// The API server rejected an object of the case.
     #[error("{source_file}: step `{step}`: the API server refuses “{action}”: {message}")]
     Refused {
-        /// The case file.
+        /// Path of the case file.
         source_file: String,
         /// Id of the step, or `cluster`.
         step: String,

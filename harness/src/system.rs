@@ -47,7 +47,7 @@ pub struct Access {
     pub metrics_address: Option<String>,
     /// Settings of the case.
     pub settings: Settings,
-    /// The time of day.
+    /// Time of day, real or simulated.
     pub clock: fn() -> Timestamp,
     /// Seed of its random choices; `None`: real randomness.
     pub seed: Option<u64>,
@@ -83,7 +83,7 @@ pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<()
 pub struct System {
     /// Name in reports.
     pub name: String,
-    /// Runs an instance.
+    /// Runs one instance.
     pub run: Arc<Run>,
     /// URL of its metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if it serves none.
     pub metrics_url: Option<String>,
@@ -107,7 +107,7 @@ pub struct Systems {
 /// Socket of a driver that is already running.
 #[derive(Debug, Clone)]
 pub struct DriverSocket {
-    /// Its path.
+    /// Path of the socket.
     pub path: PathBuf,
     /// Held by the case that uses the driver, because other cases would change its responses.
     pub(crate) turn: Arc<tokio::sync::Semaphore>,

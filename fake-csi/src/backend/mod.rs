@@ -29,7 +29,7 @@ pub struct VolumeInfo {
     pub bytes: u64,
     /// Raw bytes allocated from its pool.
     pub raw_bytes: u64,
-    /// Segment of its pool.
+    /// Topology segment of its pool.
     pub segment: Segment,
     /// The device that holds it, if its pool has devices.
     pub device: Option<String>,

@@ -47,7 +47,7 @@ pub enum Storage {
 /// A disk or volume group of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Raw bytes.
+    /// Size in raw bytes.
     pub size: u64,
     /// Class parameters that it serves, such as `storageType: SSD`; matched like those of a [`Pool`].
     pub parameters: BTreeMap<String, String>,
@@ -119,7 +119,7 @@ pub(super) struct Extent<'p> {
     pub(super) name: Option<&'p str>,
     /// The device, if the pool has devices.
     pub(super) device: Option<&'p Device>,
-    /// Raw bytes.
+    /// Size in raw bytes.
     pub(super) capacity: u64,
     /// Maximum raw bytes of one volume.
     pub(super) largest: u64,

@@ -24,7 +24,7 @@ struct Kept {
     next: u64,
 }
 
-/// A call as text.
+/// A call, serialized for the control.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallText {

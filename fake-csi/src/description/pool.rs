@@ -51,7 +51,7 @@ pub struct FilesystemSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
-    /// Raw bytes.
+    /// Size in raw bytes.
     pub size: Size,
     /// Class parameters that it serves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -11,7 +11,7 @@ pub(crate) struct Kind {
     pub(crate) group: &'static str,
     /// Version within the group.
     pub(crate) version: &'static str,
-    /// Plural name.
+    /// Plural resource name.
     pub(crate) resource: &'static str,
 }
 

@@ -70,7 +70,7 @@ impl ClientRequest {
 pub(crate) enum Reply {
     /// A complete response.
     Whole(Whole),
-    /// A watch.
+    /// The events of a watch.
     Events(Events),
     /// No response: the connection is cut.
     Cut,
@@ -104,7 +104,7 @@ impl Whole {
         Whole::json(code, &status)
     }
 
-    /// The parsed body.
+    /// The body, parsed as JSON.
     pub(crate) fn value(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

@@ -29,7 +29,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// Event for a case, with the server's names.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// An object changed.
+    /// A change of an object.
     Change(Change, Arc<str>, Value),
     /// All objects of a resource, after events were lost.
     All(Arc<str>, Vec<Value>),

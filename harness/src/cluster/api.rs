@@ -34,7 +34,7 @@ const CONNECTIONS: usize = 64;
 /// Divisor of this process's file descriptor limit that gives the connection limit of one case.
 const CASES_AT_ONCE: usize = 16;
 
-/// An API server.
+/// The API server of a case.
 pub(super) enum Api {
     /// In memory; the second listener has TLS, for child processes.
     Fake {
@@ -44,7 +44,7 @@ pub(super) enum Api {
         /// Roles with restricted permissions.
         granted: BTreeSet<Role>,
     },
-    /// A real one.
+    /// A real API server, behind the proxy.
     Real {
         case: Arc<dyn RealApiCase>,
         plain: Listening,

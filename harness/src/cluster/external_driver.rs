@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::scenario::Role;
 use crate::system::Systems;
 
-/// An external driver.
+/// An external driver with its recording proxies.
 pub(super) struct ExternalDriver {
     pub(super) observer: Arc<CsiObserver>,
     /// Socket of a driver that runs already; `None`: one process is started per endpoint.

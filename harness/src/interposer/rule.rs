@@ -68,7 +68,7 @@ pub struct RequestRule {
     pub repeat: u32,
 }
 
-/// A request without a body.
+/// An additional request without a body.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Besides {
@@ -133,11 +133,11 @@ pub struct MetricsRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EventKind {
-    /// ADDED.
+    /// `ADDED`.
     Added,
-    /// MODIFIED.
+    /// `MODIFIED`.
     Modified,
-    /// DELETED.
+    /// `DELETED`.
     Deleted,
 }
 

@@ -20,18 +20,18 @@ pub struct Fact {
     pub seq: u64,
     /// Microseconds since the journal was opened.
     pub at_us: u64,
-    /// What was observed.
+    /// The observation.
     pub what: What,
 }
 
 impl Fact {
-    /// Time since the journal was opened.
+    /// Time from the opening of the journal to this fact.
     pub fn at(&self) -> Duration {
         Duration::from_micros(self.at_us)
     }
 }
 
-/// What was observed.
+/// An observation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fact")]
 pub enum What {
@@ -52,9 +52,9 @@ pub enum What {
     Request(RequestFact),
     /// The API server committed a change.
     Commit(CommitFact),
-    /// The API server handed an event to a watcher.
+    /// The API server sent a watch event to a watcher's connection.
     Delivery(DeliveryFact),
-    /// A request or watch met a fault of the API server.
+    /// A fault rule of the API server applied to a request or watch.
     Fault(AppliedFault),
     /// The driver answered a call.
     Call(CallFact),
@@ -62,11 +62,11 @@ pub enum What {
     Refused(RefusalFact),
     /// The response to a CSI call of the harness.
     Answer(AnswerFact),
-    /// An extender answered the scheduler.
+    /// A scheduler extender answered a call.
     Extender(ExtenderFact),
     /// The harness has read API discovery.
     Discovery(DiscoveryFact),
-    /// The harness has read metrics.
+    /// The harness has read metrics of programs.
     Metrics(MetricsFact),
     /// A system under test started or ended.
     Process(ProcessFact),
@@ -101,20 +101,20 @@ impl What {
     }
 }
 
-/// Settings of the run.
+/// Settings of a run, from which bounds are computed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Begin {
-    /// The case.
+    /// Id of the case.
     pub case: String,
-    /// The publisher's poll interval.
+    /// Poll interval of the publisher, in microseconds.
     pub refresh_us: u64,
     /// Maximum back-off of a system after an error.
     #[serde(default = "retry_interval_max_us")]
     pub retry_interval_max_us: u64,
-    /// Multiplies every bound.
+    /// Factor for every bound.
     pub patience: f64,
-    /// Version of this format.
+    /// Version of the journal format.
     pub format: u32,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn micros(time: Duration) -> u64 {
 /// A line of a system's log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LogFact {
-    /// The system's client name.
+    /// Client name of the system.
     pub client: Arc<str>,
     /// The line, without terminal control characters.
     pub line: String,
@@ -164,7 +164,7 @@ pub struct BoundFact {
     pub step: usize,
     /// Index into the step's expectations.
     pub expect: usize,
-    /// Which bound.
+    /// The bound that was reached.
     pub bound: BoundKind,
 }
 
@@ -175,7 +175,7 @@ pub struct LagFact {
     pub late_us: u64,
 }
 
-/// Which bound of an expectation was reached.
+/// Kind of a bound that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BoundKind {
@@ -202,9 +202,9 @@ pub struct RequestFact {
     /// API version of the path, such as `storage.k8s.io/v1`; unset for non-resource paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Namespace, where there is one.
+    /// Namespace of the object; unset for cluster-scoped resources and non-resource paths.
     pub namespace: Option<String>,
-    /// Name, where there is one.
+    /// Name of the object; unset for collections and non-resource paths.
     pub name: Option<String>,
     /// HTTP status.
     pub code: u16,
@@ -217,20 +217,20 @@ pub struct RequestFact {
     pub injected: bool,
 }
 
-/// How an object changed.
+/// Type of a change of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
     /// It was created.
     Added,
-    /// It was changed.
+    /// It was updated.
     Modified,
     /// It was deleted.
     Deleted,
 }
 
 impl Change {
-    /// The verb that case files use for the write.
+    /// The verb of the write in case files.
     pub fn verb(self) -> &'static str {
         match self {
             Change::Added => "create",
@@ -240,41 +240,41 @@ impl Change {
     }
 }
 
-/// A committed change.
+/// A change of an object that the API server committed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitFact {
     /// Client whose request caused it.
     pub client: Arc<str>,
-    /// How the object changed.
+    /// Type of the change.
     pub change: Change,
     /// Plural resource name.
     pub resource: Arc<str>,
-    /// Namespace, where there is one.
+    /// Namespace of the object; unset for cluster-scoped resources.
     pub namespace: Option<String>,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// resourceVersion of the change.
+    /// `resourceVersion` of the change.
     pub revision: u64,
-    /// The object after the change; before it for a deletion.
+    /// The object after the change; for a deletion, its last state.
     pub object: Arc<Value>,
 }
 
-/// An event handed to a watcher's connection.
+/// A watch event that was sent to a watcher's connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryFact {
     /// Client of the watch.
     pub client: Arc<str>,
-    /// How the object changed, as the watcher sees it.
+    /// Type of the watch event.
     pub change: Change,
     /// Plural resource name.
     pub resource: Arc<str>,
-    /// Namespace, where there is one.
+    /// Namespace of the object; unset for cluster-scoped resources.
     pub namespace: Option<String>,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// resourceVersion of the event.
+    /// `resourceVersion` of the event.
     pub revision: u64,
 }
 
@@ -286,11 +286,11 @@ pub struct ProcessFact {
     pub client: Arc<str>,
     /// Role of the system.
     pub role: Role,
-    /// What happened.
+    /// The event.
     pub event: ProcessEvent,
 }
 
-/// What happened to a system under test.
+/// Event in the life of a system under test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProcessEvent {

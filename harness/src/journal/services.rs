@@ -95,9 +95,9 @@ pub struct ExtenderFact {
     pub extender: String,
     /// `filter`, `prioritize` or `bind`.
     pub verb: String,
-    /// The pod.
+    /// Name of the pod.
     pub pod: String,
-    /// The nodes of the call.
+    /// Names of the nodes in the request.
     pub nodes: Vec<String>,
     /// Feasible nodes of the response, for `filter`.
     pub kept: Vec<String>,

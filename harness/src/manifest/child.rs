@@ -36,7 +36,7 @@ pub(super) struct Program {
     pub(super) role: Role,
     pub(super) start: Start,
     pub(super) files: BTreeMap<String, Template>,
-    /// Setting → value → arguments.
+    /// Arguments by setting and value.
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
@@ -66,7 +66,7 @@ pub(super) struct Process {
     pub(super) listens: Option<Template>,
 }
 
-/// Where a program serves its metrics.
+/// URL of a program's metrics, and arguments that enable them.
 #[derive(Debug)]
 pub(super) struct Metrics {
     /// URL of the metrics, with a placeholder for the address.

@@ -57,7 +57,7 @@ struct RoleFile {
     /// Name → content of a file that argv refers to as `{files.name}`.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
-    /// Where it serves its metrics.
+    /// URL of its metrics, and arguments that enable them.
     metrics: Option<Spanned<MetricsFile>>,
     /// Grace period between SIGTERM and SIGKILL.
     grace: Option<Spanned<String>>,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The environment variable.
+/// Name of the environment variable.
 pub(super) const NAME: &str = "CSI_CAPACITY_PROGRAM";
 
 /// Prefix of all values of this process; random, so that no other process has it.

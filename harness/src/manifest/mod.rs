@@ -69,7 +69,7 @@ pub enum ManifestError {
     /// The file cannot be read.
     #[error("{path}: {source}; name a manifest of the programs to test")]
     Unreadable {
-        /// The file.
+        /// Path of the manifest.
         path: PathBuf,
         /// Error of the operating system.
         source: std::io::Error,
@@ -77,9 +77,9 @@ pub enum ManifestError {
     /// A program is missing.
     #[error("{path}: the {role} is `{program}`, which is {why}")]
     Program {
-        /// The manifest.
+        /// Path of the manifest.
         path: PathBuf,
-        /// The role.
+        /// Role of the program.
         role: &'static str,
         /// The program as named in the manifest.
         program: String,

@@ -102,7 +102,7 @@ impl Objects {
         })
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects and no changes.
     pub(super) fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.changes.is_empty()
     }

@@ -135,7 +135,7 @@ impl Network {
 pub enum Connections {
     /// TCP.
     Tcp(TcpListener),
-    /// In memory.
+    /// Streams in memory.
     Memory(Incoming),
 }
 

@@ -8,14 +8,14 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// One connection.
+/// One connection of a network.
 #[derive(Debug)]
 pub enum NetworkStream {
     /// TCP over loopback.
     Tcp(TcpStream),
-    /// Over a Unix socket.
+    /// Unix socket.
     Unix(UnixStream),
-    /// In memory.
+    /// Stream in memory.
     Memory(DuplexStream),
 }
 

@@ -38,7 +38,7 @@ pub struct Side {
 /// First difference between the runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// What it is about.
+    /// Subject of the difference, such as `capacity fast n1`.
     pub subject: String,
     /// Next value in each run, with its step and time; `None` if there is none.
     pub got: [Option<Turn>; 2],
@@ -47,11 +47,11 @@ pub struct Difference {
 /// A value that a subject has from then on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// The step, from 0.
+    /// Index of the step, from 0.
     pub step: usize,
     /// Seconds since the start of the step.
     pub seconds: f64,
-    /// The value.
+    /// The value as text.
     pub value: String,
 }
 

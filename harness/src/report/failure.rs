@@ -22,10 +22,10 @@ pub struct Context {
     pub files: Vec<String>,
 }
 
-/// One requirement.
+/// A requirement of the catalogue.
 #[derive(Debug, Clone)]
 pub struct Requirement {
-    /// Its id.
+    /// Id of the requirement.
     pub id: String,
     /// The requirement in one sentence.
     pub text: String,

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-/// Whether to colour.
+/// Whether to colour output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint(bool);
 

@@ -37,7 +37,7 @@ impl Lane {
     }
 }
 
-/// One fact.
+/// A fact of the diagram.
 #[derive(Debug, Clone)]
 pub struct Moment {
     /// Seconds since the start of the step; negative: before it.
@@ -48,11 +48,11 @@ pub struct Moment {
     pub from: Lane,
     /// Participant that received it; equal to `from` if there is none.
     pub to: Lane,
-    /// What was observed.
+    /// The fact as text.
     pub text: String,
 }
 
-/// The diagram.
+/// A sequence diagram.
 #[derive(Debug, Clone)]
 pub struct Scene {
     /// The participants, from left to right.

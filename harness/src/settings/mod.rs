@@ -33,7 +33,7 @@ pub struct Settings {
 /// A setting of a role.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// The role.
+    /// Role that the setting belongs to.
     pub role: Role,
     /// Key below `settings` of the role in a manifest.
     pub name: &'static str,

@@ -48,7 +48,7 @@ const fn feature(name: &'static str, text: &'static str, is_needed: fn(&Settings
 const SWITCH: &str = "`false` (unset), `true`";
 const GATE: &str = "`none` (unset), `true`, `false`";
 
-/// All settings.
+/// All settings of all roles.
 pub const SETTINGS: [Setting; 21] = [
     publisher(
         "mode",

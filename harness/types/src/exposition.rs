@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Series {
-    /// The name, such as `workqueue_depth`.
+    /// Name of the metric, such as `workqueue_depth`.
     pub name: String,
-    /// Label → value.
+    /// Label values by name.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -24,7 +24,7 @@ pub struct Series {
 pub struct Sample {
     /// The series.
     pub series: Series,
-    /// Its value; finite.
+    /// The value; finite.
     pub value: f64,
 }
 

@@ -77,7 +77,7 @@ pub enum RequirementError {
         /// The required number of values.
         needed: &'static str,
     },
-    /// Gt and Lt compare integers.
+    /// A value of Gt or Lt is not an integer.
     #[error("value {value:?} for label {key:?} is no integer: give one")]
     Integer {
         /// The label key.

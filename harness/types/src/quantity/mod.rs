@@ -109,9 +109,9 @@ impl Ord for Quantity {
 /// Factor of a suffix.
 #[derive(Clone, Copy, PartialEq)]
 enum Multiplier {
-    /// Ten to this power.
+    /// A power of ten, given by its exponent.
     Ten(i64),
-    /// Two to this power.
+    /// A power of two, given by its exponent.
     Two(u32),
 }
 
