@@ -50,7 +50,7 @@ fn gib(bytes: i64) -> u64 {
 }
 
 #[tokio::test]
-async fn capacity_is_the_sum_and_maximum_and_minimum_bound_the_matching_devices() {
+async fn capacity_values_are_sum_largest_and_smallest_of_the_matching_devices() {
     let world = world().await;
     let ask = async |kind: &str, capabilities| {
         let request = GetCapacityRequest {
