@@ -173,7 +173,7 @@ impl Attribution {
     /// The client of a change.
     async fn author(&self, key: &Key, revision: u64, seen: &Seen) -> Arc<str> {
         let is_gone = seen.change == Change::Deleted;
-        // A DELETED event of an object that is deleted immediately may already contain a deletionTimestamp.
+        // A deletion may set the deletionTimestamp first, and then remove the object: both changes have the same client.
         let is_marked = seen.object["metadata"]["deletionTimestamp"].is_string();
         let known = self.when(|state| {
             if let Some(client) = state.made.remove(&(key.resource.clone(), revision)) {
