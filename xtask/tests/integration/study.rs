@@ -193,10 +193,13 @@ fn an_unknown_study_is_told_with_those_that_there_are() {
 #[test]
 fn the_pictures_of_the_readme_show_what_the_studies_draw() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let readme = std::fs::read_to_string(root.join("docs/studies.md")).unwrap();
     for name in ["autoscaler", "burst", "cost", "designs", "scoring"] {
         let path = format!("docs/pictures/{name}.svg");
-        assert!(readme.contains(&format!("({path})")), "{path} is not shown");
+        assert!(
+            readme.contains(&format!("(pictures/{name}.svg)")),
+            "{path} is not shown"
+        );
         let picture = std::fs::read_to_string(root.join(&path)).unwrap();
         let picture = roxmltree::Document::parse(&picture).unwrap();
         let said: BTreeSet<&str> = picture.descendants().filter_map(|node| node.text()).collect();

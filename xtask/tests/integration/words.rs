@@ -297,7 +297,7 @@ fn a_case_is_explained_with_what_it_expects_and_without_repetitions() {
         "{out}"
     );
     assert!(
-        out.contains("because the pool is fragmented, and the driver says so"),
+        out.contains("because the pool is fragmented, and the driver reports that"),
         "{out}"
     );
     let actions: Vec<&str> = out.lines().filter(|line| line.starts_with("    do ")).collect();
