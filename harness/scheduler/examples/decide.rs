@@ -1,4 +1,4 @@
-//! One scheduling decision, without a cluster: `cargo run -p capacity-scheduler --example decide`.
+//! Makes one scheduling decision without a cluster: `cargo run -p capacity-scheduler --example decide`.
 
 use std::io::Write;
 use std::sync::Arc;

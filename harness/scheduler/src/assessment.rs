@@ -1,6 +1,5 @@
-//! Every node's verdict for one pod, and what would have to change where it is a refusal.
-//!
-//! Knows neither ties nor preemption: [`crate::cycle`] decides from this.
+//! Filters all nodes for one pod and scores the feasible ones. Owns the result per node and the blockers of an unschedulable pod.
+//! Does not know tie breaking or preemption: [`crate::cycle`] makes the decision.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,92 +15,92 @@ use crate::rules::Rules;
 use crate::score;
 use crate::snapshot::Snapshot;
 
-/// A node that can take the pod.
+/// A node that passed all filters.
 #[derive(Clone, Debug)]
 pub struct Feasible {
     /// The node.
     pub node: Arc<Node>,
-    /// How the pod gets its volumes there.
+    /// How the pod's PVCs get their volumes on this node.
     pub plan: VolumePlan,
-    /// The score, 0 to 100. A single feasible node is not scored and has 0.
+    /// The node's score, 0 to 100. A single feasible node is not scored and has 0.
     pub score: i64,
 }
 
-/// A node that cannot take the pod.
+/// A node that a filter rejected.
 #[derive(Clone, Debug)]
 pub struct Refused {
     /// The node.
     pub node: Arc<Node>,
-    /// Why.
+    /// Why the node was rejected.
     pub cause: Cause,
 }
 
-/// Why a node cannot take the pod. Storage is looked at last, and only if nothing else is in the way.
+/// Why a node was rejected. The VolumeBinding filter runs only if all filters before it pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Something other than storage.
+    /// A filter other than VolumeBinding rejected the node.
     Unfit(Unfit),
-    /// Its volumes.
+    /// VolumeBinding rejected the node.
     Volumes(Vec<filter::Refusal>),
-    /// An extender.
+    /// An extender rejected the node.
     Extender {
-        /// Why, in the extender's words.
+        /// The reason that the extender returned.
         reason: String,
-        /// Room made on the node would not help.
+        /// Preemption on the node would not help (`failedAndUnresolvableNodes`).
         is_final: bool,
     },
 }
 
-/// Every node's verdict for one pod.
+/// The filter result of every node for one pod.
 #[derive(Clone, Debug, Default)]
 pub struct Assessment {
-    /// The nodes that can take it.
+    /// The nodes that passed.
     pub feasible: Vec<Feasible>,
-    /// The others.
+    /// The nodes that were rejected.
     pub refused: Vec<Refused>,
 }
 
-/// What kept a pod from being placed, so that only changes to it wake the pod.
+/// What made a pod unschedulable. Only changes to it requeue the pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blocker {
-    /// Its claims, classes or volumes.
+    /// The pod's PVCs, their StorageClasses or PersistentVolumes.
     Volumes,
-    /// No capacity object of this class is large enough for the request where it is needed.
+    /// No accessible CSIStorageCapacity object of this class is large enough.
     Capacity {
-        /// The class.
+        /// The StorageClass name.
         class: String,
-        /// The request in bytes.
+        /// The requested bytes.
         request: i128,
     },
-    /// The nodes: none there, none matching, or all cordoned or tainted.
+    /// Nodes: none exist, no labels match, or all are cordoned or tainted.
     Nodes,
-    /// What other pods take of the nodes or forbid there: one that leaves may help.
+    /// Resources or claims that other pods use. A pod that is deleted may help.
     Room,
-    /// Where other pods are: one that comes may help as well as one that leaves.
+    /// Inter-pod affinity or topology spread. A pod that is added or deleted may help.
     Company,
-    /// An extender; the scheduler does not know what it waits for.
+    /// An extender. The scheduler does not know which change would help.
     Extender,
 }
 
-/// Why no node was assessed.
+/// Why no node was filtered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAssessment {
-    /// The pod's claims forbid every node.
+    /// The pod's PVCs rule out every node.
     #[error(transparent)]
     Unready(#[from] Unready),
-    /// The filter failed.
+    /// The filter returned an error.
     #[error(transparent)]
     Filter(#[from] FilterError),
 }
 
-/// Looks at every node, and scores the feasible ones if there are several.
+/// Filters every node and, if several are feasible, scores them.
 pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
     let mut assessment = filter_nodes(snapshot, rules, pod)?;
     rank(&mut assessment, rules);
     Ok(assessment)
 }
 
-/// Scores the feasible nodes if there are several.
+/// Scores the feasible nodes if there are at least two.
 pub fn rank(assessment: &mut Assessment, rules: &Rules) {
     if assessment.feasible.len() > 1 {
         for feasible in &mut assessment.feasible {
@@ -135,11 +134,11 @@ pub(crate) fn filter_nodes(
     Ok(assessment)
 }
 
-/// How a node does not take the pod.
+/// How filtering one node ended without a plan.
 pub(crate) enum Refusal {
-    /// It is refused.
+    /// A filter rejected the node.
     By(Cause),
-    /// The filter failed.
+    /// The filter returned an error.
     Undecidable(FilterError),
 }
 
@@ -149,7 +148,7 @@ impl From<Unfit> for Refusal {
     }
 }
 
-/// VolumeBinding's part of a node's verdict.
+/// Runs the VolumeBinding filter for one node.
 pub(crate) fn volumes(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -163,7 +162,7 @@ pub(crate) fn volumes(
         .map_err(|refusals| Refusal::By(Cause::Volumes(refusals)))
 }
 
-/// Why no node can be judged. As upstream it matters only once a node is to be judged.
+/// The error of a PVC whose CSIDriver or capacity objects cannot be read. As upstream, returned only once a node reaches this filter.
 pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
     let delayed = claims.selected.iter().chain(&claims.open);
     delayed
@@ -175,7 +174,7 @@ pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
 }
 
 impl Cause {
-    /// Whether the node would refuse the pod even if other pods made room.
+    /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
     pub fn is_final(&self) -> bool {
         match self {
             Self::Unfit(unfit) => unfit.is_final(),
@@ -184,7 +183,7 @@ impl Cause {
         }
     }
 
-    /// The reasons in kube-scheduler's words.
+    /// The reasons in kube-scheduler's wording.
     pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         match self {
             Self::Unfit(unfit) => unfit.reasons(rules),
@@ -218,7 +217,7 @@ impl Cause {
             let is_known = blockers.iter().any(|known| {
                 matches!(known, Blocker::Capacity { class, request: of } if *class == claim.class && *of == request)
             });
-            // Thousands of nodes have the same blocker.
+            // Skip the allocation for a known blocker: thousands of nodes may share one.
             if !is_known {
                 let class = claim.class.clone();
                 blockers.insert(Blocker::Capacity { class, request });

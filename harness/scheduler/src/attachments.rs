@@ -1,4 +1,4 @@
-//! VolumeAttachments by node.
+//! VolumeAttachments, indexed by node.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::objects::{Object, ObjectKey, VolumeAttachment};
 use crate::store::{Collection, Store};
 
-/// The attachments of a cluster.
+/// All VolumeAttachments of the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
     all: Store<VolumeAttachment>,
@@ -14,7 +14,7 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// The attachments to a node.
+    /// The VolumeAttachments whose `spec.nodeName` is this node.
     pub fn on(&self, node: &str) -> impl Iterator<Item = &Arc<VolumeAttachment>> {
         self.by_node.get(node).into_iter().flat_map(BTreeMap::values)
     }

@@ -1,7 +1,7 @@
-//! Whether there is enough free storage for one claim on one node (KEP-1472).
+//! The storage capacity check for one PVC on one node (KEP-1472).
 //!
-//! Each claim is judged on its own and nothing is reserved, as upstream: two claims of 8Gi fit one object of 10Gi.
-//! The driver's name is no part of the match, only the class name is.
+//! As upstream, each PVC is checked on its own and nothing is reserved: two PVCs of 8Gi pass with one object of 10Gi.
+//! Objects are matched by StorageClass name, not by driver name.
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,23 +16,23 @@ use crate::objects::{Capacity, Claim, Class};
 use crate::rules::{Choice, Rules};
 use crate::snapshot::Snapshot;
 
-/// What the check found.
+/// Result of the capacity check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sufficiency {
-    /// Capacity does not matter, for this reason.
+    /// Capacity was not checked, for this reason.
     Unchecked(Unchecked),
-    /// This object is accessible and large enough.
+    /// This object is accessible from the node and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`shortcoming`] says why each is not.
+    /// No accessible object is large enough; [`shortcoming`] returns the reason for each object.
     NotEnough,
 }
 
-/// Why capacity does not matter for a claim.
+/// Why capacity was not checked for a PVC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
-    /// The claim requests no storage.
+    /// The PVC requests no storage.
     NoRequest,
-    /// No CSIDriver object is named like the provisioner.
+    /// No CSIDriver object has the provisioner's name.
     NoDriver,
     /// The CSIDriver does not set `storageCapacity: true`.
     NotTracked,
@@ -40,39 +40,39 @@ pub enum Unchecked {
     GateOff,
 }
 
-/// Why one object does not suffice.
+/// Why one capacity object does not satisfy a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortcoming {
-    /// Neither capacity nor maximum volume size is set.
+    /// Neither `capacity` nor `maximumVolumeSize` is set.
     NoLimit,
-    /// The limit is lower than the request.
+    /// `maximumVolumeSize`, or `capacity` if that is unset, is below the request.
     TooSmall {
-        /// The limit in bytes.
+        /// The compared value in bytes.
         limit: i128,
-        /// The request in bytes.
+        /// The requested bytes.
         request: i128,
     },
-    /// It has no topology, so no node has access.
+    /// `nodeTopology` is unset, so no node has access.
     NoTopology,
-    /// Its topology cannot be evaluated, so no node has access.
+    /// `nodeTopology` is invalid, so no node has access.
     InvalidTopology(RequirementError),
-    /// The node is outside its topology.
+    /// `nodeTopology` does not match the node's labels.
     OtherTopology,
 }
 
-/// What has to be checked for one claim, on any node.
+/// What to check for one PVC, independent of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// One volume of this size.
+    /// One volume of this size must fit.
     Request(Quantity),
-    /// Nothing.
+    /// Capacity is not checked.
     Unchecked(Unchecked),
-    /// Unknown, because an object that decides it cannot be read. No node may be judged without it.
+    /// The CSIDriver or a capacity object cannot be read. The filter returns this error instead of a result.
     Unknown(FilterError),
 }
 
 impl Demand {
-    /// What the claim demands of capacity objects.
+    /// Computes what to check for the PVC.
     pub fn of(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Self {
         if let Some(error) = snapshot.unreadable_driver(&class.provisioner) {
             return Self::Unknown(error);
@@ -87,8 +87,8 @@ impl Demand {
     }
 }
 
-/// Checks a demand on a node with these labels. Of several sufficient objects the one with the largest limit is
-/// recorded, then the first by namespace and name; upstream takes any.
+/// Checks a demand on a node with these labels. If several objects suffice, the one with the largest `maximumVolumeSize` (else `capacity`)
+/// is recorded, then the first by namespace and name. Upstream records any of them.
 pub fn check(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -122,12 +122,12 @@ pub fn check(
     }
 }
 
-/// Whether the index keeps objects in the order in which these rules compare them.
+/// Whether the index order equals the order in which these rules rank objects.
 fn is_ranked(rules: &Rules) -> bool {
     rules.arithmetic == Arithmetic::Exact && rules.choice == Choice::Largest && !rules.without_maximum
 }
 
-/// Objects come largest first, so after the first that is too small none suffices.
+/// The group is sorted by size in descending order, so the search ends at the first object that is too small.
 fn first_sufficient<'a>(
     group: &'a Group,
     rules: &Rules,
@@ -140,7 +140,7 @@ fn first_sufficient<'a>(
         .find(|object| no_access(object, labels).is_none())
 }
 
-/// The request to satisfy, or why there is nothing to check.
+/// The size to check, or why capacity is not checked.
 fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
     if rules.without_capacity {
         return Err(Unchecked::GateOff);
@@ -154,8 +154,8 @@ fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) ->
     }
 }
 
-/// Why an object does not suffice for a request on a node with these labels; `None` if it does. The class is not looked
-/// at. The order of the checks is upstream's: limit first, then access.
+/// Why an object does not satisfy a request on a node with these labels. `None` if it does. Does not compare the class. As upstream, checks
+/// the size first, then the topology.
 pub fn shortcoming(
     rules: &Rules,
     object: &Capacity,
@@ -183,7 +183,7 @@ fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     }
 }
 
-/// What requests are compared with: the maximum volume size, or the capacity where that is unset or unknown.
+/// The value that requests are compared with: `maximumVolumeSize`, else `capacity`.
 pub(crate) fn limit(rules: &Rules, object: &Capacity) -> Option<Quantity> {
     if rules.without_maximum {
         return object.capacity;

@@ -1,8 +1,7 @@
-//! CSIStorageCapacity objects by class and by the labels that their topology demands.
+//! Index of CSIStorageCapacity objects by StorageClass and by the labels that `nodeTopology` requires.
 //!
-//! Publishers write one object per class and topology segment, so on a node only a handful of the thousands of objects
-//! of a cluster can matter. The index finds that handful by one look-up for each set of label keys that the objects of
-//! a class name, and gives it largest first. Whether one of those suffices is not decided here.
+//! Publishers write one object per class and topology segment, so only a few of a cluster's thousands of objects concern a node. The index
+//! finds them with one lookup per distinct set of label keys, largest first. Does not decide whether an object suffices.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,32 +23,32 @@ pub struct CapacityIndex {
 /// The objects of one class.
 #[derive(Clone, Debug, Default)]
 pub struct OfClass {
-    /// Objects by the label keys for which their topology lists values, and by those labels: fingerprints, both.
+    /// Label keys with listed values → those labels → objects. Keys and labels are stored as fingerprints.
     by_keys: BTreeMap<Box<[u64]>, HashMap<u64, Group>>,
-    /// Objects whose topology lists no value for any label, such as `{}`.
+    /// Objects whose topology lists no values for any label, such as `{}`.
     anywhere: Group,
-    /// Objects that no node can access: without a topology, or with one that cannot be evaluated.
+    /// Objects that no node can access: `nodeTopology` is unset or invalid.
     nowhere: Group,
 }
 
-/// Objects that are found together, the largest limit first, then by namespace and name.
+/// Objects with the same class and required labels, by descending size, then by namespace and name.
 #[derive(Clone, Debug, Default)]
 pub struct Group(BTreeSet<Ranked>);
 
-/// An object in the order in which it is preferred.
+/// An object, ordered by descending size, then by namespace and name.
 #[derive(Clone, Debug)]
 struct Ranked(Arc<Capacity>);
 
-/// Where an object is found.
+/// Where the index stores an object.
 enum Place {
-    /// Under these keys, at each of these labels.
+    /// Under these label keys, once per label value.
     Listed(Box<[u64]>, Vec<u64>),
     Anywhere,
     Nowhere,
 }
 
 impl CapacityIndex {
-    /// The objects of a class; none if there are none.
+    /// The objects of a class. `None` if it has none.
     pub fn of_class(&self, class: &str) -> Option<&OfClass> {
         self.classes.get(class)
     }
@@ -73,12 +72,12 @@ impl CapacityIndex {
         self.objects.values()
     }
 
-    /// How many objects there are in all classes together.
+    /// Number of objects in all classes.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
@@ -120,7 +119,7 @@ impl CapacityIndex {
 }
 
 impl OfClass {
-    /// The groups in which every object is that a node with these labels can access, and perhaps some that it cannot.
+    /// Groups that together contain every object accessible from a node with these labels. They may contain inaccessible ones.
     pub fn candidates<'a>(&'a self, labels: &'a NodeLabels) -> impl Iterator<Item = &'a Group> {
         let listed = self
             .by_keys
@@ -152,7 +151,7 @@ impl OfClass {
 }
 
 impl Group {
-    /// The objects, the largest limit first.
+    /// The objects by descending size.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Capacity>> {
         self.0.iter().map(|Ranked(object)| object)
     }
@@ -193,7 +192,7 @@ impl Place {
         }
     }
 
-    /// All labels of which exactly one value will do, together; without such a label, that with the fewest values.
+    /// Groups by all labels with exactly one allowed value; without such a label, by the label with the fewest values.
     fn listed(selector: &LabelSelector) -> Option<Self> {
         let listing = |requirement: &&Requirement| requirement.listed().is_some();
         let mut listed: Vec<&Requirement> = selector.requirements().iter().filter(listing).collect();
@@ -208,7 +207,7 @@ impl Place {
             return Some(Self::Listed([print_of(&fewest.key())].into(), labels.collect()));
         }
         listed.truncate(singles);
-        // A label named twice with two values matches nothing; the first value finds the object all the same.
+        // Two different values for one label match no node. Indexing by the first value is still correct.
         listed.dedup_by_key(|requirement| requirement.key());
         let keys = listed.iter().map(|requirement| print_of(&requirement.key()));
         let together = listed.iter().fold(0, |joined, requirement| {

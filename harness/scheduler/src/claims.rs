@@ -1,6 +1,6 @@
-//! The claims of a pod, sorted into what the filter has to do with them (PreFilter).
+//! Sorts the PVCs of a pod by what the VolumeBinding filter does with them (PreFilter).
 //!
-//! Runs once per attempt. Nothing here depends on a node.
+//! Runs once per attempt and does not depend on a node.
 
 use std::sync::Arc;
 
@@ -12,85 +12,84 @@ use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::static_match::Suitable;
 
-/// The claims of one pod.
+/// The PVCs of one pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodClaims {
-    /// Bound for good: only their volumes' affinity counts.
+    /// Fully bound PVCs: only the node affinity of their PersistentVolumes counts.
     pub bound: Vec<Arc<Claim>>,
-    /// Delayed claims for which an earlier attempt selected a node, in the order of the pod.
+    /// Delayed PVCs with a selected node from an earlier attempt, in pod order.
     pub selected: Vec<Delayed>,
-    /// The other delayed claims, the smallest first so that they do not take the large volumes; equals keep the order of
-    /// the pod.
+    /// The other delayed PVCs by ascending size, so that small ones do not take the large PersistentVolumes. Equal sizes keep pod order.
     pub open: Vec<Delayed>,
 }
 
-/// A claim that is unbound and has a WaitForFirstConsumer class: only for these capacity matters.
+/// An unbound PVC of a WaitForFirstConsumer class. Capacity is checked only for these.
 #[derive(Clone, Debug)]
 pub struct Delayed {
-    /// The claim.
+    /// The PVC.
     pub claim: Arc<Claim>,
-    /// Its class.
+    /// Its StorageClass.
     pub class: Arc<Class>,
-    /// What a node's capacity objects must meet.
+    /// What to check against capacity objects.
     pub demand: Demand,
-    /// The existing volumes that suit it, wherever they are.
+    /// The existing PersistentVolumes that match it on some node.
     pub suitable: Suitable,
 }
 
 impl PodClaims {
-    /// Whether the pod has no claim at all.
+    /// Whether the pod uses no PVC.
     pub fn is_empty(&self) -> bool {
         self.bound.is_empty() && self.selected.is_empty() && self.open.is_empty()
     }
 }
 
-/// Why a pod fits no node, whatever the nodes are. The wording is kube-scheduler's.
+/// Why a pod fits no node, independent of the nodes. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unready {
-    /// Each term of its node affinity names several nodes at once.
+    /// Each node affinity term requires several node names at once.
     #[error("pod affinity terms conflict")]
     AffinityConflict,
-    /// A claim does not exist.
+    /// A PVC does not exist.
     #[error("persistentvolumeclaim \"{0}\" not found")]
     Missing(String),
-    /// The claim of a generic ephemeral volume does not exist yet.
+    /// The PVC of a generic ephemeral volume does not exist yet.
     #[error("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{0}\"")]
     NotYetCreated(String),
-    /// A claim lost its volume.
+    /// The PersistentVolume of a PVC was deleted (`status.phase: Lost`).
     #[error("persistentvolumeclaim \"{claim}\" bound to non-existent persistentvolume \"{volume}\"")]
     Lost {
-        /// The claim's name.
+        /// The PVC name.
         claim: String,
-        /// The volume that is gone.
+        /// The name of the deleted PersistentVolume.
         volume: String,
     },
-    /// A bound claim's volume does not exist (VolumeZone says so before any node is looked at).
+    /// The PersistentVolume of a bound PVC does not exist (VolumeZone's PreFilter).
     #[error("persistentvolume \"{0}\" not found")]
     VolumeMissing(String),
-    /// A claim is being deleted.
+    /// A PVC is being deleted.
     #[error("persistentvolumeclaim \"{0}\" is being deleted")]
     Deleting(String),
-    /// A claim has the name of an ephemeral one, but another owner.
+    /// A PVC has the name of the pod's ephemeral PVC but is not owned by the pod.
     #[error("PVC {claim} was not created for pod {pod} (pod is not owner)")]
     NotOwned {
-        /// The claim.
+        /// The PVC.
         claim: ObjectKey,
         /// The pod.
         pod: ObjectKey,
     },
-    /// A claim is neither bound nor waiting for a consumer, so scheduling cannot help it.
+    /// An unbound PVC of an Immediate class: the scheduler cannot bind it.
     #[error("pod has unbound immediate PersistentVolumeClaims")]
     UnboundImmediate,
 }
 
-/// Sorts the claims of a pod, or says why it cannot be placed on any node.
+/// Sorts the PVCs of a pod, or returns why the pod fits no node.
 pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, Unready> {
     let affinity = pod.affinity.as_ref();
     let named_nodes = affinity.and_then(|affinity| affinity.named_nodes());
     if named_nodes.is_some_and(|names| names.is_empty()) {
         return Err(Unready::AffinityConflict);
     }
-    // VolumeRestrictions looks for the claims that the pod names, before VolumeBinding looks at all.
+    // VolumeRestrictions looks up the pod's PVCs before VolumeBinding does.
     let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
     if let Some(missing) = named
         .clone()
@@ -141,14 +140,13 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
     Ok(claims)
 }
 
-/// The volume that a claim names and that does not exist.
+/// The name of the PVC's PersistentVolume, if it does not exist.
 fn missing_volume<'c>(snapshot: &Snapshot, claim: &'c Claim) -> Option<&'c str> {
     let volume = claim.volume.as_deref();
     volume.filter(|name| snapshot.volume(name).is_none())
 }
 
-/// The class for which an unbound claim waits for its first consumer. A class object that does not exist makes its
-/// claims immediate ones.
+/// The WaitForFirstConsumer class of an unbound PVC. A PVC whose class object does not exist counts as Immediate.
 fn delaying_class<'a>(snapshot: &'a Snapshot, claim: &Claim) -> Option<&'a Arc<Class>> {
     if claim.volume.is_some() {
         return None;

@@ -1,6 +1,6 @@
-//! One scheduling attempt, from a pod and a snapshot to a decision. Pure but for the tie break.
+//! One scheduling attempt: from a pod and a snapshot to a decision. Pure apart from random tie breaking.
 //!
-//! Knows no queue and no wire: the loop, the explanation, the extender and the benchmark all call this.
+//! Does not know the queue or HTTP. Shared by the scheduling loop, `why`, the extender and the benchmark.
 
 use std::collections::BTreeSet;
 
@@ -16,30 +16,30 @@ use crate::snapshot::Snapshot;
 
 pub use crate::assessment::{Assessment, Blocker, Cause, Feasible, NoAssessment, Refused, assess, rank};
 
-/// The decision about a pod.
+/// The result of one scheduling attempt.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// It goes to this node.
+    /// The pod is placed on this node.
     Place(Feasible),
-    /// No node can take it now.
+    /// No node is feasible.
     Unschedulable {
-        /// The text for condition and event.
+        /// Message of the PodScheduled condition and of the event.
         message: String,
-        /// What has to change before another attempt makes sense.
+        /// What must change before another attempt can succeed.
         blockers: BTreeSet<Blocker>,
-        /// Every node with its causes; empty if nodes were not looked at.
+        /// Every node with its reasons. Empty if no node was filtered.
         refused: Vec<Refused>,
-        /// The pods to be evicted, so that the pod gets their node.
+        /// The preemption victims and their node. `None` if preemption does not help.
         evicts: Option<Candidate>,
     },
-    /// The attempt was aborted by an error and is to be repeated.
+    /// An error aborted the attempt; it is retried.
     Failed {
-        /// The text for condition and event.
+        /// Message of the PodScheduled condition and of the event.
         message: String,
     },
 }
 
-/// Decides about a pod. Ties between the highest scores are broken by `random` alone.
+/// Makes one scheduling decision. Ties between the highest scores are broken with `random`.
 pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
     match judge(snapshot, rules, pod) {
         Ok(mut assessment) => {
@@ -50,8 +50,8 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
     }
 }
 
-/// Every node's verdict, to be ranked by [`rank`], which extenders may change before [`choose`]; or the decision, where no node needs a
-/// look.
+/// Filters every node. The caller ranks the result with [`rank`], may apply extenders, and passes it to [`choose`]. Returns a decision if
+/// no node needs filtering.
 pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
@@ -74,7 +74,7 @@ pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment
     })
 }
 
-/// The text for a pod that no node can take, whatever the nodes are. Preemption helps on none.
+/// Message for a pod that fits no node whatever the nodes are. Preemption helps on none of them.
 pub fn unready(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
     let nodes = snapshot.nodes.len();
     let tried = vec![NOT_HELPFUL.into(); nodes];
@@ -85,7 +85,7 @@ pub fn unready(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> S
     message::unready(rules.form, nodes, reason, &preemption)
 }
 
-/// The decision that follows from every node's verdict.
+/// Makes the decision from the filter results.
 pub fn choose(
     snapshot: &Snapshot,
     mut assessment: Assessment,
@@ -125,7 +125,7 @@ fn unschedulable(snapshot: &Snapshot, refused: Vec<Refused>, rules: &Rules, pod:
     }
 }
 
-/// The text for a pod that every node refused.
+/// Message for a pod that every node rejected.
 pub fn refusal(refused: &[Refused], rules: &Rules, preemption: &Preemption) -> String {
     let reasons = refused.iter().flat_map(|refused| refused.cause.reasons(rules));
     if rules.refusals == Refusals::Plain {

@@ -6,24 +6,24 @@ use std::time::Duration;
 /// One extender (`KubeSchedulerConfiguration.extenders`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extender {
-    /// Its address, to which a verb is added: `http://host:port/path`.
+    /// `urlPrefix`, such as `http://host:port/path`; the verb is appended.
     pub url_prefix: String,
-    /// The verb that refuses nodes; none: it refuses none.
+    /// `filterVerb`. `None`: it filters no nodes.
     pub filter_verb: Option<String>,
-    /// The verb that scores nodes, 0 to 10; none: it scores none.
+    /// `prioritizeVerb`. `None`: it scores no nodes. Scores are 0 to 10.
     pub prioritize_verb: Option<String>,
-    /// The verb that binds the pod in the scheduler's place; none: the scheduler binds it.
+    /// `bindVerb`. `None`: the scheduler binds pods itself.
     pub bind_verb: Option<String>,
-    /// Multiplies its scores.
+    /// `weight`: factor for its scores.
     pub weight: i64,
-    /// How long it may take. A filter that takes longer fails the attempt, scores that do are left out.
+    /// `httpTimeout`. A filter call that times out fails the attempt; a scoring call that does is ignored.
     pub timeout: Duration,
-    /// It knows the nodes, so that names are enough.
+    /// `nodeCacheCapable`: requests contain node names instead of node objects.
     pub node_cache_capable: bool,
-    /// Only pods whose containers name one of these resources concern it; empty: every pod does.
+    /// `managedResources`: it is called only for pods with one of these resources. Empty: for every pod.
     pub managed_resources: BTreeSet<String>,
-    /// Resources of which the extender alone decides whether a node has enough (`ignoredByScheduler`).
+    /// Resources that only the extender checks (`ignoredByScheduler`).
     pub ignored_resources: BTreeSet<String>,
-    /// The attempt goes on without it when it fails.
+    /// `ignorable`: a failed call does not fail the attempt.
     pub ignorable: bool,
 }

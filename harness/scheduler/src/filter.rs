@@ -1,7 +1,6 @@
-//! Whether a pod can get its volumes on a node (VolumeBinding's Filter).
+//! VolumeBinding's Filter: whether a pod can get its volumes on a node.
 //!
-//! Pure: from a snapshot to a plan or to refusals that carry what they are about. What a node is refused for besides
-//! storage is decided elsewhere, and so is which of several feasible nodes wins.
+//! Pure: returns a plan, or the reasons with the PVCs that they concern. Does not know other filters, scores or node selection.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,93 +14,93 @@ use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// Provisioner of classes whose volumes only people make.
+/// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
-/// How the delayed claims of a pod get their volumes on one node.
+/// How the delayed PVCs of a pod get their volumes on one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumePlan {
-    /// Existing volumes to bind.
+    /// PersistentVolumes to bind statically.
     pub bindings: Vec<Binding>,
-    /// Claims to provision there.
+    /// PVCs to provision on the node.
     pub provisions: Vec<Provision>,
 }
 
 impl VolumePlan {
-    /// Whether nothing is left to bind or provision.
+    /// Whether nothing has to be bound or provisioned.
     pub fn is_empty(&self) -> bool {
         self.bindings.is_empty() && self.provisions.is_empty()
     }
 }
 
-/// An existing volume chosen for a claim.
+/// A PersistentVolume chosen for a PVC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
-    /// The claim.
+    /// The PVC.
     pub claim: Arc<Claim>,
-    /// Its volume.
+    /// The PersistentVolume.
     pub volume: Arc<Volume>,
 }
 
-/// A claim to be provisioned on the node.
+/// A PVC to be provisioned on the node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provision {
-    /// The claim.
+    /// The PVC.
     pub claim: Arc<Claim>,
-    /// The capacity object that let it pass; none if capacity was not checked.
+    /// The capacity object that satisfied the request. `None` if capacity was not checked.
     pub capacity: Option<Arc<Capacity>>,
 }
 
-/// The reason of a node without enough room, in kube-scheduler's words.
+/// kube-scheduler's reason for a node without enough storage capacity.
 pub const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
 
-/// The storage-related reasons for which a node is refused, in the order in which they are reported.
+/// Why VolumeBinding rejects a node. Variants are in the order in which the reasons are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The volume of a bound claim is not accessible from the node.
+    /// The PersistentVolume of a bound PVC is not accessible from the node.
     NodeConflict {
-        /// The bound claim.
+        /// The bound PVC.
         claim: ObjectKey,
-        /// Its volume.
+        /// Its PersistentVolume.
         volume: String,
     },
-    /// A delayed claim can neither be bound nor provisioned there.
+    /// A delayed PVC can be neither bound nor provisioned on the node.
     BindConflict {
-        /// The claim.
+        /// The PVC.
         claim: ObjectKey,
-        /// The obstacle.
+        /// Why not.
         cause: BindConflict,
     },
-    /// No accessible capacity object is large enough for a claim.
+    /// No accessible capacity object is large enough for a PVC.
     NotEnoughSpace {
-        /// The claim, which names its class and its request.
+        /// The PVC, with its class and requested size.
         claim: Arc<Claim>,
     },
-    /// The volume of a bound claim does not exist.
+    /// The PersistentVolume of a bound PVC does not exist.
     VolumeMissing {
-        /// The bound claim.
+        /// The bound PVC.
         claim: ObjectKey,
-        /// The volume that it names.
+        /// The name in `spec.volumeName`.
         volume: String,
     },
 }
 
-/// Why a claim cannot get a volume on a node, capacity apart.
+/// Why a PVC cannot get a volume on a node, for reasons other than capacity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
-    /// An earlier attempt selected this other node.
+    /// An earlier attempt set another selected node.
     #[error("its selected-node is {0} until the provisioner clears it")]
     OtherNodeSelected(String),
-    /// No volume suits, and the class has no provisioner.
+    /// No PersistentVolume matches, and the class has no provisioner.
     #[error("no volume suits, and the class has no provisioner")]
     NoProvisioner,
-    /// The class does not allow provisioning for the node.
+    /// `allowedTopologies` of the class excludes the node.
     #[error("allowedTopologies of the class does not allow this node")]
     TopologyNotAllowed,
 }
 
 impl Refusal {
-    /// The claim that it is about, with its class and size.
+    /// Text that identifies the PVC, with class and size.
     pub fn about(&self) -> String {
         match self {
             Self::NotEnoughSpace { claim } => {
@@ -122,7 +121,7 @@ impl Refusal {
         }
     }
 
-    /// The reason in kube-scheduler's words.
+    /// The reason in kube-scheduler's wording.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NodeConflict { .. } => "node(s) didn't match PersistentVolume's node affinity",
@@ -135,7 +134,7 @@ impl Refusal {
     }
 }
 
-/// Decides about one node: a plan, or one or two refusals (bound and delayed claims are judged independently).
+/// Filters one node: returns a plan, or one or two reasons (bound and delayed PVCs are checked independently).
 pub fn check_node(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -148,7 +147,7 @@ pub fn check_node(
         (None, Ok(plan)) => Ok(plan),
         (None, Err(refusal)) => Err(vec![refusal]),
         (Some(refusal), Ok(_)) => Err(vec![refusal]),
-        // A missing volume is reported last, an unreachable one first.
+        // As upstream, a missing PersistentVolume is reported last, an inaccessible one first.
         (Some(bound @ Refusal::VolumeMissing { .. }), Err(delayed)) => Err(vec![delayed, bound]),
         (Some(bound), Err(delayed)) => Err(vec![bound, delayed]),
     }
@@ -214,7 +213,7 @@ fn match_volumes<'a>(open: &'a [Delayed], node: &Node) -> (Vec<Binding>, Vec<&'a
     (bindings, unmatched)
 }
 
-/// Provisioner, allowed topologies, capacity: the first that fails is the node's reason.
+/// Checks provisioner, allowedTopologies and capacity in this order. The first failure is the node's reason.
 fn check_provision(
     snapshot: &Snapshot,
     rules: &Rules,

@@ -1,15 +1,15 @@
-//! Why the filter cannot decide at all.
+//! The error that aborts filtering.
 
 use crate::objects::ObjectKey;
 
-/// The filter cannot decide, so the attempt is aborted and repeated (KEP-1472: only an absent driver skips the check).
+/// An object cannot be read, so the attempt is aborted and retried (KEP-1472: only a missing CSIDriver skips the check).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{resource} \"{key}\" cannot be read: {problem}")]
 pub struct FilterError {
-    /// Resource and group of the object.
+    /// Resource and API group.
     pub resource: &'static str,
     /// The object.
     pub key: ObjectKey,
-    /// What is wrong with it.
+    /// The parse error.
     pub problem: String,
 }

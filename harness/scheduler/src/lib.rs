@@ -1,10 +1,9 @@
 //! Reference filter, score and scheduling loop for storage capacity (KEP-1472, KEP-4049).
 //!
-//! What kube-scheduler's VolumeBinding plugin is upstream. The decision is a pure function of a
-//! [`Snapshot`](snapshot::Snapshot): start reading at [`cycle::decide`]. [`run`] is the loop around it, which learns
-//! from watches, attempts pods and carries decisions out.
+//! The counterpart of kube-scheduler's VolumeBinding plugin. The decision is a pure function of a [`Snapshot`](snapshot::Snapshot): start
+//! reading at [`cycle::decide`]. [`run`] is the loop around it: it consumes watch events, attempts pods and executes decisions.
 //!
-//! Nodes are filtered as by kube-scheduler's default profile; [`filters`] says what is not looked at. They are scored by storage alone.
+//! Nodes are filtered as in kube-scheduler's default profile; [`filters`] lists what is omitted. Nodes are scored by storage alone.
 
 pub mod assessment;
 pub mod attachments;

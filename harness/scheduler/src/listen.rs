@@ -1,4 +1,4 @@
-//! Connections that come in, each answered by the same function, and not too many at once. Knows no request.
+//! Accepts a bounded number of connections and serves each with the same function. Does not know the requests.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,13 +19,13 @@ use tracing::{debug, warn};
 pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
-/// Connections as they come.
+/// A stream of accepted connections.
 pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
 
-/// So many are talked to at once.
+/// Maximum number of connections served concurrently.
 const CONNECTIONS_MAX: usize = 16;
 
-/// The connections of a listener, without end.
+/// Accepts the connections of a listener. The stream does not end.
 pub fn connections(listener: TcpListener) -> Connections {
     let accepted = stream::unfold(listener, async |listener| {
         let accepted = listener.accept().await;
@@ -34,7 +34,7 @@ pub fn connections(listener: TcpListener) -> Connections {
     accepted.boxed()
 }
 
-/// Answers whoever connects, until there are no connections any more.
+/// Serves every connection until the stream ends.
 pub(crate) async fn answer_all<F>(
     mut connections: Connections,
     respond: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,

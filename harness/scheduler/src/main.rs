@@ -1,6 +1,6 @@
-//! The program: flags to options, a client from a kubeconfig, and a signal to stop.
+//! The program: parses flags, builds the client from a kubeconfig, handles termination signals.
 //!
-//! Everything else is the library's.
+//! Everything else is in the library.
 
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -23,59 +23,59 @@ use tracing_subscriber::EnvFilter;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Schedules pods by storage capacity (KEP-1472, KEP-4049), and otherwise by taints, labels, processor and memory alone.
+/// Schedule pods by storage capacity (KEP-1472, KEP-4049), taints, labels and resources
 ///
-/// The log level comes from RUST_LOG; `RUST_LOG=capacity_scheduler=debug` says why each node was refused.
+/// Set the log level with RUST_LOG; `RUST_LOG=capacity_scheduler=debug` logs why each node was rejected.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// How to reach the API server; otherwise $KUBECONFIG, ~/.kube/config, or the pod's service account
+    /// Path to the kubeconfig (default: $KUBECONFIG, ~/.kube/config, then the pod's service account)
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
-    /// Pods that name this scheduler are scheduled
+    /// Schedule pods whose spec.schedulerName is NAME
     #[arg(long, value_name = "NAME", default_value_t = Options::default().scheduler_name)]
     scheduler_name: String,
 
-    /// The configuration of kube-scheduler (KubeSchedulerConfiguration): profiles, back-off, VolumeBindingArgs
+    /// Path to a KubeSchedulerConfiguration: profiles, backoff, VolumeBindingArgs, extenders
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheduler_name", "shape", "bind_timeout_seconds", "initial_backoff_ms", "max_backoff_ms", "extenders"])]
     config: Option<PathBuf>,
 
-    /// The Kubernetes release to be like: its gates, the figure that decides, and how refusals are worded
+    /// Kubernetes release to emulate: feature gates, compared capacity field, message wording
     #[arg(long, value_name = "1.N", default_value_t)]
     release: Release,
 
-    /// Feature gates as NAME=true|false, separated by commas: CSIStorageCapacity until 1.35, VolumeCapacityPriority from
-    /// 1.21 to 1.32, StorageCapacityScoring from 1.33 on
+    /// Feature gates as NAME=true|false, comma-separated: CSIStorageCapacity until 1.35, VolumeCapacityPriority from 1.21 to 1.32,
+    /// StorageCapacityScoring from 1.33 on
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     feature_gates: Vec<String>,
 
-    /// Scoring function as UTILIZATION=SCORE points in 0..=100 and 0..=10, such as 0=10,100=0, or as a JSON list as in
+    /// Scoring function as comma-separated UTILIZATION=SCORE points in 0..=100 and 0..=10, such as 0=10,100=0, or as a JSON list as in
     /// VolumeBindingArgs.shape
     #[arg(long, value_name = "POINTS", value_parser = Shape::parse)]
     shape: Option<Shape>,
 
-    /// How long to wait for the claims of a pod to be bound
+    /// Timeout for binding the PVCs of a pod
     #[arg(long, value_name = "SECONDS", default_value_t = Options::default().bind_timeout.as_secs())]
     bind_timeout_seconds: u64,
 
-    /// How long a pod stays away after its first failed attempt; doubles with each further one
+    /// Backoff after the first failed attempt of a pod; doubles with each further one
     #[arg(long, value_name = "MS", default_value_t = milliseconds(Options::default().initial_backoff))]
     initial_backoff_ms: u64,
 
-    /// The longest that a pod stays away after a failed attempt
+    /// Maximum backoff after a failed attempt
     #[arg(long, value_name = "MS", default_value_t = milliseconds(Options::default().max_backoff))]
     max_backoff_ms: u64,
 
-    /// Makes the choice among nodes of equal score repeatable
+    /// Seed for the choice among nodes of equal score
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
-    /// Deviate from what is right as kube-scheduler 1.36 does: all of flag, arithmetic, choice, or those named
+    /// Reproduce known bugs of kube-scheduler 1.36: flag, arithmetic, choice (default: all)
     #[arg(long, value_name = "DEVIATIONS", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "flag,arithmetic,choice")]
     bug_compatible: Vec<Deviation>,
 
-    /// Add up capacities of several claims of one class in scores, as the text of KEP-4049 has it (`+=`)
+    /// Add up the capacities of several PVCs of one class in scores, as in the text of KEP-4049 (`+=`)
     #[arg(long)]
     kep_4049_text: bool,
 
@@ -83,20 +83,20 @@ struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = Extenders::parse)]
     extenders: Option<Extenders>,
 
-    /// Serve metrics there over HTTP, at /metrics
+    /// Address on which to serve /metrics over HTTP
     #[arg(long, value_name = "ADDRESS", conflicts_with = "extender")]
     metrics_address: Option<SocketAddr>,
 
-    /// Serve the extender protocol there, for another scheduler, instead of scheduling
+    /// Address on which to serve the extender protocol for another scheduler, instead of scheduling
     #[arg(long, value_name = "ADDRESS")]
     extender: Option<SocketAddr>,
 
-    /// Let the extender listen on an address that other machines reach
+    /// Allow the extender to listen on an address that is reachable from other hosts
     #[arg(long, requires = "extender")]
     allow_remote: bool,
 }
 
-/// Parsed as a whole, because the order of the points counts.
+/// All points in one value, because their order matters.
 #[derive(Clone)]
 struct Shape(Vec<ShapePoint>);
 
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
     match start(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to do about a closed stderr.
+            // A failed write to stderr cannot be reported anywhere.
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::FAILURE
         }
@@ -179,13 +179,13 @@ async fn serve(
     Ok(capacity_scheduler::serve_extender(options, client, listener, stopped).await?)
 }
 
-/// Signals when the process has to end.
+/// Completes when the process receives a termination signal.
 #[derive(Clone)]
 struct Stopping(watch::Receiver<bool>);
 
 impl Stopping {
     async fn cancelled(mut self) {
-        // The sender lives as long as the process.
+        // The sender lives as long as the process, so there is no error to handle.
         let _ = self.0.wait_for(|stopped| *stopped).await;
     }
 }
@@ -215,7 +215,7 @@ async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
     Ok(Client::try_from(config)?)
 }
 
-/// What follows from flags and file.
+/// Settings from flags and the configuration file.
 struct Start {
     kubeconfig: Option<PathBuf>,
     /// One scheduler for each profile.
@@ -225,7 +225,7 @@ struct Start {
 impl Start {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let flags = options(arguments)?;
-        // Before anything is connected to.
+        // Validate before connecting.
         flags.rules()?;
         let Some(file) = &arguments.config else {
             return Ok(Self {
@@ -241,7 +241,7 @@ impl Start {
         let options = read.profiles.into_iter().map(|profile| Options {
             scheduler_name: profile.scheduler_name,
             bind_timeout: profile.bind_timeout,
-            // Without points the default counts, as upstream.
+            // As upstream, an empty list of points means the default shape.
             shape: profile.shape.filter(|points| !points.is_empty()),
             initial_backoff: read.initial_backoff,
             max_backoff: read.max_backoff,

@@ -1,48 +1,48 @@
-//! The texts of a failed attempt, as the kube-scheduler of a release writes them in its default configuration.
+//! Messages of failed attempts, as kube-scheduler of each release writes them in its default configuration.
 //!
-//! That includes what other plugins' noise adds there (`no new claims to deallocate`, a trailing `not found`): people
-//! compare these texts. A judge of other versions should look only for `<count> <reason>`.
+//! They include the suffixes of other plugins (`no new claims to deallocate`, a trailing `not found`), because tests compare these texts.
+//! Checks of other releases should only search for `<count> <reason>`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The greatest length of an event's note, in bytes.
+/// Maximum length of an event's note, in bytes.
 const NOTE_MAX: usize = 1024;
-/// What a cut note ends in.
+/// Suffix of a truncated note.
 const CUT: &str = " ...";
-/// There is no node at all.
+/// Message if no node exists.
 pub const NO_NODES: &str = "no nodes available to schedule pods";
 
-/// How a release words refusals.
+/// The wording of a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Before 1.24: the reasons alone. What forbids every node is counted like a reason of each.
+    /// Before 1.24: the reasons only. A reason that applies to every node is counted for each node.
     Plain,
-    /// 1.24 and 1.25: and whether preemption would help (kubernetes/kubernetes#107775).
+    /// 1.24 and 1.25: adds whether preemption would help (kubernetes/kubernetes#107775).
     Counted,
-    /// 1.26 to 1.29: what forbids every node is said once (#110894), and the text ends in two periods (#123301).
+    /// 1.26 to 1.29: a reason for all nodes is written once (#110894), and the text ends with two periods (#123301).
     TwoPeriods,
-    /// 1.30 to 1.33, and from 1.37 on: ends in one.
+    /// 1.30 to 1.33, and from 1.37 on: ends with one period.
     Preemption,
-    /// 1.34 to 1.36: and what the plugin for dynamic resources adds, although it has no result.
+    /// 1.34 to 1.36: adds the DynamicResources plugin's text, although it has no result.
     #[default]
     Noisy,
 }
 
-/// What came of preemption.
+/// Result of preemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preemption<'a> {
     /// The pod has `preemptionPolicy: Never`.
     Never,
-    /// Pods evicted for it are about to go.
+    /// The victims of an earlier preemption are still terminating.
     Waits,
-    /// Pods are evicted, of which the text says nothing.
+    /// Pods are evicted. The message does not mention it.
     Evicts,
-    /// It helps on no node; each node's reason.
+    /// Preemption helps on no node: the reason of each node.
     Tried(&'a [Cow<'static, str>]),
 }
 
-/// The text for a pod that no node can take, whatever the nodes are.
+/// Message for a pod that fits no node whatever the nodes are.
 pub fn unready(form: Form, nodes: usize, reason: &str, preemption: &Preemption<'_>) -> String {
     let head = match form {
         Form::Plain | Form::Counted => format!("0/{nodes} nodes are available: {nodes} {reason}."),
@@ -54,7 +54,7 @@ pub fn unready(form: Form, nodes: usize, reason: &str, preemption: &Preemption<'
     }
 }
 
-/// The text for a pod that each node refused, given every node's reasons.
+/// Message for a pod that every node rejected, from the reasons of each node.
 pub fn refused(
     form: Form,
     nodes: usize,
@@ -70,7 +70,7 @@ pub fn refused(
     format!("0/{nodes} nodes are available: {histogram}.{tail}")
 }
 
-/// The text for a pod that each node refused, without numbers.
+/// Message for a pod that every node rejected, without node counts.
 pub fn plain(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
     let reasons: BTreeSet<Cow<'static, str>> = reasons.into_iter().collect();
     let reasons: Vec<_> = reasons.iter().map(AsRef::as_ref).collect();
@@ -78,12 +78,12 @@ pub fn plain(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
 }
 
 impl Form {
-    /// Whether VolumeZone looks for the volumes of bound claims before any node is looked at.
+    /// Whether VolumeZone looks up the PersistentVolumes of bound PVCs in PreFilter.
     pub(crate) fn knows_volume_zone(self) -> bool {
         !matches!(self, Self::Plain | Self::Counted)
     }
 
-    /// What follows the reasons.
+    /// The text after the reasons.
     fn tail(self, nodes: usize, preemption: &Preemption<'_>) -> String {
         let Some(help) = preemption.text(nodes) else {
             return String::new();
@@ -115,7 +115,7 @@ impl Preemption<'_> {
     }
 }
 
-/// `<count> <reason>` items, sorted as texts, so that 10 comes before 2.
+/// `<count> <reason>` items, sorted as strings: 10 comes before 2.
 fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> String {
     let mut items: Vec<_> = counts
         .into_iter()
@@ -125,7 +125,7 @@ fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> St
     items.join(", ")
 }
 
-/// The text cut to what an event's note may hold.
+/// Truncates the text to the maximum length of an event's note.
 pub fn note(text: &str) -> String {
     if text.len() <= NOTE_MAX {
         return text.to_owned();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_word_the_same_refusal_differently() {
+    fn the_same_rejection_is_worded_as_in_each_release() {
         let text = |form| {
             super::refused(
                 form,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_word_what_forbids_every_node_differently() {
+    fn a_reason_for_all_nodes_is_worded_as_in_each_release() {
         let tried = [NOT_HELPFUL; 3];
         let unready = |form| unready(form, 3, "x", &Preemption::Tried(&tried));
         let no_help = "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_those_of_kubernetes() {
+    fn messages_equal_those_of_kube_scheduler() {
         assert_eq!(
             refused([SPACE; 3]),
             "0/3 nodes are available: 3 node(s) did not have enough free storage. no new claims to deallocate, \
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_histogram_is_sorted_as_text() {
+    fn reasons_are_sorted_as_strings() {
         let mut reasons = [SPACE; 12];
         reasons[10..].fill(CONFLICT);
         let text = refused(reasons);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn long_notes_are_cut_at_1024_bytes_between_characters() {
+    fn long_notes_are_truncated_to_1024_bytes_at_a_character_boundary() {
         assert_eq!(note("short"), "short");
         assert_eq!(note(&"x".repeat(1024)).len(), 1024);
         let cut = note(&"x".repeat(1025));
@@ -235,7 +235,7 @@ mod tests {
         let odd = note(&format!("x{}", "é".repeat(600)));
         assert!(
             odd.len() == 1023 && odd.ends_with(CUT),
-            "a character is kept whole or not at all: {}",
+            "truncated inside a character: {}",
             odd.len()
         );
     }

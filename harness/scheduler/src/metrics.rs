@@ -1,7 +1,6 @@
-//! The metrics of the scheduler, under the names, labels and types of kube-scheduler, as far as they go. Knows when, not why, things are
-//! counted.
+//! Metrics with the names, labels and types of kube-scheduler, as far as this scheduler has them. Does not know why something is counted.
 //!
-//! kube-scheduler times the plugins of one attempt in ten; here all are timed, so that one pod is enough to see whether scoring is in use.
+//! kube-scheduler times the plugins in one of ten attempts. Here every attempt is timed, so a single pod shows whether scoring is enabled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,23 +19,23 @@ use prometheus_client::registry::Registry;
 
 use crate::listen::{self, Connections};
 
-/// The media type of the text.
+/// The Content-Type of the response.
 const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The plugin that all of this is about.
+/// The plugin whose calls are timed.
 const PLUGIN: &str = "VolumeBinding";
 
-/// A histogram by labels.
+/// Histograms by label set.
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// How an attempt ended.
+/// Result of a scheduling attempt (label `result`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum AttemptResult {
-    /// A node was chosen, and the pod is bound to it.
+    /// The pod is bound to a node.
     Scheduled,
-    /// No node can take the pod.
+    /// No node is feasible.
     Unschedulable,
-    /// Something went wrong.
+    /// An error aborted the attempt.
     Error,
 }
 
@@ -50,7 +49,7 @@ impl AttemptResult {
     }
 }
 
-/// Where in an attempt the plugin is called.
+/// The extension point at which the plugin is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ExtensionPoint {
     Filter,
@@ -84,18 +83,18 @@ struct QueueLabels {
     queue: &'static str,
 }
 
-/// How many pods wait in which part of the queue.
+/// Number of pending pods in each part of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pending {
-    /// To be attempted now.
+    /// Ready for an attempt.
     pub(crate) active: usize,
-    /// Kept back after an attempt.
+    /// In backoff.
     pub(crate) backoff: usize,
-    /// Unschedulable until something helps.
+    /// Unschedulable until an event requeues them.
     pub(crate) unschedulable: usize,
 }
 
-/// All counters of a scheduler, which the schedulers of several profiles may share. Clones are handles of the same ones.
+/// All metrics of a scheduler. Clones share the values; the schedulers of several profiles may use one instance.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Families>);
 
@@ -156,7 +155,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// An attempt has ended.
+    /// Records a finished attempt.
     pub(crate) fn attempted(&self, profile: &str, result: AttemptResult, took: Duration) {
         let labels = AttemptLabels {
             profile: profile.to_owned(),
@@ -167,12 +166,12 @@ impl Metrics {
         duration.observe(took.as_secs_f64());
     }
 
-    /// A pod was scheduled after so many attempts.
+    /// Records how many attempts a scheduled pod took.
     pub(crate) fn scheduled(&self, attempts: u32) {
         self.0.attempts_per_pod.observe(attempts.into());
     }
 
-    /// The plugin was called for all nodes of an attempt.
+    /// Records one call of the plugin for all nodes of an attempt.
     pub(crate) fn ran(&self, point: ExtensionPoint, succeeded: bool, took: Duration) {
         let labels = PluginLabels {
             plugin: PLUGIN,
@@ -182,9 +181,9 @@ impl Metrics {
         self.0.plugins.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// So many pods wait now.
+    /// Sets the numbers of pending pods.
     pub(crate) fn pending(&self, pending: Pending) {
-        // Pods with scheduling gates are never looked at here.
+        // Always 0: pods with scheduling gates are not queued.
         let numbers = [
             ("active", pending.active),
             ("backoff", pending.backoff),
@@ -197,10 +196,10 @@ impl Metrics {
         }
     }
 
-    /// Everything, in the OpenMetrics text format.
+    /// All metrics in OpenMetrics text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // A String takes all that is written to it.
+        // Writing to a String cannot fail.
         let _ = encode(&mut text, &self.0.registry);
         text
     }
@@ -222,7 +221,7 @@ impl Metrics {
     }
 }
 
-/// Serves `/metrics` to whoever connects, until there are no connections any more.
+/// Serves `/metrics` on every connection until the stream ends.
 pub async fn serve_metrics(metrics: Metrics, connections: Connections) {
     let respond = move |request: Request<Incoming>| std::future::ready(metrics.answer(&request));
     listen::answer_all(connections, respond).await;
@@ -233,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_are_called_as_those_of_kube_scheduler() {
+    fn series_have_the_names_of_kube_scheduler() {
         let metrics = Metrics::default();
         let took = Duration::from_millis(3);
         metrics.attempted("default-scheduler", AttemptResult::Unschedulable, took);

@@ -1,8 +1,8 @@
-//! The capacity check as kube-scheduler does it: for each node and claim, look through every object of the cluster and
-//! build the selector of each that is large enough.
+//! The capacity check as kube-scheduler implements it: for each node and PVC, scan all objects and build the selector of each large enough
+//! one.
 //!
-//! Nothing here places a pod. It is what the index is held against, for equal answers in tests and for time in the
-//! benchmark, so it shares neither index nor compiled selectors with the filter.
+//! No decision uses it. Tests compare the index with it, the benchmark compares the times, so it shares neither index nor compiled
+//! selectors with the filter.
 
 use capacity_types::{Arithmetic, Labels, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
 use crate::objects::label_selector;
 
-/// The first object, in the order given, that is for the class, large enough and accessible from a node with these
-/// labels (`hasEnoughCapacity`). Objects with a quantity or selector that is none are passed over.
+/// The first object, in the given order, of the class that is large enough and accessible from a node with these labels
+/// (`hasEnoughCapacity`). Objects with an invalid quantity or selector are skipped.
 pub fn first_sufficient<'a>(
     objects: &'a [CSIStorageCapacity],
     class: &str,

@@ -1,7 +1,6 @@
-//! The labels of a node, with fingerprints that let the capacity index look them up without comparing texts.
+//! Node labels with hashes ("fingerprints") of keys and values, so that the capacity index needs no string comparison.
 //!
-//! A fingerprint stands for a text but does not prove it: two texts may share one. A caller that finds something
-//! by fingerprint still has to compare the texts.
+//! Two different strings may have the same fingerprint, so a caller must compare the strings of what it finds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
@@ -12,11 +11,11 @@ use capacity_types::Labels;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeLabels {
     labels: Labels,
-    /// For each label, in no particular order.
+    /// One entry per label, unordered.
     prints: Box<[Print]>,
 }
 
-/// A label as the index knows it.
+/// The fingerprints of one label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Print {
     key: u64,
@@ -24,13 +23,13 @@ struct Print {
 }
 
 impl NodeLabels {
-    /// The fingerprint of the label with this key, if the node has it.
+    /// The fingerprint of the label with this key, if the node has that label.
     pub(crate) fn print(&self, key: u64) -> Option<u64> {
         let found = self.prints.iter().find(|print| print.key == key)?;
         Some(found.label)
     }
 
-    /// One fingerprint for the labels with these keys together, if the node has them all.
+    /// One fingerprint of all labels with these keys. `None` if the node lacks one of them.
     pub(crate) fn joined(&self, keys: &[u64]) -> Option<u64> {
         keys.iter()
             .try_fold(0, |joined, key| Some(join(joined, self.print(*key)?)))
@@ -65,7 +64,7 @@ pub(crate) fn print_of(text: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Adds one more label to a fingerprint of several. The order counts.
+/// Combines the fingerprint of several labels with that of one more. Order matters.
 pub(crate) fn join(joined: u64, label: u64) -> u64 {
     joined.rotate_left(23).wrapping_add(label)
 }

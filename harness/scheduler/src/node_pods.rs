@@ -1,22 +1,22 @@
-//! The pods on each node: those that run there, and those that were just sent there.
+//! The pods on each node: bound and assumed ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::objects::{ObjectKey, Pod, Resources};
 
-/// The pods of all nodes.
+/// The bound, assumed and nominated pods of all nodes.
 #[derive(Clone, Debug, Default)]
 pub struct NodePods {
-    /// By the pod's UID.
+    /// By pod UID.
     pods: HashMap<String, Placed>,
-    /// By the node's name.
+    /// By node name.
     nodes: HashMap<String, OnNode>,
-    /// Pods that have required anti-affinity, with their nodes, by UID.
+    /// Pods with required anti-affinity and their nodes, by UID.
     repelling: BTreeMap<String, Placed>,
-    /// How many pods on nodes name a claim.
+    /// Number of pods on nodes that use a PVC.
     users: HashMap<ObjectKey, usize>,
-    /// Pods that are on no node yet and have `status.nominatedNodeName`, by UID.
+    /// Pending pods with `status.nominatedNodeName`, by UID.
     nominated: BTreeMap<String, Arc<Pod>>,
 }
 
@@ -25,16 +25,16 @@ pub struct NodePods {
 struct Placed {
     node: String,
     pod: Arc<Pod>,
-    /// Decided here, and not seen in the cluster yet.
+    /// Assumed: placed by this scheduler, binding not observed yet.
     assumed: bool,
 }
 
-/// What is on one node.
+/// The pods on one node.
 #[derive(Clone, Debug, Default)]
 pub struct OnNode {
-    /// What its pods request together.
+    /// The sum of the pods' requests.
     pub requested: Resources,
-    /// Its pods, in no particular order.
+    /// The pods, unordered.
     pub pods: Vec<Arc<Pod>>,
 }
 
@@ -45,7 +45,7 @@ impl OnNode {
         self.pods.push(Arc::clone(pod));
     }
 
-    /// Takes a pod away.
+    /// Removes a pod.
     pub fn remove(&mut self, uid: &str) {
         if let Some(at) = self.pods.iter().position(|pod| pod.uid == uid) {
             let pod = self.pods.swap_remove(at);
@@ -55,34 +55,34 @@ impl OnNode {
 }
 
 impl NodePods {
-    /// What is on a node, if anything is.
+    /// The pods on a node. `None` if it has none.
     pub fn on(&self, node: &str) -> Option<&OnNode> {
         self.nodes.get(node)
     }
 
-    /// Every node's pods.
+    /// All pods with the names of their nodes.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Pod>)> {
         let nodes = self.nodes.iter();
         nodes.flat_map(|(node, on)| on.pods.iter().map(|pod| (node.as_str(), pod)))
     }
 
-    /// The pods that have required anti-affinity, each with its node.
+    /// The pods with required anti-affinity and their nodes.
     pub fn repelling(&self) -> impl Iterator<Item = (&str, &Arc<Pod>)> {
         let placed = self.repelling.values();
         placed.map(|placed| (placed.node.as_str(), &placed.pod))
     }
 
-    /// Whether a pod on some node names the claim.
+    /// Whether a pod on any node uses the PVC.
     pub fn uses(&self, claim: &ObjectKey) -> bool {
         self.users.contains_key(claim)
     }
 
-    /// The pods for which a node is nominated: they are about to get there, and count against pods of no higher priority.
+    /// Pods with a nominated node. They count as placed for pods of the same or lower priority.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<Pod>> {
         self.nominated.values()
     }
 
-    /// The cluster shows the pod on the node that it names, or on none.
+    /// Records a pod from a watch event, on the node in `spec.nodeName` or as pending.
     pub fn see(&mut self, pod: &Arc<Pod>) {
         match &pod.node {
             Some(node) => self.put(pod, node, false),
@@ -93,17 +93,17 @@ impl NodePods {
         }
     }
 
-    /// The pod is being sent to a node.
+    /// Records that the pod was placed on the node but is not bound yet.
     pub fn assume(&mut self, pod: &Arc<Pod>, node: &str) {
         self.put(pod, node, true);
     }
 
-    /// The pod did not get to the node that it was sent to.
+    /// Removes an assumed pod after binding failed.
     pub fn forget(&mut self, uid: &str) {
         self.remove_unless(uid, |placed| !placed.assumed);
     }
 
-    /// The pod is gone.
+    /// Removes a deleted pod.
     pub fn remove(&mut self, uid: &str) {
         self.remove_unless(uid, |_| false);
         self.nominated.remove(uid);

@@ -1,6 +1,6 @@
-//! The settings of a running scheduler, and the check that turns them into rules.
+//! Settings of a running scheduler, and their validation and conversion to rules.
 //!
-//! Does not know where they come from: flags, or a harness.
+//! Does not know their source, such as flags or a harness.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,69 +18,69 @@ use crate::rules::{Choice, Pooling, Refusals, Rules, Ties};
 use crate::shape::{Shape, ShapeError, ShapePoint};
 use crate::transport::Transport;
 
-/// How to run. [`Options::default`] is what kube-scheduler does by default.
+/// Settings. [`Options::default`] equals kube-scheduler's defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Pods with this `spec.schedulerName` are ours; it is also the events' reporting controller.
+    /// Schedule pods with this `spec.schedulerName`. Also the reporting controller of events.
     pub scheduler_name: String,
-    /// How long a pod stays away after its first failed attempt; doubles with each further one.
+    /// Backoff after the first failed attempt of a pod; doubles with each further one.
     pub initial_backoff: Duration,
-    /// The longest that a pod stays away after a failed attempt.
+    /// Maximum backoff.
     pub max_backoff: Duration,
-    /// An unschedulable pod is retried after this time even if nothing happened.
+    /// Time after which an unschedulable pod is retried without an event.
     pub unschedulable_flush: Duration,
-    /// How long to wait for a pod's claims to be bound. With zero, provisioning is still requested.
+    /// Timeout for binding a pod's PVCs. With zero, provisioning is still requested.
     pub bind_timeout: Duration,
-    /// The feature gate `CSIStorageCapacity` (KEP-1472) as the scheduler has it; locked to true from 1.24 on.
+    /// The scheduler's feature gate `CSIStorageCapacity` (KEP-1472); locked to true from 1.24 on.
     pub capacity: bool,
     /// The feature gate `StorageCapacityScoring` (KEP-4049).
     pub scoring: bool,
-    /// `VolumeBindingArgs.shape`; only with scoring. None or no points mean the default shape.
+    /// `VolumeBindingArgs.shape`; requires scoring. `None` or empty: the default shape.
     pub shape: Option<Vec<ShapePoint>>,
-    /// The feature gate `VolumeCapacityPriority` (KEP-1845, 1.21 to 1.32): only static bindings are scored. Its default
-    /// shape prefers the tightest fit.
+    /// The feature gate `VolumeCapacityPriority` (KEP-1845, 1.21 to 1.32): scores static bindings only. Its default shape prefers the
+    /// tightest fit.
     pub priority: bool,
-    /// The Kubernetes release that is emulated: the figure that decides, and how refusals are worded.
+    /// The Kubernetes release to emulate: the compared capacity field and the wording of messages.
     pub release: Release,
-    /// The deviations of kube-scheduler that are reproduced.
+    /// The bugs of kube-scheduler to reproduce.
     pub deviations: BTreeSet<Deviation>,
-    /// What several claims of one class draw on when they are scored.
+    /// Whether several PVCs of one class share one pool in scores.
     pub pooling: Pooling,
-    /// Seeds the choice among nodes of equal score; random if none is given.
+    /// Seed for the choice among nodes of equal score. `None`: random.
     pub seed: Option<u64>,
-    /// How one of several nodes of equal score is chosen.
+    /// How a node is chosen among those of equal score.
     pub ties: Ties,
-    /// How a refusal lists its reasons.
+    /// How messages list reasons.
     pub refusals: Refusals,
-    /// The extenders, in the order of the calls.
+    /// Extenders in call order.
     pub extenders: Vec<Extender>,
-    /// How requests reach the extenders; unset: by HTTP over TCP.
+    /// Transport for extender requests. `None`: HTTP over TCP.
     pub transport: Option<Arc<dyn Transport>>,
-    /// What is counted; others who have it can serve it.
+    /// The metrics to update. The caller may serve a clone.
     pub metrics: Metrics,
-    /// The time of day for what is written with one. Two events of a pod need two times: it is part of their names.
+    /// Wall clock for timestamps. An event's name contains its time, so two events of a pod need different times.
     pub clock: fn() -> Timestamp,
 }
 
-/// What kube-scheduler does otherwise than it should, in the way of the release that is emulated.
+/// A bug of kube-scheduler, as in the emulated release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
-    /// A driver that stops tracking capacity wakes no pod: they wait for the flush, some minutes.
+    /// A driver that stops tracking capacity requeues no pod: pods wait minutes for the flush.
     Flag,
-    /// Quantities above 2^63 bytes overflow (from 1.37 on: are capped), and utilisation overflows above some 81.9Pi.
+    /// Quantities above 2^63 bytes overflow (from 1.37 on: are capped), and utilisation overflows above about 81.9Pi.
     Arithmetic,
-    /// Of several sufficient objects any is recorded, and scored.
+    /// If several objects suffice, an arbitrary one is recorded and scored.
     Choice,
 }
 
-/// Every deviation with its name on the command line.
+/// Command line names of the deviations.
 const DEVIATIONS: [(&str, Deviation); 3] = [
     ("flag", Deviation::Flag),
     ("arithmetic", Deviation::Arithmetic),
     ("choice", Deviation::Choice),
 ];
 
-/// The name given is not in the table.
+/// Unknown deviation name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deviation {name:?} is unknown: choose flag, arithmetic or choice")]
 pub struct UnknownDeviation {
@@ -133,7 +133,7 @@ impl Default for Options {
     }
 }
 
-/// Why options cannot be used.
+/// Why options are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// KEP-4049: a shape without the gate is a configuration error, even an empty one. The wording is kube-scheduler's.
@@ -141,26 +141,26 @@ pub enum OptionsError {
         "shape: Invalid value: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
     )]
     ShapeWithoutScoring,
-    /// The points are no shape.
+    /// The points are invalid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// No pod can name such a scheduler.
+    /// The scheduler name is empty, so no pod can name it.
     #[error("scheduler name is empty: set it to what pods name in spec.schedulerName")]
     NoName,
-    /// The bounds contradict each other.
+    /// The initial backoff exceeds the maximum.
     #[error(
         "initial back-off {initial:?} exceeds maximum back-off {max:?}: lower the first or raise the second"
     )]
     Backoff {
-        /// The initial back-off.
+        /// The initial backoff.
         initial: Duration,
-        /// The maximum back-off.
+        /// The maximum backoff.
         max: Duration,
     },
 }
 
 impl Options {
-    /// Checks the options and gives the rules for decisions.
+    /// Validates the options and returns the rules for decisions.
     pub fn rules(&self) -> Result<Rules, OptionsError> {
         if self.scheduler_name.is_empty() {
             return Err(OptionsError::NoName);
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shape_needs_the_gate() {
+    fn a_shape_requires_the_feature_gate() {
         let without_gate = Options {
             shape: Some(Vec::new()),
             ..Options::default()
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_gate_scores_static_bindings_and_prefers_the_tightest_fit() {
+    fn volume_capacity_priority_scores_static_bindings_and_prefers_the_tightest_fit() {
         let old = Options {
             priority: true,
             ..Options::default()
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn deviations_have_names() {
+    fn deviation_names_round_trip() {
         for (name, deviation) in DEVIATIONS {
             assert_eq!(name.parse(), Ok(deviation));
             assert_eq!(deviation.to_string(), name);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused() {
+    fn contradictory_options_are_errors() {
         let backoff = Options {
             initial_backoff: Duration::from_secs(11),
             ..Options::default()

@@ -1,7 +1,7 @@
-//! What preemption would do for a pod that no node can take (plugin DefaultPreemption).
+//! Preemption for a pod that no node can take (plugin DefaultPreemption).
 //!
-//! Pure: which pods of lower priority would be evicted, and from which node. If the snapshot has PodDisruptionBudgets, nodes with the
-//! fewest violations of them come first.
+//! Pure: returns the victims of lower priority and their node. Prefers nodes with the fewest violations of the snapshot's
+//! PodDisruptionBudgets.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,40 +15,40 @@ use crate::objects::{Node, ObjectKey, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// As upstream, the search ends after so many candidates, or a tenth of the nodes if that is more.
+/// As upstream, the search ends after this number of candidates, or a tenth of the nodes if that is more.
 const ENOUGH: usize = 100;
-/// The reason of a node on which room would not help.
+/// Reason of a node on which evictions would not help.
 pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
-/// The condition of a pod that a scheduler has evicted, and its reason.
+/// Condition type of an evicted pod, and the condition's reason.
 pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
 pub(crate) const BY_SCHEDULER: &str = "PreemptionByScheduler";
 
-/// What preemption would do.
+/// Result of preemption.
 #[derive(Clone, Debug)]
 pub enum Preemption {
     /// The pod has `preemptionPolicy: Never`.
     Never,
-    /// Pods that were evicted for it are about to go.
+    /// The victims of an earlier preemption for this pod are still terminating.
     Waits,
-    /// Pods of this node are evicted.
+    /// Pods on this node are evicted.
     Evicts(Candidate),
-    /// It helps on no node; each node's reason.
+    /// Preemption helps on no node: the reason of each node.
     HelpsNowhere(Vec<Cow<'static, str>>),
 }
 
-/// A node that could take the pod without some of its pods.
+/// A node that is feasible after the eviction of some pods.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The node.
     pub node: Arc<Node>,
-    /// The pods that would have to go, the most important first.
+    /// The pods to evict, most important first.
     pub victims: Vec<Arc<Pod>>,
     /// Number of victims whose eviction violates a PodDisruptionBudget.
     pub violations: usize,
 }
 
-/// What preemption would do for a pod that these nodes, which are all there are, have refused.
+/// Selects victims for a pod. `refused` contains all nodes of the cluster, each with its reason.
 pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused]) -> Preemption {
     if pod.never_preempts {
         return Preemption::Never;
@@ -56,7 +56,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
     let open = refused.iter().filter(|refused| !refused.cause.is_final());
     let hopeless = refused.len() - open.clone().count();
     let mut reasons: Vec<Cow<'static, str>> = vec![NOT_HELPFUL.into(); hopeless];
-    // Claims that forbid every node were found before any node refused the pod.
+    // `classify` errors are reported before any node is filtered, so they cannot occur here.
     let Ok(claims) = classify(snapshot, rules, pod) else {
         return Preemption::HelpsNowhere(reasons);
     };
@@ -67,7 +67,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
     let enough = ENOUGH.max(refused.len() / 10);
     let mut candidates = Vec::new();
     for Refused { node, .. } in open {
-        // The snapshot's own, which lives as long as what is counted.
+        // Take the node from the snapshot: the counts borrow from it.
         let Some(node) = snapshot.nodes.get(&node.key) else {
             continue;
         };
@@ -89,7 +89,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
     }
 }
 
-/// Whether pods that were evicted for this pod are still on the node that is nominated for it.
+/// Whether victims of an earlier preemption for this pod are still on its nominated node.
 fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
     let is_leaving = |other: &&Arc<Pod>| {
         let mut conditions = other.conditions.iter();
@@ -104,8 +104,8 @@ fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
         && on.is_some_and(|on| on.pods.iter().find(is_leaving).is_some())
 }
 
-/// The node and its victims: the fewest and least important pods without which the pod fits. The error lists why the pod does not fit even
-/// without all pods of lower priority.
+/// The fewest and least important pods of the node without which the pod fits. The error lists why the pod does not fit even after the
+/// eviction of all pods of lower priority.
 fn on_trial<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules,
@@ -158,8 +158,8 @@ fn on_trial<'a>(
     })
 }
 
-/// Splits pods into those whose eviction violates a PodDisruptionBudget and the others (`filterPodsWithPDBViolation` of kube-scheduler).
-/// Each pod counts towards its budgets before the pods after it.
+/// Splits pods into those whose eviction violates a PodDisruptionBudget and the rest (`filterPodsWithPDBViolation` of kube-scheduler). Each
+/// pod uses up its budgets before later pods do.
 fn by_budget<'p>(snapshot: &Snapshot, pods: Vec<&'p Arc<Pod>>) -> (Vec<&'p Arc<Pod>>, Vec<&'p Arc<Pod>>) {
     let mut budgets: Vec<_> = snapshot
         .budgets
@@ -176,7 +176,7 @@ fn by_budget<'p>(snapshot: &Snapshot, pods: Vec<&'p Arc<Pod>>) -> (Vec<&'p Arc<P
     })
 }
 
-/// The more important first: by priority, then by the time that it has run.
+/// Sort key: more important pods first, by priority, then by start time.
 fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     (
         Reverse(pod.priority),
@@ -186,12 +186,12 @@ fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     )
 }
 
-/// Order of nodes with the same number of violations: lowest priority of the most important victim, then lowest sum of priorities, then
-/// fewest victims, then latest start time of the most important victims.
+/// Sort key of nodes with equal violations: lowest top victim priority, then lowest sum of priorities, then fewest victims, then latest
+/// start time of the most important victims.
 fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
     let priorities = candidate.victims.iter().map(|victim| victim.priority);
     let highest = priorities.clone().max().unwrap_or_default();
-    // Victims of negative priority must not make a node the cheaper the more there are.
+    // Shift priorities to be non-negative: otherwise more victims of negative priority would make a node preferable.
     let sum = priorities
         .map(|priority| i64::from(priority) - i64::from(i32::MIN))
         .sum();

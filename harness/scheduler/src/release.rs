@@ -1,7 +1,6 @@
-//! Which Kubernetes release is emulated, and what that changes: feature gates with their defaults, which figure of a
-//! capacity object decides, and how refusals are worded.
+//! The emulated Kubernetes release: its feature gates and defaults, the compared field of capacity objects, and the wording of messages.
 //!
-//! Whether a setting is allowed in a release is decided here; what it does is not.
+//! Decides whether a setting is allowed in a release, not what the setting does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,14 +19,14 @@ pub struct Release {
 const FIRST: u8 = 19;
 const LAST: u8 = 37;
 
-/// The text names no release that is known.
+/// Unknown release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("release {text:?} is unknown: choose one from 1.{FIRST} to 1.{LAST}")]
 pub struct UnknownRelease {
     text: String,
 }
 
-/// The feature gates of the releases that concern capacity.
+/// The feature gates for storage capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gate {
     /// `CSIStorageCapacity` (KEP-1472): whether capacity is checked.
@@ -38,12 +37,12 @@ pub enum Gate {
     Scoring,
 }
 
-/// A gate from one release on.
+/// The state of a gate from a release on.
 struct Stage {
     gate: Gate,
     name: &'static str,
     since: u8,
-    /// None: the gate is not known (any more).
+    /// `None`: the gate does not exist in this release.
     default: Option<bool>,
     locked: bool,
 }
@@ -58,7 +57,7 @@ const fn stage(gate: Gate, name: &'static str, since: u8, default: Option<bool>,
     }
 }
 
-/// In the order of releases for each gate. The last stage that a release has reached counts.
+/// Sorted by gate and release. The last stage at or before a release applies.
 const STAGES: [Stage; 8] = [
     stage(Gate::Capacity, CAPACITY, 19, Some(false), false),
     stage(Gate::Capacity, CAPACITY, 21, Some(true), false),
@@ -76,10 +75,10 @@ const SCORING: &str = "StorageCapacityScoring";
 /// Why a gate cannot be set. The wording is that of Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// The release does not have it.
+    /// The release does not have the gate.
     #[error("unrecognized feature gate: {0}")]
     Unknown(String),
-    /// It cannot be switched off any more.
+    /// The gate is locked to true.
     #[error("cannot set feature gate {0} to {1}, feature is locked to true")]
     Locked(&'static str, bool),
     /// The text is not `NAME=true|false`.
@@ -87,7 +86,7 @@ pub enum GateError {
     Malformed(String),
 }
 
-/// The gates as a scheduler of a release has them.
+/// The gates of a scheduler of one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
     /// Whether capacity is checked.
@@ -99,7 +98,7 @@ pub struct Gates {
 }
 
 impl Release {
-    /// The release whose behaviour is known best, and the default.
+    /// The default release: the one whose behaviour was verified most thoroughly.
     pub const DEFAULT: Self = Self { minor: 36 };
 
     /// Whether `maximumVolumeSize` exists. Before 1.21 requests are compared with `capacity` alone.
@@ -107,7 +106,7 @@ impl Release {
         self.minor >= 21
     }
 
-    /// How refusals are worded.
+    /// The wording of messages.
     pub fn form(self) -> Form {
         match self.minor {
             ..24 => Form::Plain,
@@ -118,8 +117,8 @@ impl Release {
         }
     }
 
-    /// How an untolerated taint is worded: shorter since 1.24 (kubernetes/kubernetes#109119), without its key and value,
-    /// for secrecy, since 1.34 (#134740).
+    /// The wording of an untolerated taint: shorter since 1.24 (kubernetes/kubernetes#109119), without key and value for confidentiality
+    /// since 1.34 (#134740).
     pub fn taint_words(self) -> TaintWords {
         match self.minor {
             ..24 => TaintWords::Long,
@@ -128,8 +127,7 @@ impl Release {
         }
     }
 
-    /// What its own arithmetic makes of quantities that no int64 can hold: they overflow, and since 1.37 they are capped
-    /// (kubernetes/kubernetes#141305).
+    /// The arithmetic of the release for quantities beyond int64: overflow, capped since 1.37 (kubernetes/kubernetes#141305).
     pub fn deviant_arithmetic(self) -> Arithmetic {
         if self.minor >= 37 {
             Arithmetic::Saturating
@@ -138,12 +136,11 @@ impl Release {
         }
     }
 
-    /// The gates, with settings `NAME=true|false` laid over the defaults. Of several settings of one gate the last
-    /// counts, as upstream.
+    /// The gate values: defaults overridden by `NAME=true|false` settings. As upstream, the last setting of a gate wins.
     pub fn gates<'a>(self, settings: impl IntoIterator<Item = &'a str>) -> Result<Gates, GateError> {
         let default = |gate| self.stage(gate).and_then(|stage| stage.default);
         let mut gates = Gates {
-            // Where the gate is gone, what it guarded has stayed.
+            // The behaviour remains after the gate was removed.
             capacity: default(Gate::Capacity).unwrap_or(true),
             priority: default(Gate::Priority).unwrap_or(false),
             scoring: default(Gate::Scoring).unwrap_or(false),
@@ -182,7 +179,7 @@ impl Release {
             .find(|stage| stage.since <= self.minor)
     }
 
-    /// The versions of KubeSchedulerConfiguration that the release reads.
+    /// Whether the release accepts this API version of KubeSchedulerConfiguration.
     pub fn reads_configuration(self, version: &str) -> bool {
         let reads = match version {
             "v1" => 25..=LAST,
@@ -233,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_have_the_defaults_of_their_release() {
+    fn gate_defaults_match_the_release() {
         for (release, expected) in [
             ("1.19", [false, false, false]),
             ("1.20", [false, false, false]),
@@ -287,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_change_with_their_release() {
+    fn wording_and_arithmetic_match_the_release() {
         for (release, form, taints, arithmetic) in [
             ("1.19", Form::Plain, TaintWords::Long, Arithmetic::Wrapping),
             ("1.23", Form::Plain, TaintWords::Long, Arithmetic::Wrapping),
@@ -316,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_releases_are_named() {
+    fn unknown_releases_are_errors() {
         for text in ["1.18", "1.38", "2.21", "1", "", "1.x"] {
             assert!(text.parse::<Release>().is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! The settings that a placement decision depends on.
+//! Settings of a scheduling decision.
 
 use std::collections::BTreeSet;
 
@@ -8,75 +8,75 @@ use crate::message::Form;
 use crate::shape::Shape;
 use crate::taint_words::TaintWords;
 
-/// The rules of a decision.
+/// Settings of a scheduling decision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// How quantities become numbers, and what their products do above 2^63.
+    /// How quantities are converted to integers, and how products above 2^63 behave.
     pub arithmetic: Arithmetic,
-    /// The scoring function, when `StorageCapacityScoring` (KEP-4049) is on.
+    /// The scoring function. `None` if `StorageCapacityScoring` (KEP-4049) is off.
     pub shape: Option<Shape>,
-    /// The gate `CSIStorageCapacity` of the scheduler is off: capacity is not checked for any pod.
+    /// The scheduler's feature gate `CSIStorageCapacity` is off: capacity is checked for no pod.
     pub without_capacity: bool,
     /// Releases 1.19 and 1.20: `maximumVolumeSize` does not exist, so requests are compared with `capacity` alone.
     pub without_maximum: bool,
-    /// What several claims of one class draw on when they are scored.
+    /// Whether several PVCs of one class share one pool in scores.
     pub pooling: Pooling,
     /// Only static bindings are scored (KEP-1845, `VolumeCapacityPriority`).
     pub static_only: bool,
-    /// A driver that stops tracking capacity wakes no pod, as upstream since its queueing hints.
+    /// Turning off a driver's `storageCapacity` requeues no pod, as upstream since queueing hints.
     pub sleeps_through_flag: bool,
-    /// How refusals are worded.
+    /// The wording of messages.
     pub form: Form,
-    /// How refusals word a taint.
+    /// The wording of an untolerated taint.
     pub taint_words: TaintWords,
-    /// Which of several sufficient objects is recorded, and scored.
+    /// Which of several sufficient capacity objects is recorded and scored.
     pub choice: Choice,
-    /// Resources that are not looked at, since an extender does.
+    /// Resources that only an extender checks (`ignoredByScheduler`).
     pub ignored_resources: BTreeSet<String>,
-    /// How one of several nodes of equal score is chosen.
+    /// How a node is chosen among those of equal score.
     pub ties: Ties,
-    /// How a refusal lists its reasons.
+    /// How messages list reasons.
     pub refusals: Refusals,
 }
 
-/// How one of several nodes of equal score is chosen, which no document says.
+/// How a node is chosen among those of equal score. No specification defines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ties {
-    /// At random, as kube-scheduler does for single pods.
+    /// Random, as kube-scheduler does for single pods.
     #[default]
     Random,
-    /// The first one, so that equal pods get the same node, as with the batches of kube-scheduler 1.36.
+    /// The first node, so that equal pods get the same node, as in the batches of kube-scheduler 1.36.
     First,
-    /// The last one.
+    /// The last node.
     Last,
 }
 
-/// How a refusal lists its reasons. KEP-1472 quotes the reason itself and says nothing of the text around it.
+/// How messages list reasons. KEP-1472 quotes the reason but does not define the text around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Refusals {
-    /// With the number of nodes for each reason, as kube-scheduler does.
+    /// Each reason with its number of nodes, as kube-scheduler does.
     #[default]
     Counted,
-    /// Each reason once, without numbers.
+    /// Each reason once, without node counts.
     Plain,
 }
 
 /// Which of several sufficient capacity objects is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The one with the largest limit, then the first by namespace and name.
+    /// The one with the largest `maximumVolumeSize` (else `capacity`), then the first by namespace and name.
     #[default]
     Largest,
-    /// Any, as upstream, where the order of a hash map decides: the same salt gives the same choice.
+    /// An arbitrary one, as upstream, where Go's map order decides. Equal salts select the same object.
     Any(u64),
 }
 
-/// What several claims of one class draw on.
+/// How several PVCs of one class count in scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pooling {
-    /// One pool: its capacity counts once, as in kube-scheduler.
+    /// They share one pool: its capacity counts once, as in kube-scheduler.
     #[default]
     Once,
-    /// A pool each: capacities are added up, as the text of KEP-4049 has it (`+=`).
+    /// Each has its own pool: capacities are added up, as in the text of KEP-4049 (`+=`).
     Each,
 }

@@ -1,7 +1,7 @@
-//! The score of a feasible node by its storage (KEP-4049, VolumeBinding's Score).
+//! VolumeBinding's Score: scores a feasible node by its storage (KEP-4049).
 //!
-//! The utilisation that each class would have afterwards goes through the shape; classes count equally. There is no
-//! normalisation and no weight per class.
+//! The shape maps each class's utilisation after provisioning to a score. The node's score is the unweighted, unnormalised mean over
+//! classes.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::objects::Capacity;
 use crate::rules::{Pooling, Rules};
 use crate::shape::Shape;
 
-/// Requested and available bytes of one class on one node.
+/// Requested and available bytes of one StorageClass on one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassUse {
-    /// The sum of the pod's requests, in bytes.
+    /// The sum of the pod's requests in bytes.
     pub requested: i128,
-    /// The available bytes.
+    /// Available bytes.
     pub capacity: i128,
 }
 
-/// The node's score, 0 to 100. Without a shape (scoring off), and without anything to score, it is 0.
+/// The node's score, 0 to 100. It is 0 without a shape (scoring off) and without PVCs to score.
 pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     let Some(shape) = &rules.shape else {
         return 0;
@@ -34,12 +34,12 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
         .values()
         .map(|class| class_score(rules.arithmetic, shape, *class));
     let sum: i64 = scores.sum();
-    // Half away from zero, as upstream rounds.
+    // As upstream, round half away from zero.
     (sum as f64 / classes.len() as f64).round() as i64
 }
 
-/// What the score is made of, by class name. As soon as one claim is bound statically on the node, only static bindings
-/// count. Dynamic claims that capacity was not checked for are left out.
+/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings count. Excludes PVCs whose
+/// capacity was not checked.
 pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, ClassUse> {
     let arithmetic = rules.arithmetic;
     let mut classes: BTreeMap<&str, ClassUse> = BTreeMap::new();
@@ -69,8 +69,7 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
     classes
 }
 
-/// The maximum volume size says nothing about what is left, so it only stands in where the driver reports nothing else
-/// (upstream crashes there).
+/// `capacity`. Falls back to `maximumVolumeSize`, which is not the free space, only if `capacity` is unset (upstream crashes).
 fn scored(object: &Capacity) -> Option<Quantity> {
     object.capacity.or(object.maximum)
 }
@@ -88,7 +87,7 @@ fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {
     })
 }
 
-/// Truncated, and within 0..=100 because the request does not exceed the capacity.
+/// Truncated. Within 0..=100 because the request does not exceed the capacity.
 fn exact_percent(class: ClassUse) -> i64 {
     let percent = class.requested.saturating_mul(100) / class.capacity;
     i64::try_from(percent).unwrap_or(0)

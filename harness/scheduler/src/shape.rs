@@ -1,13 +1,13 @@
-//! The scoring function: utilisation in percent to score, by linear interpolation (`VolumeBindingArgs.shape`, KEP-4049).
+//! The scoring function: maps utilisation in percent to a score by linear interpolation (`VolumeBindingArgs.shape`, KEP-4049).
 
 use std::str::FromStr;
 
 use serde_json::Value;
 
-/// Scores in a shape run to this; a node's score runs to ten times as much.
+/// Maximum score of a shape point. Node scores are ten times as large.
 const SCORE_MAX: i64 = 10;
 const UTILIZATION_MAX: i64 = 100;
-/// From a score in a shape to one of a node.
+/// Factor from shape scores to node scores.
 const NODE_SCORE_FACTOR: i64 = 10;
 
 /// One point of a shape.
@@ -19,19 +19,19 @@ pub struct ShapePoint {
     pub score: i64,
 }
 
-/// A checked scoring function.
+/// A validated scoring function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     points: Vec<ShapePoint>,
 }
 
-/// Why points are no shape. The wording is kube-scheduler's.
+/// Why points are invalid. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// Utilisations must increase strictly.
+    /// Utilisations must be strictly increasing.
     #[error("shape[{index}].utilization: Invalid value: {value}: values must be sorted in increasing order")]
     Unsorted {
-        /// The first point out of order.
+        /// Index of the first point out of order.
         index: usize,
         /// Its utilisation.
         value: i64,
@@ -39,25 +39,25 @@ pub enum ShapeError {
     /// A number is out of range.
     #[error("shape[{index}].{field}: Invalid value: {value}: not in valid range [0, {max}]")]
     Range {
-        /// The point.
+        /// Index of the point.
         index: usize,
         /// `utilization` or `score`.
         field: &'static str,
-        /// The number as given.
+        /// The given value.
         value: i64,
-        /// The greatest number allowed.
+        /// The maximum value.
         max: i64,
     },
     /// The text is not `utilization=score,…`.
     #[error("shape: Invalid value: {text:?}: write points as utilization=score, separated by commas")]
     Malformed {
-        /// The text as given.
+        /// The given text.
         text: String,
     },
 }
 
 impl Shape {
-    /// Checks the points; none at all mean the default shape.
+    /// Validates the points. No points: the default shape.
     pub fn new(points: &[ShapePoint]) -> Result<Self, ShapeError> {
         if points.is_empty() {
             return Ok(Self::most_free());
@@ -81,17 +81,17 @@ impl Shape {
         })
     }
 
-    /// The default of KEP-4049: the emptier, the better.
+    /// The default of KEP-4049: more free space scores higher.
     pub fn most_free() -> Self {
         Self::line(SCORE_MAX, 0)
     }
 
-    /// The opposite of the default: the fuller, the better.
+    /// The opposite of the default: less free space scores higher.
     pub fn least_free() -> Self {
         Self::line(0, SCORE_MAX)
     }
 
-    /// The node score, 0 to 100, at a utilisation in percent. Divisions truncate towards zero as in Kubernetes.
+    /// The node score, 0 to 100, for a utilisation in percent. Divisions truncate towards zero as in Kubernetes.
     pub fn score(&self, utilization: i64) -> i64 {
         let at = |point: &ShapePoint| point.score * NODE_SCORE_FACTOR;
         let Some(next) = self
@@ -140,7 +140,7 @@ pub fn parse_points(text: &str) -> Result<Vec<ShapePoint>, ShapeError> {
     })
 }
 
-/// As the configuration file has it, in JSON.
+/// Parses the JSON form of the configuration file.
 fn parse_list(text: &str) -> Option<Vec<ShapePoint>> {
     let list: Vec<Value> = serde_json::from_str(text).ok()?;
     let point = |point: &Value| {
@@ -174,9 +174,9 @@ mod tests {
         Shape::new(&parse_points(text)?)
     }
 
-    /// Vectors measured on kube-scheduler 1.36 that a shape of whole scores can express.
+    /// Values measured with kube-scheduler 1.36, limited to shapes with integer scores.
     #[test]
-    fn interpolation_is_that_of_kubernetes() {
+    fn interpolation_equals_kube_scheduler() {
         let utilizations = [-5, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 105];
         for (text, expected) in [
             ("0=10,100=0", [100, 95, 85, 75, 65, 55, 45, 35, 25, 15, 5, 0]),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_shapes_are_refused_in_the_words_of_kubernetes() {
+    fn invalid_shapes_return_the_errors_of_kube_scheduler() {
         for (text, expected) in [
             (
                 "1=1,1=2",
@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scores_meet_the_points_and_stay_between_neighbours(points in points(), utilization in -10_i64..120) {
+        fn scores_hit_the_points_and_stay_between_adjacent_points(points in points(), utilization in -10_i64..120) {
             let shape = Shape::new(&points).unwrap();
             for point in &points {
                 prop_assert_eq!(shape.score(point.utilization), point.score * NODE_SCORE_FACTOR);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_read_as_the_configuration_file_has_them() {
+    fn points_are_parsed_in_flag_and_json_form() {
         let point = |utilization, score| ShapePoint { utilization, score };
         let text = r#"[{"utilization": 0, "score": 10}, {"utilization": 100, "score": 3}]"#;
         assert_eq!(parse_points(text), Ok(vec![point(0, 10), point(100, 3)]));

@@ -1,6 +1,6 @@
-//! The cluster as one scheduling attempt sees it.
+//! The cluster state of one scheduling attempt.
 //!
-//! Holds objects and decisions in flight; decides nothing and knows no watch.
+//! Owns objects and assumed decisions. Does not know watches, and decides nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,59 +15,60 @@ use crate::objects::{
 use crate::store::Store;
 use crate::volume_index::VolumeIndex;
 
-/// Everything that a placement decision depends on besides the pod itself.
+/// All inputs of a scheduling decision other than the pod.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The nodes.
     pub nodes: Store<Node>,
-    /// The claims of all namespaces.
+    /// The PVCs of all namespaces.
     pub claims: Store<Claim>,
-    /// The volumes.
+    /// The PersistentVolumes.
     pub volumes: VolumeIndex,
-    /// The storage classes.
+    /// The StorageClasses.
     pub classes: Store<Class>,
-    /// The CSI drivers.
+    /// The CSIDrivers.
     pub drivers: Store<Driver>,
-    /// The capacity objects of all namespaces.
+    /// The CSIStorageCapacity objects of all namespaces.
     pub capacities: CapacityIndex,
     /// The CSINodes.
     pub csi_nodes: Store<CsiNode>,
-    /// The volume attachments.
+    /// The VolumeAttachments.
     pub attachments: Attachments,
     /// The namespaces.
     pub namespaces: Store<Namespace>,
-    /// The PodDisruptionBudgets. Only an inventory (a dump, or a cluster that `why` lists) has them: the scheduling loop watches none.
+    /// The PodDisruptionBudgets. Only an inventory (a dump, or a cluster listed by `why`) has them: the scheduling loop does not watch
+    /// them.
     pub budgets: Store<DisruptionBudget>,
-    /// The Leases of controllers and nodes. Only an inventory has them.
+    /// The Leases of controllers and nodes. Only an inventory contains them.
     pub leases: Store<Lease>,
     /// The pods on the nodes.
     pub pods: NodePods,
-    /// CSIDriver objects that exist and cannot be read, with what is wrong with them.
+    /// CSIDriver objects that cannot be parsed, with the errors.
     pub unreadable_drivers: Unreadable,
-    /// Capacity objects that exist and cannot be read.
+    /// CSIStorageCapacity objects that cannot be parsed, with the errors.
     pub unreadable_capacities: Unreadable,
 }
 
-/// Objects of one kind that cannot be read, with what is wrong with each.
+/// Objects of one kind that cannot be parsed, with the errors.
 pub type Unreadable = BTreeMap<ObjectKey, String>;
 
 impl Snapshot {
-    /// The class of that name.
+    /// The StorageClass with this name.
     pub fn class(&self, name: &str) -> Option<&Arc<Class>> {
         self.classes.get(&ObjectKey::cluster(name))
     }
 
-    /// The volume of that name, with decisions in flight.
+    /// The PersistentVolume with this name, including assumed changes.
     pub fn volume(&self, name: &str) -> Option<&Arc<Volume>> {
         self.volumes.get(&ObjectKey::cluster(name))
     }
 
-    /// The CSIDriver object of that name.
+    /// The CSIDriver with this name.
     pub fn driver(&self, name: &str) -> Option<&Arc<Driver>> {
         self.drivers.get(&ObjectKey::cluster(name))
     }
 
-    /// Why the CSIDriver object of that name cannot be read, if there is one that cannot.
+    /// The error if the CSIDriver with this name cannot be parsed.
     pub fn unreadable_driver(&self, name: &str) -> Option<FilterError> {
         let key = ObjectKey::cluster(name);
         let problem = self.unreadable_drivers.get(&key)?.clone();
@@ -78,7 +79,7 @@ impl Snapshot {
         })
     }
 
-    /// The first capacity object that cannot be read. Its class is unknown, so it concerns every claim.
+    /// The error of the first capacity object that cannot be parsed. Its class is unknown, so it affects every PVC.
     pub fn unreadable_capacity(&self) -> Option<FilterError> {
         let (key, problem) = self.unreadable_capacities.first_key_value()?;
         Some(FilterError {

@@ -1,6 +1,6 @@
-//! Which existing volume suits an unbound claim on a node (static binding).
+//! Static binding: which existing PersistentVolume matches an unbound PVC on a node.
 //!
-//! Follows `FindMatchingVolume` of kube-scheduler. Volumes come in by class; provisioning is the filter's next step.
+//! Follows kube-scheduler's `FindMatchingVolume`. The caller passes the volumes of the class. Does not know provisioning.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use capacity_types::Labels;
 
 use crate::objects::{Claim, ObjectKey, Volume};
 
-/// The volumes that suit a claim, wherever they are and whatever other claims of the pod take.
+/// The PersistentVolumes that match a PVC, on any node, ignoring the pod's other PVCs.
 #[derive(Clone, Debug, Default)]
 pub struct Suitable {
-    /// Reserved for the claim, in the order of their names.
+    /// Reserved for the PVC by `claimRef`, by name.
     reserved: Vec<Arc<Volume>>,
-    /// Free, the smallest first, in the order of their names among equals.
+    /// Without `claimRef`, by ascending size, then by name.
     free: Vec<Arc<Volume>>,
 }
 
 impl Suitable {
-    /// Looks through the volumes of the claim's class, which come in the order of their names.
+    /// Filters the PersistentVolumes of the PVC's class. They must be sorted by name.
     pub(crate) fn find<'a>(claim: &Claim, volumes: impl Iterator<Item = &'a Arc<Volume>>) -> Self {
         let mut suitable = Self::default();
         for volume in volumes.filter(|volume| is_eligible(claim, volume)) {
@@ -33,12 +33,12 @@ impl Suitable {
         suitable
     }
 
-    /// The volume to bind on a node with these labels: one reserved for the claim wins at once, else the smallest that
-    /// the node reaches. Volumes in `taken` went to other claims of the pod.
+    /// The PersistentVolume to bind on a node with these labels: one reserved for the PVC, else the smallest accessible one. `taken`:
+    /// volumes already chosen for other PVCs of the pod.
     pub(crate) fn on(&self, taken: &BTreeSet<&ObjectKey>, labels: &Labels) -> Option<&Arc<Volume>> {
         let is_left = |volume: &&Arc<Volume>| !taken.contains(&volume.key);
         if let Some(reserved) = self.reserved.iter().find(is_left) {
-            // A reserved volume that the node cannot reach leaves the claim without any.
+            // If the reserved volume is not accessible from the node, no other volume may be used.
             return Some(reserved).filter(|volume| volume.admits(labels));
         }
         self.free
@@ -48,7 +48,7 @@ impl Suitable {
     }
 }
 
-/// What holds for reserved and free volumes alike.
+/// Conditions for reserved and free volumes.
 fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
     let reserved_for_another = volume.claim.is_some() && !volume.is_bound_to(claim);
     !reserved_for_another
@@ -58,7 +58,7 @@ fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
         && !volume.deleting
 }
 
-/// What only free volumes have to meet.
+/// Additional conditions for free volumes.
 fn is_available(claim: &Claim, volume: &Volume) -> bool {
     let selected = claim
         .selector
@@ -68,7 +68,7 @@ fn is_available(claim: &Claim, volume: &Volume) -> bool {
     volume.available && selected && claim.access_modes.iter().all(offered)
 }
 
-/// Compared exactly, not in whole bytes.
+/// The exact quantity, not rounded to whole bytes.
 fn size(volume: &Volume) -> i128 {
     volume.capacity.map_or(0, |capacity| capacity.nanos())
 }

@@ -1,8 +1,8 @@
-//! Reading the errors of the API server: which of them mean what. Does not decide what to do about them.
+//! Classifies errors of the API server. Does not decide how to handle them.
 
 use capacity_types::capacity_api;
 
-/// Whether the server does not have the type, or not in that version.
+/// Whether the server does not serve this resource or version.
 pub fn is_type_missing(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -11,7 +11,7 @@ pub fn is_type_missing(error: &kube::Error) -> bool {
     capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
 
-/// Whether the user may not do that (RBAC).
+/// Whether RBAC denied the request.
 pub fn is_forbidden(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 403)
 }

@@ -1,25 +1,25 @@
-//! Objects of one kind by key, with decisions in flight laid over them.
+//! Objects of one kind by key, with assumed changes on top.
 //!
-//! Knows nothing about the kinds. Where objects come from and when a decision ends is the loop's business.
+//! Does not know the kinds, the source of objects or when an assumed change ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::objects::{Object, ObjectKey};
 
-/// A set of objects that follows a watch.
+/// A set of objects that a watch updates.
 pub trait Collection<T: Object> {
-    /// Adds or replaces an object and gives back the one that it replaces.
+    /// Adds or replaces an object. Returns the replaced one.
     fn put(&mut self, object: Arc<T>) -> Option<Arc<T>>;
 
-    /// Removes an object and gives it back.
+    /// Removes and returns an object.
     fn take(&mut self, key: &ObjectKey) -> Option<Arc<T>>;
 
     /// The keys of all objects.
     fn keys(&self) -> Vec<ObjectKey>;
 }
 
-/// Objects of one kind, in the order of their keys.
+/// Objects of one kind, sorted by key.
 #[derive(Clone, Debug)]
 pub struct Store<T> {
     objects: BTreeMap<ObjectKey, Arc<T>>,
@@ -36,38 +36,38 @@ impl<T> Default for Store<T> {
 }
 
 impl<T: Object> Store<T> {
-    /// The object as decided: the assumed one while the stored one has not moved on, else the stored one.
+    /// The object: its assumed version until the watch delivers a newer one.
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<T>> {
         self.stored(key).map(|stored| self.as_decided(stored))
     }
 
-    /// The object as the API server last delivered it.
+    /// The object as last delivered by the watch.
     pub fn stored(&self, key: &ObjectKey) -> Option<&Arc<T>> {
         self.objects.get(key)
     }
 
-    /// All objects as decided, in the order of their keys.
+    /// All objects, including assumed versions, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.objects.values().map(|stored| self.as_decided(stored))
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// Lays a decision over a stored object: it must be a copy of that object, resource version included. The next
-    /// version that the API server delivers ends it, so a decision never hides a change.
+    /// Assumes a change. `decided` must be a copy of the stored object with the same resource version. The next version from the watch
+    /// replaces it, so an assumed change never hides a newer object.
     pub fn assume(&mut self, decided: Arc<T>) {
         self.assumed.insert(decided.key().clone(), decided);
     }
 
-    /// Drops the decision laid over an object, if there is one.
+    /// Drops the assumed version of an object, if any.
     pub fn forget(&mut self, key: &ObjectKey) {
         self.assumed.remove(key);
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_shows_until_the_object_moves_on_or_it_is_forgotten() {
+    fn an_assumed_version_is_returned_until_the_watch_updates_it_or_it_is_forgotten() {
         let mut store = Store::default();
         store.put(Arc::new(claim("1")));
         store.assume(Arc::new(claim("1").with_selected_node("n1")));
@@ -129,7 +129,7 @@ mod tests {
         );
 
         store.put(Arc::new(claim("2")));
-        assert_eq!(selected(&store), None, "a newer version wins over the decision");
+        assert_eq!(selected(&store), None, "a newer version replaces the assumed one");
 
         store.assume(Arc::new(claim("2").with_selected_node("n2")));
         store.forget(&ObjectKey::namespaced("ns", "c"));

@@ -1,17 +1,17 @@
-//! How releases word a taint that a pod does not tolerate.
+//! The wording of an untolerated taint in each release.
 
 use std::borrow::Cow;
 
 use crate::objects::Taint;
 
-/// How a release words a taint that a pod does not tolerate.
+/// The wording of an untolerated taint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaintWords {
-    /// With key and value, in a whole clause.
+    /// A full clause with key and value.
     Long,
-    /// With key and value.
+    /// Key and value.
     Named,
-    /// Without.
+    /// Neither key nor value.
     #[default]
     Secret,
 }

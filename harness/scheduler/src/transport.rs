@@ -1,4 +1,4 @@
-//! How requests reach the extenders of a scheduler. Does not know what is sent.
+//! Sends HTTP requests to extenders. Does not know their content.
 
 use std::error::Error;
 use std::fmt;
@@ -12,21 +12,21 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 
-/// An answer may name every node with everything in it.
+/// Large enough for a response that contains every node object.
 const ANSWER_BYTES_MAX: usize = 128 << 20;
 
-/// Sends requests to extenders.
+/// A transport for extender requests.
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// POSTs JSON to a URL; returns the status code and the body of the answer. The error is in words.
+    /// POSTs JSON to a URL. Returns the status code and the response body, or a readable error.
     fn post<'a>(&'a self, url: &'a str, body: String) -> BoxFuture<'a, Result<(u16, Bytes), String>>;
 }
 
-/// HTTP/1.1 over connections that `C` makes.
+/// HTTP/1.1 over connections of the connector `C`.
 #[derive(Debug)]
 pub struct Http<C>(Client<C, Full<Bytes>>);
 
 impl<C: Connect + Clone> Http<C> {
-    /// Over that connector. Must be called within a tokio runtime.
+    /// Creates a client with this connector. Must be called within a tokio runtime.
     pub fn over(connector: C) -> Self {
         Self(Client::builder(TokioExecutor::new()).build(connector))
     }

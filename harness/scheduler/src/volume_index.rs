@@ -1,7 +1,7 @@
-//! PersistentVolumes by name, and those that no claim has by their class.
+//! PersistentVolumes by name, and those without a `claimRef` by StorageClass.
 //!
-//! Nearly all volumes of a cluster belong to a claim, and only their own claim can get those. The index finds the others by one look-up.
-//! Which of them suits a claim is not decided here.
+//! Nearly all volumes of a cluster are bound and of use only to their own PVC. The index finds the free ones with one lookup. Does not
+//! decide which volume matches a PVC.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use std::sync::Arc;
 use crate::objects::{Claim, ObjectKey, Volume};
 use crate::store::{Collection, Store};
 
-/// All volumes of a cluster, with decisions in flight.
+/// All PersistentVolumes of a cluster, including assumed changes.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeIndex {
     volumes: Store<Volume>,
-    /// Names by class, of volumes that name no claim.
+    /// StorageClass → names of volumes without a `claimRef`.
     free: HashMap<String, BTreeSet<ObjectKey>>,
-    /// Names by the claim that the volume names.
+    /// PVC → names of volumes with a `claimRef` to it.
     claimed: HashMap<ObjectKey, BTreeSet<ObjectKey>>,
 }
 
 impl VolumeIndex {
-    /// The volume as decided: see [`Store::get`].
+    /// The volume with assumed changes: see [`Store::get`].
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Volume>> {
         self.volumes.get(key)
     }
 
-    /// The volume as the API server last delivered it.
+    /// The volume as last delivered by the watch.
     pub fn stored(&self, key: &ObjectKey) -> Option<&Arc<Volume>> {
         self.volumes.stored(key)
     }
 
-    /// Whether there are none.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.volumes.is_empty()
     }
 
-    /// All volumes of the claim's class that name this claim or none, as decided: first the ones, then the others, each in the order of
-    /// their names. What was decided since may have given one of them to another claim.
+    /// All volumes of the PVC's class whose `claimRef` is this PVC, then those without one, each sorted by name. Includes assumed changes,
+    /// which may have given a volume to another PVC.
     pub fn open_to<'a>(&'a self, claim: &'a Claim) -> impl Iterator<Item = &'a Arc<Volume>> {
         let own = self.claimed.get(&claim.key);
         let free = self.free.get(&claim.class);
@@ -46,12 +46,12 @@ impl VolumeIndex {
             .filter(|volume| volume.class == claim.class)
     }
 
-    /// Lays a decision over a stored volume: see [`Store::assume`].
+    /// Assumes a change of a volume: see [`Store::assume`].
     pub fn assume(&mut self, decided: Arc<Volume>) {
         self.volumes.assume(decided);
     }
 
-    /// Drops the decision laid over a volume, if there is one.
+    /// Drops the assumed version of a volume, if any.
     pub fn forget(&mut self, key: &ObjectKey) {
         self.volumes.forget(key);
     }

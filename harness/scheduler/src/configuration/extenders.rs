@@ -1,6 +1,6 @@
-//! The extenders of the configuration file: the HTTP services that filter and score beside the scheduler's own plugins.
+//! The extenders of the configuration file: HTTP services that filter and score in addition to the scheduler's plugins.
 //!
-//! Owns the settings and their check, with kube-scheduler's field names. Asking is the loop's business.
+//! Owns the settings and their validation, with kube-scheduler's field names. Does not know the calls.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::{ConfigurationError, Reader, unknown};
 use crate::extender::Extender;
 
-/// How long an extender may take where it does not say (kube-scheduler, `DefaultExtenderTimeout`).
+/// Default timeout of an extender call (kube-scheduler, `DefaultExtenderTimeout`).
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The fields that count.
+/// The supported fields.
 const USED: [&str; 10] = [
     "urlPrefix",
     "filterVerb",
@@ -28,7 +28,7 @@ const USED: [&str; 10] = [
 ];
 
 impl Extender {
-    /// Reads a JSON or YAML list of extenders, as the configuration file has them. Errors name every mistake.
+    /// Parses a JSON or YAML list of extenders, as in the configuration file. The error lists every invalid field.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, ConfigurationError> {
         let list: Value = serde_saphyr::from_str(text)
             .map_err(|error| ConfigurationError(vec![format!("couldn't parse the extenders: {error}")]))?;
@@ -152,7 +152,7 @@ impl Reader {
     }
 }
 
-/// The resources of the list with `ignoredByScheduler`.
+/// The managed resources with `ignoredByScheduler`.
 fn ignored(source: &Value) -> BTreeSet<String> {
     let resources = source.as_array().into_iter().flatten();
     let ignored = resources.filter(|resource| resource["ignoredByScheduler"] == true);

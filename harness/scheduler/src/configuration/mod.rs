@@ -1,8 +1,8 @@
-//! The configuration file of kube-scheduler (`KubeSchedulerConfiguration` with `VolumeBindingArgs`), as far as it
-//! concerns this scheduler: profiles, back-off, extenders, and the arguments of VolumeBinding.
+//! kube-scheduler's configuration file (`KubeSchedulerConfiguration` with `VolumeBindingArgs`): profiles, backoff, extenders and the
+//! arguments of VolumeBinding.
 //!
-//! Fields that kube-scheduler knows and this scheduler ignores are reported as unused. Unknown fields are errors. Texts of
-//! errors are kube-scheduler's.
+//! Fields that kube-scheduler uses and this scheduler ignores are reported as unused. Unknown fields are errors. Error texts are
+//! kube-scheduler's.
 
 mod extenders;
 
@@ -21,7 +21,7 @@ const GROUP: &str = "kubescheduler.config.k8s.io/";
 const KIND: &str = "KubeSchedulerConfiguration";
 const PLUGIN: &str = "VolumeBinding";
 
-/// The fields that count.
+/// The supported fields.
 const USED: [&str; 7] = [
     "apiVersion",
     "kind",
@@ -31,7 +31,7 @@ const USED: [&str; 7] = [
     "podMaxBackoffSeconds",
     "profiles",
 ];
-/// The fields that kube-scheduler has besides.
+/// Further fields of kube-scheduler.
 const UNUSED: [&str; 8] = [
     "delayCacheUntilActive",
     "enableContentionProfiling",
@@ -43,10 +43,10 @@ const UNUSED: [&str; 8] = [
     "percentageOfNodesToScore",
 ];
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// How to reach the API server: `clientConnection.kubeconfig`.
+    /// `clientConnection.kubeconfig`: path of the kubeconfig.
     pub kubeconfig: Option<String>,
     /// `podInitialBackoffSeconds`.
     pub initial_backoff: Duration,
@@ -54,9 +54,9 @@ pub struct Configuration {
     pub max_backoff: Duration,
     /// The profiles; at least one.
     pub profiles: Vec<Profile>,
-    /// The extenders, in the order of the calls.
+    /// The extenders in call order.
     pub extenders: Vec<Extender>,
-    /// Paths of fields that kube-scheduler would use, and this scheduler does not.
+    /// Paths of fields that kube-scheduler uses and this scheduler ignores.
     pub unused: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct Profile {
     pub shape: Option<Vec<ShapePoint>>,
 }
 
-/// Why a file cannot be used: all mistakes in it.
+/// Why a file is invalid: one entry per error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationError(Vec<String>);
 
@@ -87,8 +87,8 @@ impl fmt::Display for ConfigurationError {
 impl std::error::Error for ConfigurationError {}
 
 impl Configuration {
-    /// Reads a file for a scheduler of a release. `scoring` says whether the gate StorageCapacityScoring (or before it
-    /// VolumeCapacityPriority) is on: without it, `shape` is an error even when it is empty (KEP-4049).
+    /// Parses a file for a scheduler of a release. `scoring`: the gate StorageCapacityScoring (formerly VolumeCapacityPriority) is on.
+    /// Without it even an empty `shape` is an error (KEP-4049).
     pub fn parse(text: &str, release: Release, scoring: bool) -> Result<Self, ConfigurationError> {
         let file: Value = serde_saphyr::from_str(text).map_err(|error| {
             ConfigurationError(vec![format!("couldn't parse the configuration: {error}")])
@@ -281,7 +281,7 @@ impl Reader {
             .push(format!("{path}: Invalid value: must be a whole number"));
     }
 
-    /// Notes the fields that are not used, and refuses those that do not exist.
+    /// Records unused fields and reports unknown ones as errors.
     fn known(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
         for field in unknown(fields, used, unused) {
             self.errors
@@ -299,7 +299,7 @@ fn unknown<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&str]) -
         .collect()
 }
 
-/// Negative ones are refused elsewhere.
+/// Negative durations are rejected elsewhere.
 fn duration(seconds: i64) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }

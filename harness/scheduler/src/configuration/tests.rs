@@ -1,4 +1,4 @@
-//! The configuration file: what is read, and what is refused in whose words.
+//! Tests of the configuration file: parsed fields and error texts.
 
 use super::*;
 
@@ -9,14 +9,14 @@ fn parse(rest: &str, scoring: bool) -> Result<Configuration, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// The arguments of VolumeBinding, alone.
+/// Parses only the arguments of VolumeBinding.
 fn arguments(args: &str, scoring: bool) -> Result<Profile, String> {
     let rest = format!("profiles: [{{pluginConfig: [{{name: VolumeBinding, args: {args}}}]}}]\n");
     parse(&rest, scoring).map(|read| read.profiles[0].clone())
 }
 
 #[test]
-fn what_is_unset_has_the_defaults_of_kube_scheduler() {
+fn unset_fields_have_the_defaults_of_kube_scheduler() {
     let read = parse("", false).unwrap();
     assert_eq!(
         (read.initial_backoff.as_secs(), read.max_backoff.as_secs()),
@@ -30,7 +30,7 @@ fn what_is_unset_has_the_defaults_of_kube_scheduler() {
 }
 
 #[test]
-fn everything_that_counts_is_read() {
+fn all_supported_fields_are_parsed() {
     let text = "
 clientConnection: {kubeconfig: /tmp/k}
 leaderElection: {leaderElect: false}
@@ -69,9 +69,9 @@ profiles:
     );
 }
 
-/// The rows of kube-scheduler's own table, with the texts that 1.36 printed.
+/// kube-scheduler's own test table, with the error texts of 1.36.
 #[test]
-fn arguments_are_validated_in_the_words_of_kube_scheduler() {
+fn invalid_arguments_return_the_errors_of_kube_scheduler() {
     const PATH: &str = "profiles[0].pluginConfig[0].args.";
     for (args, scoring, expected) in [
         ("{bindTimeoutSeconds: 0}", false, None),
@@ -114,11 +114,11 @@ fn arguments_are_validated_in_the_words_of_kube_scheduler() {
 }
 
 #[test]
-fn unknown_fields_and_versions_are_refused() {
+fn unknown_fields_and_versions_are_errors() {
     assert_eq!(
         arguments("{weights: {fast: 2}}", true).unwrap_err(),
         "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: strict decoding error: unknown field \"weights\"",
-        "there are no weights per storage class"
+        "storage classes have no weights"
     );
     assert_eq!(
         parse("profile: []", true).unwrap_err(),
@@ -140,7 +140,7 @@ fn unknown_fields_and_versions_are_refused() {
 }
 
 #[test]
-fn profiles_and_back_off_are_validated() {
+fn profiles_and_backoff_are_validated() {
     for (text, expected) in [
         (
             "podInitialBackoffSeconds: 0",
@@ -168,12 +168,12 @@ fn profiles_and_back_off_are_validated() {
     let both = parse("podInitialBackoffSeconds: 0\nprofile: []", false).unwrap_err();
     assert!(
         both.starts_with('[') && both.contains(", podInitial"),
-        "every mistake is reported: {both}"
+        "every error is reported: {both}"
     );
 }
 
 #[test]
-fn extenders_are_read_with_the_defaults_of_kube_scheduler() {
+fn extenders_have_the_defaults_of_kube_scheduler() {
     let text = "
 extenders:
 - {urlPrefix: 'http://127.0.0.1:1/x/', filterVerb: filter}

@@ -1,9 +1,8 @@
-//! The watch of CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1`
-//! before, and none where the feature is off. All versions have the same fields.
+//! The watch of CSIStorageCapacity in the version that the server serves: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, none if the
+//! feature is off. All versions have the same fields.
 //!
-//! A server without the type has no objects, so scheduling begins without them. Objects that a watch has delivered stay
-//! known until a watch delivers something else: a type that goes away takes no object back (KEP-1472, enablement and
-//! rollback).
+//! If the server does not serve the type, scheduling starts without objects. Objects already delivered stay in the cache until a watch
+//! delivers a change: removing the type deletes no object (KEP-1472, enablement and rollback).
 
 use std::collections::VecDeque;
 
@@ -22,7 +21,7 @@ use super::watch_event::{Update, WatchEvent, read, waits};
 use crate::objects::{Capacity, ObjectKey};
 use crate::status::is_type_missing;
 
-/// Follows the objects without end.
+/// Watches the objects. The stream does not end.
 pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     let following = Following {
         client: client.clone(),
@@ -38,15 +37,15 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     updates.boxed()
 }
 
-/// A watch that outlives its version.
+/// A watch that switches to another version if the current one is no longer served.
 struct Following {
     client: Client,
-    /// The watch of the present version.
+    /// The watch of the current version.
     events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
     waits: ExponentialBackoff,
-    /// The last attempt failed.
+    /// Whether the last attempt failed.
     failed: bool,
-    /// A list was delivered, be it empty.
+    /// Whether a list, possibly empty, was delivered.
     listed: bool,
     pending: VecDeque<Update>,
 }
@@ -104,7 +103,7 @@ impl Following {
     }
 }
 
-/// The version that the server has, if any.
+/// The served version. `None` if the type is not served.
 async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
     for version in VERSIONS {
         match client.list_api_group_resources(&api_version(version)).await {
@@ -133,7 +132,7 @@ fn lists_capacities(list: &APIResourceList) -> bool {
     is_served(list.resources.iter().map(|resource| resource.name.as_str()))
 }
 
-/// Whether a watch cannot go on because its version is gone.
+/// Whether a watch failed because its version is no longer served.
 fn is_lost(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(error)
@@ -143,7 +142,7 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-/// The event of any version as one of v1. An object that cannot be read as v1 is an event all the same: it exists.
+/// Converts an event of any version to v1. An object that cannot be parsed as v1 still exists, so it is reported as unreadable.
 fn typed(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
     let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
         let key = ObjectKey::of(&object.metadata);

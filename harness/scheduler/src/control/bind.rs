@@ -1,7 +1,7 @@
-//! From a decision to a bound pod: write the claims' and volumes' part, wait until all are bound, bind the pod
-//! (VolumeBinding's PreBind, then the default binder).
+//! Executes a decision: writes PVCs and PersistentVolumes, waits until all are bound, binds the pod (VolumeBinding's PreBind, then the
+//! default binder).
 //!
-//! Knows nothing about queues and reports. What was written stays when a later step fails, as upstream.
+//! Does not know queue and reports. As upstream, writes are not undone if a later step fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::filter::Binding;
 use crate::objects::{BOUND_BY_CONTROLLER, Claim, ObjectKey, Pod, SELECTED_NODE, Volume};
 use crate::snapshot::Snapshot;
 
-/// A pod on its way to a node.
+/// A pod to be bound to its chosen node.
 pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
@@ -37,7 +37,7 @@ pub(super) struct BindJob {
     pub(super) decision: Feasible,
 }
 
-/// Why a pod did not get to its node, in kube-scheduler's words.
+/// Why binding failed, in kube-scheduler's wording.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BindError {
     #[error("running PreBind plugin \"VolumeBinding\": {0}")]
@@ -50,7 +50,7 @@ pub(super) enum BindError {
     Extender(String),
 }
 
-/// Why a pod's volumes did not get bound.
+/// Why binding the pod's volumes failed.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(super) enum VolumesError {
     #[error("context deadline exceeded")]
@@ -73,15 +73,14 @@ pub(super) enum VolumesError {
     OutOfReach { volume: String, node: String },
 }
 
-/// The versions of the objects that were written, before they were. While the cache still shows one of these, it lags
-/// behind our own write.
+/// Resource versions before this scheduler's writes. A cached object with one of these versions is outdated.
 #[derive(Debug, Default)]
 struct Written {
     volumes: BTreeMap<ObjectKey, String>,
     claims: BTreeMap<ObjectKey, String>,
 }
 
-/// Lays a decision over the snapshot, so that the next attempt sees it (Reserve).
+/// Assumes a decision in the snapshot, so that the next attempt includes it (Reserve).
 pub(super) fn assume(snapshot: &mut Snapshot, pod: &Arc<Pod>, decision: &Feasible) {
     snapshot.pods.assume(pod, decision.node.name());
     for Binding { claim, volume } in &decision.plan.bindings {
@@ -93,7 +92,7 @@ pub(super) fn assume(snapshot: &mut Snapshot, pod: &Arc<Pod>, decision: &Feasibl
     }
 }
 
-/// Takes a decision back out of the snapshot, or ends it because the cluster shows it by now.
+/// Removes an assumed decision from the snapshot, because binding failed or the watches show the result.
 pub(super) fn forget(snapshot: &mut Snapshot, decision: &Feasible) {
     for binding in &decision.plan.bindings {
         snapshot.volumes.forget(&binding.volume.key);
@@ -124,7 +123,7 @@ impl BindJob {
             .map_err(|error| BindError::Pod(reason(&error)))
     }
 
-    /// Reserves existing volumes, then requests provisioning by the selected-node annotation.
+    /// Reserves the chosen PersistentVolumes, then requests provisioning with the selected-node annotation.
     async fn write(&self) -> Result<Written, ClientError> {
         let mut written = Written::default();
         let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
@@ -157,17 +156,17 @@ impl BindJob {
         Ok(written)
     }
 
-    /// Whether the stored claim has the node as its selected node already. What is assumed does not count: an assumed
-    /// selection may be another pod's that is never written.
+    /// Whether the PVC from the watch already has this selected node. Assumed versions are ignored: another pod may have assumed a
+    /// selection that is never written.
     fn is_selected(&self, claim: &Claim) -> bool {
         let cache = self.cache.lock();
         let stored = cache.snapshot.claims.stored(&claim.key);
         stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
     }
 
-    /// Waits, from change to change, until everything is bound or cannot be any more.
+    /// Waits until everything is bound, rechecking after each change. Fails once that is impossible.
     async fn all_bound(&self, written: &Written) -> Result<(), VolumesError> {
-        // Before the first look at the cache: what comes after it counts.
+        // Register before the first check, so that no later change is missed.
         let waiting = self.waits.enter(&self.pod, &self.decision);
         while !check(&self.cache.lock(), &self.pod, &self.decision, written)? {
             waiting.change().await;
@@ -191,7 +190,7 @@ impl BindJob {
                 ..ObjectReference::default()
             },
         };
-        // The answer is a Status, which has nothing beyond its code.
+        // The response is a Status without further information.
         let _status: Value = pods
             .create_subresource("binding", &key.name, &PostParams::default(), &binding)
             .await?;
@@ -199,7 +198,7 @@ impl BindJob {
     }
 }
 
-/// Whether everything is bound; an error if it cannot be any more.
+/// Whether everything is bound. An error if that has become impossible.
 fn check(cache: &Cache, pod: &Pod, decision: &Feasible, written: &Written) -> Result<bool, VolumesError> {
     let plan = &decision.plan;
     if plan.is_empty() {
@@ -264,7 +263,7 @@ fn check_provision(
         return Err(VolumesError::SelectionLost(key.name.clone()));
     }
     if let Some(name) = &claim.volume {
-        // The volume's watch may lag behind the claim's.
+        // The watch of PersistentVolumes may lag behind that of PVCs.
         let Some(volume) = snapshot.volumes.stored(&ObjectKey::cluster(name)) else {
             return Ok(false);
         };
@@ -273,7 +272,7 @@ fn check_provision(
     Ok(claim.is_fully_bound())
 }
 
-/// Judges by the node's labels as they are now.
+/// Checks the volume's affinity against the node's current labels.
 fn check_reach(snapshot: &Snapshot, decision: &Feasible, volume: &Volume) -> Result<(), VolumesError> {
     let node = snapshot
         .nodes
@@ -288,7 +287,7 @@ fn check_reach(snapshot: &Snapshot, decision: &Feasible, volume: &Volume) -> Res
     })
 }
 
-/// Whether the volume names this very claim, UID included.
+/// Whether the volume's `claimRef` is this PVC, including the UID.
 fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
     let named = volume.claim.as_ref();
     named.is_some_and(|named| named.key == claim.key && named.uid.as_ref() == Some(&claim.uid))
@@ -297,7 +296,7 @@ fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
 fn reservation(volume: &Volume, claim: &Claim) -> Value {
     let mut metadata = json!({ "resourceVersion": volume.version });
     if volume.claim.is_none() {
-        // Where a person reserved the volume, it stays theirs.
+        // No annotation if an administrator reserved the volume.
         metadata["annotations"] = json!({ BOUND_BY_CONTROLLER: "yes" });
     }
     json!({
@@ -313,7 +312,7 @@ fn reservation(volume: &Volume, claim: &Claim) -> Value {
     })
 }
 
-/// What the server said, without the client's framing.
+/// The server's message without the client's prefix.
 fn reason(error: &ClientError) -> String {
     match error {
         ClientError::Api(status) => status.message.clone(),

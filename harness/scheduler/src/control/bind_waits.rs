@@ -1,7 +1,6 @@
-//! Which binding waits for which objects, so that a change of the cluster wakes those that it concerns and no others: in a burst thousands
-//! wait at a time.
+//! Which binding waits for which objects, so that a change notifies only the affected bindings: in a burst thousands wait at once.
 //!
-//! Knows keys alone; whether a change is what a binding waits for is seen in [`super::bind`].
+//! Knows only keys; [`super::bind`] checks whether the awaited change happened.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use super::cache::Change;
 use crate::cycle::Feasible;
 use crate::objects::{ObjectKey, Pod, Volume};
 
-/// The bindings that are under way.
+/// The bindings in progress.
 #[derive(Debug, Default)]
 pub(super) struct BindWaits(Mutex<HashMap<Subject, Vec<Arc<Notify>>>>);
 
@@ -26,7 +25,7 @@ enum Subject {
     Volume(ObjectKey),
 }
 
-/// One binding's place among them, which ends with it.
+/// The registration of one binding. Dropping it removes the registration.
 pub(super) struct Waiting<'a> {
     waits: &'a BindWaits,
     subjects: Vec<Subject>,
@@ -34,7 +33,7 @@ pub(super) struct Waiting<'a> {
 }
 
 impl BindWaits {
-    /// From now on changes of what the decision is about are not missed.
+    /// Registers a binding. Later changes of the objects in the decision are not missed.
     pub(super) fn enter(&self, pod: &Pod, decision: &Feasible) -> Waiting<'_> {
         let mut subjects = vec![
             Subject::Pod(pod.key.clone()),
@@ -59,11 +58,11 @@ impl BindWaits {
         }
     }
 
-    /// Wakes the bindings that a change concerns.
+    /// Notifies the bindings that a change affects.
     pub(super) fn signal(&self, change: &Change) {
         match change {
             Change::Pod(delta) => {
-                // Both have the same key.
+                // Old and new have the same key.
                 let pod = delta.new.as_ref().or(delta.old.as_ref());
                 self.wake(pod.map(|pod| Subject::Pod(pod.key.clone())));
             }
@@ -78,7 +77,7 @@ impl BindWaits {
             Change::Volume(delta) => {
                 for volume in [&delta.old, &delta.new].into_iter().flatten() {
                     self.wake([Subject::Volume(volume.key.clone())]);
-                    // A volume that is made for a claim has no name before.
+                    // The name of a volume yet to be provisioned is unknown, so look it up by PVC.
                     self.wake(claim_of(volume));
                 }
             }
@@ -108,7 +107,7 @@ fn claim_of(volume: &Volume) -> Option<Subject> {
 }
 
 impl Waiting<'_> {
-    /// Completes after a change; at once, if there was one since the last call.
+    /// Completes after the next change, or at once if one happened since the last call.
     pub(super) async fn change(&self) {
         self.changed.notified().await;
     }

@@ -1,6 +1,6 @@
-//! The objects that the watches have delivered, and what each event changes.
+//! The objects from the watches, and the changes that each event causes.
 //!
-//! Knows which pods await this scheduler. Knows no queue: [`super::hints`] says which pods a change may help.
+//! Knows which pods are pending for this scheduler. Does not know the queue: [`super::hints`] decides which pods a change may help.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::objects::{
 use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};
 
-/// The cluster as the watches deliver it, with its pods, of which some await a node from this scheduler.
+/// The cluster as the watches deliver it, including the pods pending for this scheduler.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) snapshot: Snapshot,
@@ -22,7 +22,7 @@ pub(super) struct Cache {
     lists: Lists,
 }
 
-/// The state of each watch's list.
+/// The list state of each watch.
 #[derive(Debug, Default)]
 struct Lists {
     pods: List,
@@ -37,7 +37,7 @@ struct Lists {
     namespaces: List,
 }
 
-/// One object before and after.
+/// An object before and after a change.
 #[derive(Debug)]
 pub(super) struct Delta<T> {
     pub(super) old: Option<Arc<T>>,
@@ -47,11 +47,11 @@ pub(super) struct Delta<T> {
 /// One change of the cluster.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// A pod that awaits a node from this scheduler, before or after.
+    /// A pod that is or was pending for this scheduler.
     Pod(Delta<Pod>),
-    /// A pod came to a node, or one of a node has other labels.
+    /// A pod was added to a node, or its labels changed there.
     PodCame,
-    /// A pod of a node is gone, or takes less of it, or has other labels.
+    /// A pod was removed from a node, or its requests shrank, or its labels changed there.
     PodLeft,
     Attachment(Delta<VolumeAttachment>),
     Namespace,
@@ -74,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// Whether every watch has delivered its first complete list. Deciding earlier would take the unknown for absent.
+    /// Whether every watch has delivered its first complete list. Before that, objects would seem to be missing.
     pub(super) fn is_complete(&self) -> bool {
         let Lists {
             pods,
@@ -103,14 +103,14 @@ impl Cache {
         all.iter().all(|list| list.was_complete)
     }
 
-    /// Whether this very pod still awaits a node.
+    /// Whether this pod, with the same UID, is still pending for this scheduler.
     pub(super) fn awaits(&self, pod: &Pod) -> bool {
         self.pods
             .stored(&pod.key)
             .is_some_and(|found| found.uid == pod.uid && awaits_node(&self.scheduler_name, found))
     }
 
-    /// Applies an event and returns what changed.
+    /// Applies an event and returns the changes.
     pub(super) fn learn(&mut self, update: Update) -> Vec<Change> {
         let Self {
             snapshot,
@@ -163,7 +163,7 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
     deltas.into_iter().map(wrap).collect()
 }
 
-/// Counts a pod on its node, and returns what its change means to pods that await a node.
+/// Updates the pods on nodes and returns the changes for pending pods.
 fn pod_changes(on_nodes: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
     let Delta { old, new } = delta;
     if let Some(gone) = &old
@@ -199,10 +199,10 @@ fn pod_changes(on_nodes: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>)
     changes
 }
 
-/// Keeps apart objects that do not exist and objects that cannot be read.
+/// Updates the set of existing objects that cannot be parsed.
 fn note_unreadable<T: Object>(unreadable: &mut Unreadable, event: &WatchEvent<T>) {
     match event {
-        // The list has those again that still exist.
+        // The new list reports again those that still exist.
         WatchEvent::ListBegins => unreadable.clear(),
         WatchEvent::Listed(object) | WatchEvent::Changed(object) => drop(unreadable.remove(object.key())),
         WatchEvent::Gone(key) => drop(unreadable.remove(key)),
@@ -219,10 +219,10 @@ fn awaits_node(scheduler_name: &str, pod: &Pod) -> bool {
         && !pod.gated
 }
 
-/// Follows one watch's lists. A list may come again at any time, when a watch had to start over.
+/// The list state of one watch. A list may be repeated whenever a watch restarts.
 #[derive(Debug, Default)]
 struct List {
-    /// The keys that a list under way has had so far.
+    /// Keys seen so far in the current list. `None` outside a list.
     named: Option<BTreeSet<ObjectKey>>,
     was_complete: bool,
 }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_list_removes_what_it_does_not_name() {
+    fn a_second_list_removes_objects_that_it_does_not_contain() {
         let mut cache = Cache::new("ours");
         let mut deliver = |event| cache.learn(Update::Pod(event));
         deliver(WatchEvent::ListBegins);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pods_that_await_this_scheduler_count() {
+    fn only_pods_pending_for_this_scheduler_are_reported() {
         let mut cache = Cache::new("ours");
         let mut deliver = |pod| cache.learn(Update::Pod(WatchEvent::Changed(pod)));
         assert!(deliver(pod("a", "another", None)).is_empty());

@@ -1,7 +1,7 @@
-//! The client of the extenders of the configuration, which refuse nodes, score the others, and bind pods.
+//! Client of the configured extenders, which filter nodes, score them and bind pods.
 //!
-//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`) and nothing about volumes or queues. Pod and nodes are read
-//! from the API server for each attempt: the scheduler keeps only the fields that its own decisions need.
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). Does not know volumes or the queue. Reads pod and nodes from the API server
+//! for each attempt, because the cache has only the fields that this scheduler uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::cycle::{Assessment, Cause, Feasible, Refused};
 use crate::objects::Pod;
 use crate::transport::{Http, Transport};
 
-/// The greatest score of a plugin is 100, where an extender's is 10.
+/// Factor from an extender's maximum score, 10, to a plugin's, 100.
 const SCORE_STEP: i64 = 10;
 
 /// The extenders of one scheduler.
@@ -28,10 +28,10 @@ pub(super) struct Extenders {
     api: Client,
 }
 
-/// Pod and nodes as extenders get them.
+/// Pod and nodes as sent to extenders.
 struct Subject {
     pod: Value,
-    /// All nodes by name, if an extender wants more than names.
+    /// All nodes by name, if an extender needs full objects.
     nodes: BTreeMap<String, Value>,
 }
 
@@ -44,13 +44,13 @@ impl Extenders {
         }
     }
 
-    /// Whether an extender filters or scores nodes for a pod.
+    /// Whether an extender filters or scores nodes for the pod.
     pub(super) fn concern(&self, pod: &Pod) -> bool {
         self.interested(pod)
             .any(|extender| extender.filter_verb.is_some() || extender.prioritize_verb.is_some())
     }
 
-    /// Takes the nodes away that extenders refuse, and adds their scores. An error aborts the attempt.
+    /// Removes the nodes that extenders reject and adds the extenders' scores. An error aborts the attempt.
     pub(super) async fn extend(&self, pod: &Pod, mut assessment: Assessment) -> Result<Assessment, String> {
         let subject = self.subject(pod).await?;
         for extender in self.interested(pod) {
@@ -78,7 +78,7 @@ impl Extenders {
         Ok(assessment)
     }
 
-    /// Lets the extender that binds bind the pod; none: no extender does, so the scheduler has to.
+    /// Binds the pod through the extender with a bind verb. `None`: there is none, so the scheduler binds the pod.
     pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Option<Result<(), String>> {
         let mut interested = self.interested(pod);
         let (extender, verb) = interested.find_map(|it| Some((it, it.bind_verb.as_ref()?)))?;
@@ -136,7 +136,7 @@ impl Extenders {
         FilterResult::read(extender, &answer, &names)
     }
 
-    /// An extender that fails adds no score, whether it is ignorable or not.
+    /// As upstream, a failed call adds no score, whether the extender is ignorable or not.
     async fn prioritize(&self, extender: &Extender, subject: &Subject, feasible: &mut [Feasible]) {
         let Some(verb) = &extender.prioritize_verb else {
             return;
@@ -188,7 +188,7 @@ fn names(assessment: &Assessment) -> Vec<String> {
 }
 
 impl Subject {
-    /// ExtenderArgs.
+    /// The request body (ExtenderArgs).
     fn args(&self, extender: &Extender, names: &[String]) -> Value {
         if extender.node_cache_capable {
             return json!({"Pod": self.pod, "Nodes": null, "NodeNames": names});
@@ -198,12 +198,12 @@ impl Subject {
     }
 }
 
-/// ExtenderFilterResult, read.
+/// A parsed ExtenderFilterResult.
 struct FilterResult {
     kept: BTreeSet<String>,
     /// Node → reason.
     failed: BTreeMap<String, String>,
-    /// Node → reason, where preemption on the node would not help.
+    /// Node → reason, where preemption would not help.
     unresolvable: BTreeMap<String, String>,
 }
 
@@ -248,7 +248,7 @@ impl FilterResult {
         })
     }
 
-    /// Moves the nodes that the extender did not keep to the refused ones.
+    /// Moves the nodes that the extender rejected from feasible to rejected.
     fn apply(mut self, extender: &Extender, assessment: &mut Assessment) {
         let feasible = std::mem::take(&mut assessment.feasible);
         for feasible in feasible {
@@ -270,14 +270,14 @@ impl FilterResult {
     }
 }
 
-/// The field of that name in any case: Go ignores the case, and releases differ in it.
+/// The field with this name, ignoring case: Go does, and releases differ in it.
 fn field(object: &Value, name: &str) -> Value {
     let fields = object.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
     found.next().map_or(Value::Null, |(_, value)| value.clone())
 }
 
-/// The error in an answer, if there is one.
+/// The error in a response. `None` if it has none.
 fn error_in(answer: &Value) -> Option<String> {
     let error = field(answer, "Error");
     error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)

@@ -1,8 +1,8 @@
-//! The scheduler extender: filter and score for a kube-scheduler of any age, over HTTP (`/filter`, `/prioritize`).
+//! The scheduler extender: filter and score for any kube-scheduler version, over HTTP (`/filter`, `/prioritize`).
 //!
-//! Judges volumes alone: the scheduler that asks has looked at everything else, and binds the claims itself. What exists
-//! comes from the same watches as the loop's; nodes come with the question, or by name if the scheduler is told
-//! `nodeCacheCapable`. KEP-1472 names an extender as the way of those who want other decisions than upstream's.
+//! Checks only volumes: the calling scheduler checks everything else and binds the PVCs. Objects come from the same watches as in the loop;
+//! nodes come with the request, or by name if the scheduler sets `nodeCacheCapable`. KEP-1472 suggests extenders for decisions that differ
+//! from upstream.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -33,14 +33,14 @@ use crate::options::Options;
 use crate::rules::Rules;
 use crate::score;
 
-/// A list of all nodes with everything in it may come with a question.
+/// Large enough for a request that contains every node object.
 const BODY_MAX: usize = 128 << 20;
-/// A question has to be complete after this time.
+/// Timeout for receiving a complete request.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The greatest score of an extender is 10, where a plugin's is 100.
+/// Divisor from a plugin's maximum score, 100, to an extender's, 10.
 const SCORE_STEP: i64 = 10;
 
-/// Answers schedulers on a listener until `shutdown` completes. Errors when the options are wrong.
+/// Serves schedulers on a listener until `shutdown` completes. Fails if the options are invalid.
 pub async fn serve_extender(
     options: Options,
     client: Client,
@@ -72,17 +72,17 @@ struct Extender {
     cache: Mutex<Cache>,
 }
 
-/// A question, read.
+/// A parsed request.
 struct Question {
     pod: Pod,
     nodes: Asked,
 }
 
-/// The nodes that are asked about, in the way of the question, so that the answer can have the same.
+/// The nodes of a request. The response uses the same form.
 enum Asked {
-    /// As objects, whose text is given back as it came.
+    /// Node objects, returned unchanged.
     Objects(Vec<(Arc<Node>, Value)>),
-    /// By name.
+    /// Node names.
     Names(Vec<String>),
 }
 
@@ -118,7 +118,7 @@ impl Extender {
         }
     }
 
-    /// ExtenderFilterResult. What stands in the way of everything is an error only if it may pass by itself.
+    /// ExtenderFilterResult. A reason that applies to every node is returned as `Error` only if it is temporary.
     fn filter(&self, question: Question) -> Value {
         let verdicts = match self.judge(&question) {
             Ok(verdicts) => verdicts,
@@ -159,7 +159,7 @@ impl Extender {
         response(StatusCode::OK, &scores.collect())
     }
 
-    /// Each node with its plan, or with why it is refused.
+    /// Each node with its plan, or the reason for rejecting it.
     fn judge(&self, question: &Question) -> Result<BTreeMap<String, Result<VolumePlan, String>>, String> {
         let cache = self.cache.lock();
         if !cache.is_complete() {
@@ -206,7 +206,7 @@ async fn read(request: Request<Incoming>) -> Result<Question, String> {
         .map_err(|error| format!("the question cannot be read: {error}"))?;
     let mut source: Value = serde_json::from_slice(&body.to_bytes())
         .map_err(|error| format!("the question is no JSON: {error}"))?;
-    // Releases differ in the case of these names, and Go reads either.
+    // The case of these names differs between releases. Go accepts either.
     let mut field = |name: &str| {
         let fields = source.as_object_mut()?;
         let found = fields

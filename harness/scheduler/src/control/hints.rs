@@ -1,9 +1,8 @@
-//! Which changes make another attempt at an unschedulable pod worthwhile?
+//! Queueing hints: which changes make another attempt at an unschedulable pod worthwhile.
 //!
-//! Follows the queueing hints of kube-scheduler 1.36, and errs on the side of waking where a change is hard to judge: a
-//! superfluous attempt costs little, a missed one leaves a pod pending for minutes. Beyond upstream, a driver that stops
-//! tracking capacity wakes pods, and a capacity object wakes only those that it is large enough for, on a node that the
-//! pod may use.
+//! Follows kube-scheduler 1.36. Requeues in doubtful cases: a superfluous attempt costs little, a missed one leaves a pod pending for
+//! minutes. Unlike upstream, a driver that stops tracking capacity requeues pods, and a capacity object requeues only pods whose request
+//! fits and that may use a node with access.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -19,13 +18,13 @@ use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// One change, to be held against many pods.
+/// One change, evaluated for many pods.
 pub(super) struct Hint<'a> {
     rules: &'a Rules,
-    /// The cluster, with the change.
+    /// The cluster after the change.
     snapshot: &'a Snapshot,
     change: &'a Change,
-    /// The nodes that can access the capacity object that changed.
+    /// The nodes that can access the changed capacity object. Computed on demand.
     within: OnceCell<Vec<&'a Arc<Node>>>,
 }
 
@@ -39,12 +38,12 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Which of the pods that `blocker` keeps back the change may help.
+    /// Which pods with this blocker the change may help.
     pub(super) fn helped(&self, blocker: &Blocker) -> Helped<'_> {
         match (self.change, blocker) {
-            // Other pods take no capacity, as far as this scheduler knows, and no change of the pod's own spec matters here.
+            // Pending pods use no capacity as far as the scheduler knows, and changes of the pod itself are handled elsewhere.
             (Change::Pod(_), _) => Helped::Nobody,
-            // The scheduler does not know what an extender waits for, except that it is no pod's condition.
+            // It is unknown what an extender waits for. It cannot be a change of a pending pod.
             (_, Blocker::Extender) => Helped::Everybody,
             (Change::Capacity(delta), Blocker::Capacity { class, request }) => match &delta.new {
                 Some(object) if has_room_now(self.rules, delta, class, *request) => {
@@ -56,8 +55,8 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether the labels and taints of a node in the object's topology segment allow the pod. Other pods are not considered: they may
-    /// change without a call of this function, and thousands of pods may be waiting.
+    /// Whether labels and taints allow the pod on a node in the object's topology segment. Other pods are ignored: they may change without
+    /// a call of this function, and thousands of pods may be waiting.
     fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;
@@ -70,7 +69,7 @@ impl<'a> Hint<'a> {
     }
 }
 
-/// The pods that a change of something else than capacity may help.
+/// The pods that a change other than of a capacity object may help.
 fn helped<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Helped<'a> {
     let by_capacity = matches!(blocker, Blocker::Capacity { .. });
     let by_volumes = by_capacity || *blocker == Blocker::Volumes;
@@ -97,7 +96,7 @@ fn helped<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Helped<'a
     }
 }
 
-/// Added, relabelled, tainted otherwise, or no longer cordoned.
+/// The node was added, its labels or taints changed, or it became schedulable.
 fn node_may_help(delta: &Delta<Node>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -108,7 +107,7 @@ fn node_may_help(delta: &Delta<Node>) -> bool {
     }
 }
 
-/// Added, or other plugins are migrated: upstream judges existing volumes by that. Which drivers run decides nothing.
+/// The CSINode was added, or its migrated plugins changed, which upstream uses for existing volumes. Registered drivers are ignored.
 fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -117,7 +116,7 @@ fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
     }
 }
 
-/// A driver of the node can attach another number of volumes than before.
+/// The drivers of the CSINode or their volume limits changed.
 fn limits_differ(delta: &Delta<CsiNode>) -> bool {
     match (&delta.old, &delta.new) {
         (Some(old), Some(new)) => old.drivers != new.drivers,
@@ -125,7 +124,7 @@ fn limits_differ(delta: &Delta<CsiNode>) -> bool {
     }
 }
 
-/// The node offers more of some resource, or does not limit pods any more.
+/// The node has more of a resource, or no longer limits resources.
 fn room_grew(delta: &Delta<Node>) -> bool {
     let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
         return false;
@@ -136,7 +135,7 @@ fn room_grew(delta: &Delta<Node>) -> bool {
     }
 }
 
-/// Added, or allowed elsewhere than before.
+/// The class was added, or `allowedTopologies` changed.
 fn class_may_help(delta: &Delta<Class>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -145,26 +144,25 @@ fn class_may_help(delta: &Delta<Class>) -> bool {
     }
 }
 
-/// The flag was turned off, or the driver deleted.
+/// `storageCapacity` was turned off, or the CSIDriver was deleted.
 fn tracking_ended(delta: &Delta<Driver>) -> bool {
     let tracks = |driver: &Option<Arc<Driver>>| driver.as_ref().is_some_and(|driver| driver.tracks_capacity);
     tracks(&delta.old) && !tracks(&delta.new)
 }
 
-/// The object is of the class that is waited for, and has become large enough for the request. Upstream wakes a pod for any object of
-/// any class that grew.
+/// The object is of this class and has become large enough for the request. Upstream requeues a pod for any object of any class that grew.
 fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, class: &str, request: i128) -> bool {
     let Some(new) = delta.new.as_ref().filter(|new| new.class == class) else {
         return false;
     };
     let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(request);
-    // An object that was created anew under the same name, between two lists, was another object before.
+    // With another class or topology, it is a new object that was recreated between two lists.
     let is_same = |old: &&Arc<Capacity>| old.class == new.class && old.topology == new.topology;
     let old = delta.old.as_ref().filter(is_same);
     is_enough(new) && !old.is_some_and(|old| is_enough(old))
 }
 
-/// None is less than any limit.
+/// `None` (both values unset) sorts below any value.
 fn limit_of(rules: &Rules, object: &Capacity) -> Option<i128> {
     capacity_check::limit(rules, object).map(|limit| limit.bytes(rules.arithmetic))
 }
@@ -231,15 +229,15 @@ mod tests {
         wakes(&Rules::default(), change, &pod(), &[blocker].into())
     }
 
-    /// Waits for so many bytes of class `s`.
+    /// Blocked on a request of this many bytes of class `s`.
     fn for_bytes(request: i128) -> Blocker {
         let class = "s".to_owned();
         Blocker::Capacity { class, request }
     }
 
-    /// The rows of kube-scheduler's own table, for a pod that waits for what is there afterwards.
+    /// kube-scheduler's own test table, for a pod whose request fits only after the change.
     #[test]
-    fn capacity_wakes_when_the_limit_grows_enough() {
+    fn capacity_requeues_a_pod_when_the_size_becomes_sufficient() {
         let capacity = |capacity: &str, maximum: &str| {
             let set = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
             json!({"metadata": {"name": "x", "namespace": "ns"}, "storageClassName": "s", "nodeTopology": {}, "capacity": set(capacity), "maximumVolumeSize": set(maximum)})
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_wakes_only_who_may_use_a_node_that_reaches_it() {
+    fn capacity_requeues_only_pods_that_may_use_a_node_with_access() {
         let capacity = |rack: &str| json!({"metadata": {"name": "x"}, "storageClassName": "s", "nodeTopology": {"matchLabels": {"rack": rack}}, "capacity": "1"});
         let selecting = |rack: &str| -> Arc<Pod> {
             let source = json!({"metadata": {"name": "p"}, "spec": {"containers": [], "nodeSelector": {"rack": rack}}});
@@ -290,7 +288,7 @@ mod tests {
             (Value::Null, capacity("r"), selecting("r"), true),
             (Value::Null, capacity("r"), selecting("other"), false),
             (Value::Null, capacity("other"), pod(), false),
-            // Deleted and made anew while the watch was away.
+            // Deleted and recreated while the watch was interrupted.
             (capacity("other"), capacity("r"), pod(), true),
         ] {
             let what = format!("{new} for {:?}", pod.node_selector);
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_no_node_can_access_wakes_nobody() {
+    fn an_object_without_accessible_nodes_requeues_no_pod() {
         let everywhere =
             json!({"metadata": {"name": "x"}, "storageClassName": "s", "nodeTopology": {}, "capacity": "1"});
         let nowhere = json!({"metadata": {"name": "x"}, "storageClassName": "s", "capacity": "1"});
@@ -316,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_wakes_when_it_stops_tracking() {
+    fn a_driver_that_stops_tracking_capacity_requeues_pods() {
         let driver = |flag: bool| json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": flag}});
         for (old, new, expected) in [
             (driver(true), driver(false), true),
@@ -339,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_wake_when_added_relabelled_or_uncordoned() {
+    fn nodes_requeue_pods_when_added_relabelled_or_uncordoned() {
         let node = |zone: &str, cordoned: bool| json!({"metadata": {"name": "n", "labels": {"zone": zone}}, "spec": {"unschedulable": cordoned}});
         for (old, new, expected) in [
             (Value::Null, node("a", false), true),
@@ -357,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn taints_and_drivers_on_nodes_wake_and_room_wakes_who_lacks_it() {
+    fn taints_and_csinodes_requeue_all_pods_and_resources_only_pods_that_lack_them() {
         let node = |taint: &str, cpu: &str| json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": taint, "effect": "NoSchedule"}]}, "status": {"allocatable": {"cpu": cpu}}});
         let change = |old, new| Change::Node(delta(old, new));
         assert!(wakes_when(&change(node("a", "1"), node("b", "1")), for_bytes(1)));
@@ -386,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_pods_own_claims_wake_it() {
+    fn only_the_pods_own_pvcs_requeue_it() {
         let claim = |name: &str| json!({"metadata": {"name": name, "namespace": "ns"}});
         let wakes = |name| wakes_when(&Change::Claim(delta(claim(name), claim(name))), Blocker::Volumes);
         assert!(wakes("c"));
@@ -394,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_wake_when_added_or_allowed_elsewhere() {
+    fn classes_requeue_pods_when_added_or_their_topologies_change() {
         let class = |zone: Value| {
             let allowed = json!([{"matchLabelExpressions": [{"key": "zone", "values": [zone]}]}]);
             json!({"metadata": {"name": "s"}, "provisioner": "d", "allowedTopologies": allowed})
@@ -413,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_wakes_for_any_resource_that_grew_and_for_none_that_did_not() {
+    fn a_node_requeues_pods_if_any_resource_grew_and_otherwise_not() {
         let node = |cpu: &str, memory: &str, pods: &str| {
             let allocatable = json!({"cpu": cpu, "memory": memory, "pods": pods});
             json!({"metadata": {"name": "n"}, "status": {"allocatable": allocatable}})
@@ -438,7 +436,7 @@ mod tests {
         }
         assert!(
             !room_grew(&delta(Value::Null, old())),
-            "a new node is another matter"
+            "a new node is handled separately"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! The scheduling loop: one owner of all state, which takes every change as an event.
+//! The scheduling loop: one task owns all state and applies every change as an event.
 //!
-//! Decides nothing about placement itself ([`crate::cycle`] does) and knows no server beyond a client handed to it.
+//! Does not know how placement is decided ([`crate::cycle`] does), nor any server beyond the client passed to it.
 
 mod api_version;
 mod bind;

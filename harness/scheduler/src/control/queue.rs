@@ -1,7 +1,7 @@
-//! The pods that await a node: which is next, which is kept back, and what the others wait for.
+//! The scheduling queue: ready pods, pods in backoff, and unschedulable pods with their blockers.
 //!
-//! Its callers pass the time in; it knows neither cluster nor wire. A pod has at most one job (an attempt's report, or its
-//! binding) under way; it is not attempted again before that job is done, so its reports stay in order.
+//! Callers pass the current time. Does not know cluster and HTTP. A pod has at most one job (writing an attempt's report, or binding). It
+//! is not attempted again before the job is done, so its reports stay in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -16,25 +16,25 @@ use crate::cycle::Blocker;
 use crate::metrics::Pending;
 use crate::objects::Pod;
 
-/// The times that govern retries.
+/// The delays between attempts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delays {
-    /// After the first failed attempt; doubles with each further one.
+    /// Backoff after the first failed attempt; doubles with each further one.
     pub(super) initial_backoff: Duration,
-    /// The longest back-off.
+    /// Maximum backoff.
     pub(super) max_backoff: Duration,
-    /// How long an unschedulable pod waits at most.
+    /// Maximum time that a pod stays unschedulable before it is retried.
     pub(super) flush: Duration,
 }
 
-/// The queue. Pods are known by their UID, so a pod created anew is a new one.
+/// The queue. Pods are identified by UID, so a recreated pod is a new one.
 #[derive(Debug)]
 pub(super) struct Queue {
     delays: Delays,
     entries: HashMap<String, Entry>,
-    /// Pods that can be attempted now: higher priority first, then the order in which they became ready.
+    /// Pods to attempt now, by descending priority, then in the order in which they became ready.
     ready: BTreeSet<(Reverse<i32>, u64, String)>,
-    /// Pods to be made ready at a time.
+    /// When to make pods in backoff or unschedulable pods ready.
     timers: BTreeSet<(Instant, String)>,
     unschedulable: Unschedulable,
     sequence: u64,
@@ -46,31 +46,31 @@ struct Entry {
     pod: Arc<Pod>,
     attempts: u32,
     state: State,
-    /// A report or binding is under way.
+    /// Whether a report or a binding is in progress.
     has_job: bool,
     reported: Reported,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    /// To be attempted as soon as no job is under way.
+    /// To be attempted once no job is in progress.
     Ready(u64),
-    /// Kept back until this time.
+    /// In backoff until this time.
     BackingOff(Instant),
-    /// Unschedulable until something helps.
+    /// Unschedulable until a relevant event or the flush.
     Waiting {
         blockers: BTreeSet<Blocker>,
-        /// Not to be attempted before.
+        /// End of the backoff.
         earliest: Instant,
-        /// To be attempted then at the latest.
+        /// Time of the flush.
         flush: Instant,
     },
-    /// A node is decided, or an attempt is being made.
+    /// Assumed on a node, or being attempted.
     Placed,
 }
 
 impl State {
-    /// The number that a pod in this state belongs to; none: it waits no more.
+    /// The counter for this state. `None` if the pod is not pending.
     fn part_of<'p>(&self, pending: &'p mut Pending) -> Option<&'p mut usize> {
         match self {
             State::Ready(_) => Some(&mut pending.active),
@@ -94,7 +94,7 @@ impl Queue {
         }
     }
 
-    /// Adds a pod, ready to be attempted, or replaces what is known about it.
+    /// Adds a pod as ready, or updates a known one.
     pub(super) fn put(&mut self, pod: Arc<Pod>) {
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
             if let State::Waiting { blockers, .. } = &entry.state {
@@ -116,13 +116,13 @@ impl Queue {
         self.make_ready(&uid);
     }
 
-    /// Drops a pod. A job under way is left to notice by itself.
+    /// Removes a pod. A job in progress detects the removal on its own.
     pub(super) fn remove(&mut self, uid: &str) {
         self.enter(uid, State::Placed);
         self.entries.remove(uid);
     }
 
-    /// Takes the next pod for an attempt, with what was last reported about it. It has a job until [`Self::job_done`].
+    /// Takes the next pod for an attempt, with its last report. The pod has a job until [`Self::job_done`].
     pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, Reported)> {
         let (_, _, uid) = self.ready.pop_first()?;
         let entry = self.entries.get_mut(&uid)?;
@@ -135,12 +135,12 @@ impl Queue {
         Some((Arc::clone(&entry.pod), entry.reported.clone()))
     }
 
-    /// How many pods wait in which part of the queue.
+    /// Number of pods in each part of the queue.
     pub(super) fn pending(&self) -> Pending {
         self.pending
     }
 
-    /// How often a pod was attempted.
+    /// Number of attempts of a pod.
     pub(super) fn attempts(&self, uid: &str) -> u32 {
         self.entries.get(uid).map_or(0, |entry| entry.attempts)
     }
@@ -150,7 +150,7 @@ impl Queue {
         !self.ready.is_empty()
     }
 
-    /// The pod has to wait for something that helps against `blockers`.
+    /// Makes the pod unschedulable until an event helps against one of `blockers`.
     pub(super) fn wait(&mut self, uid: &str, blockers: BTreeSet<Blocker>, now: Instant) {
         let earliest = now + self.backoff(uid);
         let flush = now + self.delays.flush;
@@ -164,13 +164,13 @@ impl Queue {
         );
     }
 
-    /// The pod is to be attempted again after its back-off.
+    /// Starts the pod's backoff.
     pub(super) fn back_off(&mut self, uid: &str, now: Instant) {
         let until = now + self.backoff(uid);
         self.enter(uid, State::BackingOff(until));
     }
 
-    /// The pod's job is done, with this as its last report.
+    /// Ends the pod's job and stores its last report.
     pub(super) fn job_done(&mut self, uid: &str, reported: Reported) {
         let Some(entry) = self.entries.get_mut(uid) else {
             return;
@@ -181,7 +181,7 @@ impl Queue {
         self.enter(uid, state);
     }
 
-    /// Makes the waiting pods that a change may help ready, or backs them off until they may be attempted.
+    /// Requeues the unschedulable pods that a change may help: as ready, or in backoff until their time is up.
     pub(super) fn wake<'a>(&mut self, now: Instant, helped: impl Fn(&Blocker) -> Helped<'a>) {
         let uids = self.unschedulable.helped(helped).into_iter();
         let woken = uids.filter_map(|uid| match self.entries.get(&uid)?.state {
@@ -189,7 +189,7 @@ impl Queue {
             _ => None,
         });
         let mut woken: Vec<_> = woken.collect();
-        // The pod that has waited longest goes first.
+        // Pods that have waited longest come first.
         woken.sort();
         for (earliest, uid) in woken {
             if earliest > now {
@@ -200,7 +200,7 @@ impl Queue {
         }
     }
 
-    /// Makes the pods ready whose time has come.
+    /// Makes pods ready whose backoff or flush time has passed.
     pub(super) fn tick(&mut self, now: Instant) {
         while let Some((due, uid)) = self.timers.first().cloned() {
             if due > now {
@@ -210,7 +210,7 @@ impl Queue {
         }
     }
 
-    /// When the next pod's time comes.
+    /// The next backoff or flush time.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.timers.first().map(|(due, _)| *due)
     }
@@ -220,7 +220,7 @@ impl Queue {
         self.enter(uid, State::Ready(self.sequence));
     }
 
-    /// Changes a pod's state and keeps both orders in step with it.
+    /// Changes a pod's state and updates the sorted sets and counters.
     fn enter(&mut self, uid: &str, state: State) {
         let Some(entry) = self.entries.get_mut(uid) else {
             return;
@@ -260,7 +260,7 @@ impl Queue {
         entry.state = state;
     }
 
-    /// Doubles with every attempt, up to the bound.
+    /// Doubles with every attempt, up to the maximum.
     fn backoff(&self, uid: &str) -> Duration {
         let doublings = self.attempts(uid).saturating_sub(1).min(31);
         let backoff = self.delays.initial_backoff.saturating_mul(1 << doublings);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_goes_before_age() {
+    fn pods_are_popped_by_priority_then_by_age() {
         let mut queue = queue();
         for (name, priority) in [("old", 0), ("new", 0), ("urgent", 7)] {
             queue.put(pod(name, priority));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_doubles_up_to_its_bound() {
+    fn backoff_doubles_up_to_the_maximum() {
         let mut queue = queue();
         queue.put(pod("p", 0));
         let mut now = Instant::now();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_woken_pod_still_backs_off() {
+    fn a_requeued_pod_completes_its_backoff() {
         let mut queue = queue();
         queue.put(pod("p", 0));
         let now = Instant::now();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_happening_flushes_after_the_given_time() {
+    fn unschedulable_pods_are_flushed_without_events() {
         let mut queue = queue();
         queue.put(pod("p", 0));
         let now = Instant::now();
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_woken_during_its_job_is_attempted_after_it() {
+    fn a_pod_requeued_during_its_job_is_attempted_after_the_job() {
         let mut queue = queue();
         queue.put(pod("p", 0));
         let now = Instant::now();
@@ -378,11 +378,11 @@ mod tests {
         queue.wake(now + 2 * SECOND, |_| Helped::Everybody);
         assert!(!queue.has_ready(), "the report is not written yet");
         queue.job_done("p", reported);
-        assert!(queue.has_ready(), "the wake-up was not lost");
+        assert!(queue.has_ready(), "the requeue was not lost");
     }
 
     #[test]
-    fn each_pod_is_counted_where_it_waits() {
+    fn pending_counts_match_the_state_of_each_pod() {
         let mut queue = queue();
         let now = Instant::now();
         for name in ["waiting", "backing-off", "ready", "attempted"] {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_pod_leaves_nothing_behind() {
+    fn a_removed_pod_leaves_no_queue_entry() {
         let mut queue = queue();
         queue.put(pod("waiting", 0));
         let (_, reported) = queue.pop().unwrap();

@@ -1,8 +1,8 @@
-//! Reports on pods: the PodScheduled condition, and events in the form of events.k8s.io/v1.
+//! Reports attempts: the PodScheduled condition, and events.k8s.io/v1 events.
 //!
-//! The condition is written only when it changes. The event is written at every attempt, so that observers see attempts
-//! that fail for the same reason: the first one creates it, further ones count up its series. kube-scheduler counts in
-//! memory too and shows the count only every few minutes. A report that the server refuses is dropped and logged.
+//! The condition is written only when it changes. The event is written at every attempt, so that each is visible: the first creates it,
+//! repetitions increment its series. kube-scheduler counts in memory too but writes the count only every few minutes. A report that the
+//! server rejects is logged and dropped.
 
 use std::sync::Arc;
 
@@ -19,23 +19,23 @@ use crate::message;
 use crate::objects::Pod;
 use crate::preemption::{BY_SCHEDULER, DISRUPTION_TARGET};
 
-/// Names may have 253 characters, of which a dot and 16 digits are taken.
+/// Names may have 253 characters; the suffix takes a dot and 16 digits.
 const EVENT_NAME_STEM_MAX: usize = 236;
-/// The condition that reports go to.
+/// The type of the written condition.
 const POD_SCHEDULED: &str = "PodScheduled";
 
-/// Writes reports.
+/// Writes conditions and events.
 #[derive(Clone)]
 pub(super) struct Reporter {
     pub(super) client: Client,
-    /// The scheduler's name, the events' reporting controller.
+    /// The scheduler name, `reportingController` of events.
     pub(super) scheduler_name: String,
-    /// Which process of that name, the events' reporting instance.
+    /// The process, `reportingInstance` of events.
     pub(super) instance: String,
     pub(super) clock: fn() -> Timestamp,
 }
 
-/// What was last written about a pod.
+/// The last report about a pod.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reported {
     event: Option<WrittenEvent>,
@@ -49,21 +49,21 @@ struct WrittenEvent {
     count: i32,
 }
 
-/// Why a pod is not scheduled.
+/// Why a pod was not scheduled.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Failure {
     pub(super) reason: FailureReason,
     pub(super) message: String,
-    /// The node that the pod gets once the pods that are evicted for it are gone.
+    /// The node that the pod gets after its preemption victims have terminated.
     pub(super) nominated: Option<String>,
 }
 
 /// The reason of the PodScheduled condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum FailureReason {
-    /// No node can take the pod.
+    /// No node is feasible.
     Unschedulable,
-    /// Something went wrong after or while a node was chosen.
+    /// An error aborted the attempt or the binding.
     SchedulerError,
 }
 
@@ -76,7 +76,7 @@ impl FailureReason {
     }
 }
 
-/// The fields in which the two kinds of events differ.
+/// The fields that differ between the events for success and failure.
 struct Outcome<'a> {
     type_: &'a str,
     reason: &'a str,
@@ -98,7 +98,7 @@ impl Reporter {
         Reported { event, condition }
     }
 
-    /// Reports that the pod is bound to a node.
+    /// Reports that the pod was bound to a node.
     pub(super) async fn scheduled(&self, pod: &Pod, node: &str) {
         let outcome = Outcome {
             type_: "Normal",
@@ -109,13 +109,13 @@ impl Reporter {
         self.create_event(pod, &outcome).await;
     }
 
-    /// Writes the node that a pod is about to get while its claims are being bound (`status.nominatedNodeName`).
+    /// Writes `status.nominatedNodeName` while the pod's PVCs are being bound.
     pub(super) async fn nominate(&self, pod: &Pod, node: &str) {
         self.patch_status(pod, &json!({ "nominatedNodeName": node }))
             .await;
     }
 
-    /// Evicts pods in favour of another one: their condition says so, and they are deleted. One that is about to go is left alone.
+    /// Evicts pods in favour of another one: sets the DisruptionTarget condition and deletes them. Skips pods that are already terminating.
     pub(super) async fn evict(&self, victims: &[Arc<Pod>], pod: &Pod) {
         for victim in victims.iter().filter(|victim| !victim.deleting) {
             let condition = PodCondition {
@@ -150,7 +150,7 @@ impl Reporter {
         }
     }
 
-    /// Counts up the series of the last event if it has the same note, else creates an event.
+    /// Increments the series of the last event if the note is equal, else creates an event.
     async fn repeat_event(
         &self,
         pod: &Pod,
@@ -171,7 +171,7 @@ impl Reporter {
                 count: series.count,
                 ..same
             }),
-            // Events expire.
+            // The event has expired.
             Err(error) if is_not_found(&error) => self.create_event(pod, outcome).await,
             Err(error) => {
                 warn!(pod = %pod.key, %error, "event series not written");
@@ -195,7 +195,7 @@ impl Reporter {
         })
     }
 
-    /// As upstream names events: the object's name, cut to leave room, and the time in nanoseconds.
+    /// As upstream, the pod's name, truncated, and the time in nanoseconds.
     fn event_name(&self, pod: &Pod) -> String {
         let name = pod.key.name.get(..EVENT_NAME_STEM_MAX).unwrap_or(&pod.key.name);
         format!("{name}.{:x}", (self.clock)().as_nanosecond())
@@ -228,8 +228,7 @@ impl Reporter {
         }
     }
 
-    /// Writes the condition if it is new. After an error it is always written, because that takes back the nomination
-    /// made before binding.
+    /// Writes the condition if it changed. After an error it is always written, to clear the node nominated before binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));
         let mut status = json!({ "conditions": conditions_with(pod, failure, (self.clock)()) });
@@ -246,7 +245,7 @@ impl Reporter {
         written.then(|| failure.clone()).or(known)
     }
 
-    /// A merge patch replaces lists, so the status has to come with all conditions. The UID keeps a namesake safe.
+    /// A merge patch replaces lists, so `status` must contain all conditions. The UID protects a recreated pod.
     async fn patch_status(&self, pod: &Pod, status: &Value) -> bool {
         let patch = Patch::Merge(json!({ "metadata": { "uid": pod.uid }, "status": status }));
         let pods: Api<ApiPod> = Api::namespaced(self.client.clone(), &pod.key.namespace);
@@ -267,7 +266,7 @@ impl Reporter {
     }
 }
 
-/// The failure in the pod's own condition, if there is one.
+/// The failure in the pod's PodScheduled condition. `None` if there is none.
 fn condition_of(pod: &Pod) -> Option<Failure> {
     let condition = pod
         .scheduled_condition()
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_counts_as_written_if_this_scheduler_may_have_written_it() {
+    fn a_condition_that_this_scheduler_may_have_written_is_not_rewritten() {
         for (status, reason, expected) in [
             ("False", "Unschedulable", Some(FailureReason::Unschedulable)),
             ("False", "SchedulerError", Some(FailureReason::SchedulerError)),
@@ -358,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_stays_false_keeps_its_time_and_others_are_kept() {
+    fn a_condition_that_stays_false_retains_its_transition_time_and_other_conditions() {
         let first = "2024-01-01T00:00:00Z";
         let ready = json!({"type": "Ready", "status": "False"});
         for (before, keeps) in [

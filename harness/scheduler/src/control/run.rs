@@ -1,7 +1,7 @@
-//! The loop: applies events, attempts one pod after the other, and starts the jobs that follow from a decision.
+//! The loop: applies events, attempts one pod at a time, and starts jobs for the decisions.
 //!
-//! All events pass one `select`, so no change can come between a look at the cluster and the decision what to wait for:
-//! no wake-up is lost.
+//! One `select` handles all events, so no change can occur between reading the cluster and marking a pod unschedulable, and no event is
+//! missed.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -38,26 +38,26 @@ use crate::options::{Options, OptionsError};
 use crate::preemption::Candidate;
 use crate::rules::{Choice, Rules};
 
-/// Why the scheduler stopped before its shutdown.
+/// Why the scheduler stopped before `shutdown`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The options cannot be used.
+    /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// A job of the scheduler panicked.
+    /// A background job panicked.
     #[error("a scheduler job failed: {0}; please report this with the log")]
     Job(#[from] JoinError),
 }
 
-/// So many requests await an answer at a time, however many pods there are to report on.
+/// Maximum number of concurrent API requests.
 const REQUESTS_AT_ONCE: usize = 32;
-/// So many events are applied at once.
+/// Maximum number of events applied at once.
 const EVENTS_AT_ONCE: usize = 256;
-/// After so many events an attempt is made, though more have arrived.
+/// After this number of events an attempt is made even if more events are pending.
 const EVENTS_PER_ATTEMPT: usize = 4096;
 
-/// Schedules pods until `shutdown` completes. Errors when the options are wrong; an unreachable or failing API server is
-/// no error but tried again. Dropping the future stops everything at once.
+/// Schedules pods until `shutdown` completes. Fails if the options are invalid. Errors of the API server are retried. Dropping the future
+/// stops everything at once.
 pub async fn run(
     options: Options,
     client: Client,
@@ -91,7 +91,7 @@ pub async fn run(
     }
 }
 
-/// The same client, with a bound on requests that await an answer, and waits between watches that end at once.
+/// The client with a limit on concurrent requests, and pauses between watches that end immediately.
 fn with_few_requests(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
     let pauses = Arc::new(WatchPauses::new(WATCH_PACE));
@@ -116,25 +116,24 @@ struct Scheduler {
     extenders: Arc<Extenders>,
     extension: Extension,
     metrics: Metrics,
-    /// When the last attempt began: there is one at a time.
+    /// Start of the current or last attempt. Only one runs at a time.
     began: Instant,
     waits: Arc<BindWaits>,
 }
 
-/// Whether extenders work on an attempt. Attempts are made one after the other, as upstream: until the extenders have
-/// answered, no other begins.
+/// Whether an attempt waits for extenders. As upstream, no other attempt starts until they have responded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Extension {
     Idle,
     Running {
-        /// The cluster has changed meanwhile, which may have helped the pod.
+        /// The cluster changed meanwhile in a way that may help the pod.
         missed: bool,
     },
 }
 
-/// How a job ended.
+/// Result of a job.
 enum Done {
-    /// The extenders have answered, or an error aborts the attempt.
+    /// The extenders have responded, or an error aborts the attempt.
     Extended {
         pod: Arc<Pod>,
         rules: Arc<Rules>,
@@ -143,13 +142,13 @@ enum Done {
     },
     /// A failed attempt was reported.
     Reported { uid: String, reported: Reported },
-    /// The pod is bound.
+    /// The pod was bound.
     Bound {
         uid: String,
         decision: Feasible,
         attempt: Attempt,
     },
-    /// The pod did not get to its node, which was reported.
+    /// Binding failed and was reported.
     NotBound {
         uid: String,
         decision: Feasible,
@@ -162,7 +161,7 @@ enum Done {
 #[derive(Clone, Copy)]
 struct Attempt {
     began: Instant,
-    /// How many there were for the pod, with this one.
+    /// The pod's attempt count, including this one.
     number: u32,
 }
 
@@ -203,7 +202,7 @@ impl Scheduler {
         self.extension == Extension::Idle && self.queue.has_ready() && self.cache.lock().is_complete()
     }
 
-    /// Applies events, and makes those pods ready that they may help.
+    /// Applies events and requeues the pods that they may help.
     fn learn(&mut self, updates: Vec<Update>) {
         let now = Instant::now();
         for update in updates {
@@ -243,7 +242,7 @@ impl Scheduler {
         };
         let rules = match self.rules.choice {
             Choice::Largest => Arc::clone(&self.rules),
-            // Another choice at each attempt.
+            // Choose differently at each attempt.
             Choice::Any(_) => Arc::new(Rules {
                 choice: Choice::Any(self.random.random()),
                 ..(*self.rules).clone()
@@ -265,7 +264,7 @@ impl Scheduler {
         }
     }
 
-    /// The same, with scores. Counts what the plugin has done, which is nothing for a pod without claims.
+    /// Scores the feasible nodes. Records plugin durations, but none for a pod without PVCs.
     fn ranked(
         &self,
         judged: Result<Assessment, Decision>,
@@ -279,7 +278,7 @@ impl Scheduler {
         if !pod.volumes.is_empty() {
             self.metrics
                 .ran(ExtensionPoint::Filter, any, filtered - self.began);
-            // Upstream the plugin takes no part in scoring without a shape.
+            // Without a shape, upstream's plugin has no score extension point.
             if several && rules.shape.is_some() {
                 self.metrics.ran(ExtensionPoint::Score, true, filtered.elapsed());
             }
@@ -292,7 +291,7 @@ impl Scheduler {
         self.metrics.attempted(profile, result, began.elapsed());
     }
 
-    /// Carries a decision out.
+    /// Executes a decision.
     fn settle(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
         let now = Instant::now();
         match decision {
@@ -349,7 +348,7 @@ impl Scheduler {
         });
     }
 
-    /// Goes on with an attempt after the extenders.
+    /// Continues an attempt after the extenders.
     fn extended(
         &mut self,
         pod: Arc<Pod>,
@@ -425,7 +424,7 @@ impl Scheduler {
                     }
                 }
                 Err(error) => {
-                    // Before the report, so that no other attempt sees a decision that does not hold any more.
+                    // Before the report, so that no other attempt uses the assumed decision.
                     {
                         let mut cache = cache.lock();
                         bind::forget(&mut cache.snapshot, &decision);
@@ -448,7 +447,7 @@ impl Scheduler {
         });
     }
 
-    /// Starts a job, which logs where the scheduler does.
+    /// Starts a job that logs to the scheduler's subscriber.
     fn start(&mut self, job: impl Future<Output = Done> + Send + 'static) {
         self.jobs.spawn(job.with_current_subscriber());
     }
@@ -488,7 +487,7 @@ impl Scheduler {
     }
 }
 
-/// The pods that taking the decision back may help: it frees volumes and resources for all pods, and claims for those that share them.
+/// The pods that undoing the decision may help: it frees volumes and resources for all pods, and PVCs for pods that share them.
 fn freed<'a>(decision: &'a Feasible, blocker: &Blocker) -> Helped<'a> {
     if matches!(blocker, Blocker::Room | Blocker::Company) || !decision.plan.bindings.is_empty() {
         return Helped::Everybody;
@@ -497,7 +496,7 @@ fn freed<'a>(decision: &'a Feasible, blocker: &Blocker) -> Helped<'a> {
     Helped::UsersOf(provisions.map(|provision| &provision.claim.key).collect())
 }
 
-/// Logs node, claim, class and size of every refusal for lack of storage.
+/// Logs node, PVC, class and size of every rejection by VolumeBinding.
 fn log_refusals(pod: &Pod, refused: &[Refused]) {
     for Refused { node, cause } in refused {
         let Cause::Volumes(refusals) = cause else {

@@ -1,7 +1,7 @@
-//! The pods that wait for a change of the cluster, by what kept each of them from being placed and by the claims that they use: in a burst
-//! thousands wait at a time, and nearly every change concerns few of them or none.
+//! The unschedulable pods, indexed by blocker and by PVC: in a burst thousands wait at once, and nearly every change concerns few of them
+//! or none.
 //!
-//! Which change helps against what is said by [`super::hints`].
+//! Does not know which change helps against which blocker: see [`super::hints`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::objects::{ObjectKey, Pod};
 /// Pods by their UIDs.
 type Pods = BTreeMap<String, Arc<Pod>>;
 
-/// The waiting pods.
+/// The unschedulable pods.
 #[derive(Debug, Default)]
 pub(super) struct Unschedulable {
     by_blocker: BTreeMap<Blocker, Pods>,
     by_claim: HashMap<ObjectKey, BTreeSet<String>>,
 }
 
-/// Which of the pods that one blocker keeps back a change may help.
+/// Which pods with one blocker a change may help.
 pub(super) enum Helped<'a> {
     Nobody,
     Everybody,
-    /// Those that use one of these claims.
+    /// Pods that use one of these PVCs.
     UsersOf(Vec<&'a ObjectKey>),
-    /// Those for which this holds.
+    /// Pods for which the predicate holds.
     Those(Box<dyn Fn(&Pod) -> bool + 'a>),
 }
 

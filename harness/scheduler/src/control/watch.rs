@@ -1,6 +1,6 @@
-//! The watches of the scheduler, as one stream of parsed events.
+//! The scheduler's watches, as one stream of parsed events.
 //!
-//! Parsing happens here, outside any lock. The cache compares events with the objects that it knows.
+//! Parses outside any lock. Does not compare events with cached objects: the cache does.
 
 use std::fmt::Debug;
 
@@ -17,10 +17,10 @@ use super::api_version;
 use super::watch_event::{Update, WatchEvent, read, waits};
 use crate::objects::Object;
 
-/// There are many pods that have ended, and none of them can be scheduled.
+/// Excludes terminated pods: there may be many, and none of them is scheduled.
 const NOT_TERMINATED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
-/// Starts all watches. The stream does not end: a watch that fails is started again.
+/// Starts all watches. The stream does not end: a failed watch is restarted.
 pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
     let everything = watcher::Config::default;
     futures::stream::select_all([
@@ -41,7 +41,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
     ])
 }
 
-/// Like `Api::all`, but only for namespaced kinds, so that the intention shows.
+/// Like `Api::all`, but limited to namespaced kinds, to make the intention explicit.
 fn everywhere<K>(client: &Client) -> Api<K>
 where
     K: k8s_openapi::Resource<Scope = NamespaceResourceScope> + Resource<DynamicType = ()>,

@@ -1,4 +1,4 @@
-//! The events of the watches: parsed objects, and the beginning and end of lists. Also the back-off of a watch that failed.
+//! Watch events: parsed objects, and start and end of lists. Also the backoff of failed watches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::objects::{
 pub(super) enum WatchEvent<T> {
     /// A complete list follows.
     ListBegins,
-    /// An object of that list.
+    /// An object of the current list.
     Listed(Arc<T>),
-    /// The list is complete: objects that it does not have are gone.
+    /// The list is complete: objects that it does not contain were deleted.
     ListEnds,
-    /// An object was added or changed.
+    /// An object was added or modified.
     Changed(Arc<T>),
     /// An object was deleted.
     Gone(ObjectKey),
-    /// An object exists and cannot be read, for this reason.
+    /// An object exists but cannot be parsed, with the error.
     Unreadable(ObjectKey, String),
 }
 
@@ -69,13 +69,13 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) ->
     }
 }
 
-/// The waits before a failed watch is started again.
+/// Backoff before a failed watch is restarted.
 pub(super) const WATCH_PACE: Pace = Pace {
     start: Duration::from_millis(50),
     max: Duration::from_secs(5),
 };
 
-/// These waits, one after the other; they start over after a success.
+/// The backoff sequence; it restarts after a success.
 pub(super) fn waits() -> ExponentialBackoff {
     let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
     doubling

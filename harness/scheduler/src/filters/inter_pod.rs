@@ -1,4 +1,4 @@
-//! Affinity and anti-affinity between pods (InterPodAffinity).
+//! Inter-pod affinity and anti-affinity (InterPodAffinity).
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use super::Unfit;
 use crate::objects::{Node, ObjectKey, Pod, PodAffinityTerm};
 use crate::snapshot::Snapshot;
 
-/// A domain: a label's key and value.
+/// A topology domain: label key and value.
 type Domain<'a> = (&'a str, &'a str);
 
-/// Pods by domain, as far as they mean something to one pod.
+/// Pods per topology domain, counted for one pending pod.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PodAffinityCounts<'a> {
-    /// How many pods are in a domain that all terms of the pod's affinity are about.
+    /// Pods that match all affinity terms of the pending pod, by domain.
     wanted: HashMap<Domain<'a>, i64>,
-    /// How many pods are in a domain that a term of its anti-affinity is about.
+    /// Pods that match an anti-affinity term of the pending pod, by domain.
     unwanted: HashMap<Domain<'a>, i64>,
-    /// How many pods in a domain have anti-affinity to the pod.
+    /// Pods whose anti-affinity matches the pending pod, by domain.
     repelling: HashMap<Domain<'a>, i64>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> PodAffinityCounts<'a> {
         counts
     }
 
-    /// Counts a pod of a node once more, or once less.
+    /// Adds (`change` = 1) or removes (-1) a pod of a node.
     pub(super) fn update(
         &mut self,
         snapshot: &Snapshot,
@@ -80,7 +80,7 @@ impl<'a> PodAffinityCounts<'a> {
         }
     }
 
-    /// Why the node is refused, if it is.
+    /// Why the node is rejected. `None` if it passes.
     pub(super) fn check(&self, snapshot: &Snapshot, pod: &Pod, node: &Node) -> Option<Unfit> {
         if let Some(term) = self.unmet(snapshot, pod, node) {
             return Some(Unfit::NoPodNear(term.topology_key.clone()));
@@ -107,7 +107,7 @@ impl<'a> PodAffinityCounts<'a> {
         })
     }
 
-    /// The first term of the pod's affinity that the node does not meet.
+    /// The first affinity term of the pod that the node does not satisfy.
     fn unmet<'p>(&self, snapshot: &Snapshot, pod: &'p Pod, node: &Node) -> Option<&'p PodAffinityTerm> {
         let terms = &pod.pod_affinity;
         if let Some(unlabelled) = terms
@@ -119,7 +119,7 @@ impl<'a> PodAffinityCounts<'a> {
         let empty = terms
             .iter()
             .find(|term| !has(&self.wanted, &term.topology_key, node))?;
-        // The first pod of a group that has affinity to itself may go anywhere.
+        // The first pod of a group with affinity to itself may run in any domain.
         let is_first = self.wanted.is_empty() && matches_all(snapshot, terms, pod);
         (!is_first).then_some(empty)
     }
@@ -129,7 +129,7 @@ fn is_about(snapshot: &Snapshot, term: &PodAffinityTerm, pod: &Pod) -> bool {
     term.matches(&pod.key.namespace, &pod.labels, &snapshot.namespaces)
 }
 
-/// Whether every term is about this pod; none is about none.
+/// Whether all terms match this pod. False for an empty list.
 fn matches_all(snapshot: &Snapshot, terms: &[PodAffinityTerm], pod: &Pod) -> bool {
     !terms.is_empty() && terms.iter().all(|term| is_about(snapshot, term, pod))
 }

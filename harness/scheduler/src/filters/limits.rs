@@ -1,4 +1,4 @@
-//! How many volumes a driver can attach to a node (NodeVolumeLimits, `CSINode.spec.drivers[].allocatable.count`).
+//! Limit of volumes per driver and node (NodeVolumeLimits, `CSINode.spec.drivers[].allocatable.count`).
 
 use std::collections::BTreeSet;
 
@@ -6,20 +6,20 @@ use crate::node_pods::OnNode;
 use crate::objects::{Claim, Disk, DriverVolume, Node, ObjectKey, Pod, driver_of};
 use crate::snapshot::Snapshot;
 
-/// A limit that would be exceeded.
+/// The volume limit that the pod would exceed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeLimit {
     /// The driver.
     pub driver: String,
-    /// So many of its volumes the node can have.
+    /// Maximum number of the driver's volumes on the node.
     pub limit: usize,
-    /// So many it has.
+    /// Number of attached volumes.
     pub attached: usize,
-    /// So many the pod adds.
+    /// Number of volumes that the pod adds.
     pub added: usize,
 }
 
-/// The volumes of drivers that the pod uses.
+/// The CSI volumes that the pod uses.
 #[derive(Debug)]
 pub(super) struct PodVolumes(BTreeSet<DriverVolume>);
 
@@ -28,7 +28,7 @@ impl PodVolumes {
         Self(volumes_of(snapshot, pod).collect())
     }
 
-    /// The limit of the node that the pod would exceed.
+    /// The first volume limit of the node that the pod would exceed.
     pub(super) fn beyond_limit(&self, snapshot: &Snapshot, node: &Node, on: &OnNode) -> Option<VolumeLimit> {
         if self.0.is_empty() {
             return None;
@@ -72,7 +72,7 @@ fn volumes_of<'a>(snapshot: &'a Snapshot, pod: &'a Pod) -> impl Iterator<Item = 
     claimed.chain(pod.disks.iter().filter_map(of_disk))
 }
 
-/// The volume of a claim, or the one that its class will get it.
+/// The volume of a PVC, or a placeholder for the one that its class will provision.
 fn of_claim(snapshot: &Snapshot, claim: &Claim) -> Option<DriverVolume> {
     let volume = claim.volume.as_ref().and_then(|name| snapshot.volume(name));
     if let Some(volume) = volume {
@@ -85,7 +85,7 @@ fn of_claim(snapshot: &Snapshot, claim: &Claim) -> Option<DriverVolume> {
     })
 }
 
-/// A handle for a volume that does not exist yet, which no driver gives.
+/// A volume handle for a PVC without a volume. No driver returns such a handle.
 fn to_be_made(claim: &ObjectKey) -> String {
     format!("\0{claim}")
 }

@@ -1,7 +1,7 @@
-//! Whether pod and node fit each other apart from VolumeBinding: the other filters of kube-scheduler's default profile that depend on API
-//! objects alone, in its order. The first that refuses a node gives the reason.
+//! The filters of kube-scheduler's default profile other than VolumeBinding that depend on API objects alone, in its order. The first
+//! filter that rejects a node determines the reason.
 //!
-//! Not looked at: what only orders nodes, devices (DynamicResources), groups of pods.
+//! Omitted: scoring, devices (DynamicResources), pod groups.
 
 mod inter_pod;
 mod limits;
@@ -25,74 +25,74 @@ pub use self::spread::Skew;
 
 /// The number of pods, as a resource.
 const PODS: &str = "pods";
-/// The taint that a cordon amounts to.
+/// The taint that is equivalent to `spec.unschedulable`.
 const CORDON: &str = "node.kubernetes.io/unschedulable";
 
-/// Why a node is refused.
+/// Why a node is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// The pod's affinity names other nodes by `metadata.name`.
+    /// `matchFields` in the pod's node affinity names other nodes.
     NotNamed,
     /// The node is cordoned.
     Cordoned,
     /// The pod does not tolerate this taint.
     Tainted(Taint),
-    /// Its labels do not match `nodeSelector` or the required affinity.
+    /// The node's labels do not match `nodeSelector` or the required node affinity.
     LabelsDiffer,
-    /// A pod there has this port of the node.
+    /// A pod on the node uses this host port.
     PortTaken(HostPort),
-    /// It has too little left of these, in the order in which they are reported.
+    /// These resources are insufficient, in the order in which they are reported.
     Full(Vec<Short>),
-    /// A pod there has a disk that the pod names without a claim.
+    /// A pod on the node uses a disk that the pod references without a PVC.
     DiskInUse(String),
-    /// Another pod uses the claim, which has access mode ReadWriteOncePod.
+    /// Another pod uses the PVC, whose access mode is ReadWriteOncePod.
     ClaimInUse(ObjectKey),
-    /// The driver can attach no more volumes there.
+    /// The driver's volume limit on the node would be exceeded.
     TooManyVolumes(VolumeLimit),
-    /// A label of the volume names another zone or region.
+    /// A label of the PersistentVolume names another zone or region.
     OtherZone {
-        /// The volume.
+        /// The PersistentVolume name.
         volume: String,
-        /// The label's key.
+        /// The label key.
         key: String,
     },
-    /// It has no label of this key, which a topology spread constraint names.
+    /// The node lacks the `topologyKey` label of a topology spread constraint.
     NoSpreadLabel(String),
-    /// Its domain would have too many more pods than the emptiest one.
+    /// `maxSkew` of a topology spread constraint would be exceeded.
     Skewed(Skew),
-    /// No pod that the pod has affinity to is in a domain of the node. The key of the first term that is not met.
+    /// No pod in the node's domain matches the pod's affinity. Contains the `topologyKey` of the first unsatisfied term.
     NoPodNear(String),
-    /// A pod that the pod has anti-affinity to is in the node's domain.
+    /// A pod in the node's domain matches the pod's anti-affinity.
     PodNear {
-        /// The pod.
+        /// The matching pod.
         pod: ObjectKey,
-        /// The domain's label.
+        /// The `topologyKey`.
         key: String,
     },
-    /// A pod in the node's domain has anti-affinity to the pod.
+    /// The anti-affinity of a pod in the node's domain matches the pending pod.
     Repelled {
-        /// The pod.
+        /// The pod with the anti-affinity.
         pod: ObjectKey,
-        /// The domain's label.
+        /// The `topologyKey`.
         key: String,
     },
 }
 
-/// A resource of which too little is left.
+/// An insufficient resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Short {
-    /// Its name, such as `memory`.
+    /// The resource name, such as `memory`.
     pub resource: String,
-    /// What the pod requests: thousandths of a processor, bytes, or a count.
+    /// The pod's request: milli-CPU, bytes, or a count.
     pub requested: i64,
-    /// What other pods have.
+    /// The requests of other pods.
     pub used: i64,
-    /// What there is.
+    /// The node's allocatable amount.
     pub allocatable: i64,
 }
 
 impl Unfit {
-    /// The reasons in kube-scheduler's words.
+    /// The reasons in kube-scheduler's wording.
     pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         let reason = match self {
             Self::NotNamed => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
@@ -118,7 +118,7 @@ impl Unfit {
         vec![reason.into()]
     }
 
-    /// Whether the node would refuse the pod even if other pods made room.
+    /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
     pub fn is_final(&self) -> bool {
         match self {
             Self::NotNamed
@@ -128,7 +128,7 @@ impl Unfit {
             | Self::OtherZone { .. }
             | Self::NoSpreadLabel(_)
             | Self::NoPodNear(_) => true,
-            // Upstream tries to make room even on a node that takes no pods at all.
+            // Upstream tries preemption even on a node whose allocatable pod count is 0.
             Self::Full(short) => short
                 .iter()
                 .any(|short| short.resource != PODS && short.requested > short.allocatable),
@@ -142,14 +142,14 @@ impl Unfit {
         }
     }
 
-    /// Whether it depends on other pods, so that one that comes or goes may change it.
+    /// Whether adding or deleting another pod may change the result.
     pub fn depends_on_pods(&self) -> bool {
         !self.is_final() || matches!(self, Self::Full(_) | Self::NoPodNear(_))
     }
 }
 
 impl Short {
-    /// The reason in kube-scheduler's words.
+    /// The reason in kube-scheduler's wording.
     fn reason(&self) -> Cow<'static, str> {
         match self.resource.as_str() {
             PODS => "Too many pods".into(),
@@ -158,33 +158,33 @@ impl Short {
     }
 }
 
-/// What the pods of the cluster mean to one pod, counted once per attempt and kept up as pods are added and removed on trial.
+/// Counts over the cluster's pods for one pending pod. Computed once per attempt and updated when preemption simulates evictions.
 #[derive(Clone, Debug)]
 pub struct Counts<'a> {
     affinity: PodAffinityCounts<'a>,
     spread: SpreadCounts<'a>,
-    /// How many uses there are of the pod's ReadWriteOncePod claims by other pods.
+    /// Number of uses of the pod's ReadWriteOncePod PVCs by other pods.
     claims_in_use: usize,
 }
 
-/// A pod's conditions on nodes, prepared once per attempt.
+/// The filters for one pod, prepared once per attempt.
 #[derive(Debug)]
 pub struct NodeFilters<'a> {
     snapshot: &'a Snapshot,
     rules: &'a Rules,
     pod: &'a Pod,
     named: Option<BTreeSet<&'a str>>,
-    /// The pod's claims with access mode ReadWriteOncePod.
+    /// The pod's PVCs with access mode ReadWriteOncePod.
     exclusive: Vec<&'a ObjectKey>,
     volumes: limits::PodVolumes,
     zones: Vec<zone::VolumeZone<'a>>,
-    /// Pods of no lower priority for which some node is nominated.
+    /// Other pods with a nominated node and the same or higher priority.
     nominated: Vec<&'a Arc<Pod>>,
     counts: Counts<'a>,
 }
 
 impl<'a> NodeFilters<'a> {
-    /// Prepares the pod's conditions.
+    /// Prepares the filters for a pod.
     pub fn of(snapshot: &'a Snapshot, rules: &'a Rules, pod: &'a Pod) -> Self {
         let affinity = pod.affinity.as_ref();
         let exclusive = restrictions::exclusive(snapshot, pod);
@@ -207,13 +207,13 @@ impl<'a> NodeFilters<'a> {
         }
     }
 
-    /// The state of the cluster, to be changed on trial.
+    /// The counts of the cluster, to be cloned for a simulation.
     pub fn counts(&self) -> &Counts<'a> {
         &self.counts
     }
 
-    /// Why the node is refused by the filters around VolumeBinding, whose place `volumes` takes: it is called where those before it
-    /// have let the node pass. Pods that are nominated to the node count, and must not be needed there.
+    /// Runs all filters on a node; `volumes` runs VolumeBinding at its position. As upstream, the node must pass both with and without the
+    /// pods nominated to it.
     pub fn check<T, E: From<Unfit>>(
         &self,
         node: &'a Node,
@@ -224,7 +224,7 @@ impl<'a> NodeFilters<'a> {
         self.check_with(node, on, &self.counts, volumes)
     }
 
-    /// The same with other pods on the node than there are.
+    /// Like [`Self::check`], with a simulated set of pods on the node.
     pub fn check_with<T, E: From<Unfit>>(
         &self,
         node: &'a Node,
@@ -262,14 +262,14 @@ impl<'a> NodeFilters<'a> {
         }
     }
 
-    /// Counts a pod as one of the node.
+    /// Adds a pod of the node to the counts.
     pub fn add(&self, counts: &mut Counts<'a>, pod: &'a Pod, node: &'a Node) {
         counts.affinity.update(self.snapshot, self.pod, pod, node, 1);
         counts.spread.update(self.pod, pod, node, 1);
         counts.claims_in_use += self.uses(pod);
     }
 
-    /// Counts a pod of the node no longer.
+    /// Removes a pod of the node from the counts.
     pub fn remove(&self, counts: &mut Counts<'a>, pod: &'a Pod, node: &'a Node) {
         counts.affinity.update(self.snapshot, self.pod, pod, node, -1);
         counts.spread.update(self.pod, pod, node, -1);
@@ -314,8 +314,8 @@ impl<'a> NodeFilters<'a> {
     }
 }
 
-/// The checks that depend on neither other pods nor volumes: node name, cordon, taints and labels. `named`: the nodes that the pod's
-/// affinity names in `matchFields`; none: it names no node.
+/// The filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named`: node names in `matchFields`
+/// of the pod's affinity. `None`: it has no `matchFields`.
 fn whatever_else(pod: &Pod, named: Option<&BTreeSet<&str>>, node: &Node) -> Option<Unfit> {
     if named.is_some_and(|named| !named.contains(node.name())) {
         return Some(Unfit::NotNamed);
@@ -329,7 +329,7 @@ fn whatever_else(pod: &Pod, named: Option<&BTreeSet<&str>>, node: &Node) -> Opti
     (!selects(pod, node)).then_some(Unfit::LabelsDiffer)
 }
 
-/// Whether names, cordons, taints and labels allow a pod on one of these nodes.
+/// Whether node names, unschedulable, taints and labels allow the pod on one of these nodes.
 pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> bool {
     let named = pod.affinity.as_ref().and_then(|affinity| affinity.named_nodes());
     let mut nodes = nodes.into_iter();
@@ -342,7 +342,7 @@ fn untolerated<'n>(pod: &Pod, node: &'n Node) -> Option<&'n Taint> {
     taints.find(|taint| !taint.is_tolerated(&pod.tolerations))
 }
 
-/// Whether the node's labels match `nodeSelector` and the required affinity.
+/// Whether the node's labels match `nodeSelector` and the required node affinity.
 fn selects(pod: &Pod, node: &Node) -> bool {
     let selected = |(key, value): (&String, &String)| node.labels.get(key) == Some(value);
     let wanted = pod.affinity.as_ref();
@@ -358,7 +358,7 @@ fn taken_port<'p>(pod: &'p Pod, on: &OnNode) -> Option<&'p HostPort> {
     pod.host_ports.iter().find(taken)
 }
 
-/// What the node has too little of. A node without `status.allocatable` has no limits.
+/// The insufficient resources. A node without `status.allocatable` has no limits.
 fn short(rules: &Rules, pod: &Pod, node: &Node, on: &OnNode) -> Vec<Short> {
     let Some(all) = &node.allocatable else {
         return Vec::new();
@@ -385,7 +385,7 @@ fn short(rules: &Rules, pod: &Pod, node: &Node, on: &OnNode) -> Vec<Short> {
         let (used, all) = (amount(&used.scalar, name), amount(&all.scalar, name));
         (name.as_str(), *requested, used, all)
     });
-    // A request of nothing always fits, even on a node that is overcommitted.
+    // A request of zero always fits, even on an overcommitted node.
     let short = named
         .into_iter()
         .chain(scalar)

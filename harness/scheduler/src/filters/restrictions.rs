@@ -1,4 +1,4 @@
-//! Volumes that only one pod can use: disks of a node, and claims with access mode ReadWriteOncePod (VolumeRestrictions).
+//! Volumes that only one pod may use: disks of a node, and PVCs with access mode ReadWriteOncePod (VolumeRestrictions).
 
 use crate::node_pods::OnNode;
 use crate::objects::{Disk, ObjectKey, Pod};
@@ -6,7 +6,7 @@ use crate::snapshot::Snapshot;
 
 const READ_WRITE_ONCE_POD: &str = "ReadWriteOncePod";
 
-/// The claims of the pod that no other pod may use at the same time.
+/// The PVCs of the pod with access mode ReadWriteOncePod.
 pub(super) fn exclusive<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a ObjectKey> {
     let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
     let is_exclusive = |claim: &&ObjectKey| {
@@ -19,7 +19,7 @@ pub(super) fn exclusive<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a Object
     claims
 }
 
-/// A disk of the pod that a pod of the node has.
+/// A disk of the pod that conflicts with a pod on the node.
 pub(super) fn disk_in_use<'p>(pod: &'p Pod, on: &OnNode) -> Option<&'p Disk> {
     let in_use = |disk: &&Disk| {
         let mut others = on.pods.iter().flat_map(|other| &other.disks);

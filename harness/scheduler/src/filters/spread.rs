@@ -6,22 +6,22 @@ use super::{Unfit, selects, untolerated};
 use crate::objects::{Node, Pod, SpreadConstraint};
 use crate::snapshot::Snapshot;
 
-/// How much fuller a domain would be than the emptiest.
+/// A topology spread constraint that the pod would violate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skew {
-    /// The label's key.
+    /// The `topologyKey`.
     pub key: String,
-    /// The label's value on the node.
+    /// The node's value of that label.
     pub value: String,
-    /// How many pods that count are in the domain.
+    /// Number of matching pods in the node's domain.
     pub pods: i64,
-    /// How many are in the emptiest domain.
+    /// Number of matching pods in the domain with the fewest.
     pub fewest: i64,
     /// `maxSkew`.
     pub max: i64,
 }
 
-/// Pods by domain, for each constraint of one pod.
+/// Matching pods per domain, for each constraint of one pod.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpreadCounts<'a>(Vec<BTreeMap<&'a str, i64>>);
 
@@ -45,7 +45,7 @@ impl<'a> SpreadCounts<'a> {
         counts
     }
 
-    /// Counts a pod of a node once more, or once less.
+    /// Adds (`change` = 1) or removes (-1) a pod of a node.
     pub(super) fn update(&mut self, pod: &'a Pod, other: &Pod, node: &'a Node, change: i64) {
         for (constraint, domains) in counted(pod, node).zip(&mut self.0) {
             if let Some((constraint, value)) = constraint
@@ -56,7 +56,7 @@ impl<'a> SpreadCounts<'a> {
         }
     }
 
-    /// Why the node is refused, if it is.
+    /// Why the node is rejected. `None` if it passes.
     pub(super) fn check(&self, pod: &Pod, node: &Node) -> Option<Unfit> {
         for (constraint, domains) in pod.spread.iter().zip(&self.0) {
             let Some(value) = node.labels.get(&constraint.topology_key) else {
@@ -83,7 +83,7 @@ impl<'a> SpreadCounts<'a> {
     }
 }
 
-/// For each constraint of the pod the node's domain, where the node counts for it.
+/// For each constraint of the pod, the node's domain. `None` if the constraint excludes the node.
 fn counted<'a>(
     pod: &'a Pod,
     node: &'a Node,
@@ -101,7 +101,7 @@ fn counted<'a>(
     })
 }
 
-/// Whether a pod counts: of the same namespace, selected, and not about to go. A selector that selects everything counts nothing.
+/// Whether a pod is counted: same namespace, selected, not terminating. As upstream, an empty selector counts no pod.
 fn counts_for(constraint: &SpreadConstraint, pod: &Pod, other: &Pod) -> bool {
     let Some(selector) = &constraint.selector else {
         return false;

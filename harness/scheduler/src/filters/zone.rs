@@ -1,4 +1,4 @@
-//! Labels of volumes that name a zone or a region (VolumeZone). Volumes of today say the same by their node affinity.
+//! Zone and region labels of PersistentVolumes (VolumeZone). Newer volumes use node affinity instead.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::Unfit;
 use crate::objects::{Node, Pod, Volume};
 use crate::snapshot::Snapshot;
 
-/// The keys, each with the one that took its place.
+/// Label keys, each with its replacement (beta → GA).
 const KEYS: [(&str, &str); 4] = [
     (
         "failure-domain.beta.kubernetes.io/zone",
@@ -19,10 +19,10 @@ const KEYS: [(&str, &str); 4] = [
     ("topology.kubernetes.io/zone", "topology.kubernetes.io/zone"),
     ("topology.kubernetes.io/region", "topology.kubernetes.io/region"),
 ];
-/// Between several zones in one label.
+/// Separates several zones in one label value.
 const SEPARATOR: &str = "__";
 
-/// A volume of the pod with a label about zones.
+/// A zone or region label of one of the pod's PersistentVolumes.
 #[derive(Debug)]
 pub(super) struct VolumeZone<'a> {
     volume: &'a Volume,
@@ -31,7 +31,7 @@ pub(super) struct VolumeZone<'a> {
     values: BTreeSet<&'a str>,
 }
 
-/// The labels about zones of the volumes that the pod's claims name.
+/// The zone and region labels of the PersistentVolumes of the pod's bound PVCs.
 pub(super) fn zones<'a>(snapshot: &'a Snapshot, pod: &Pod) -> Vec<VolumeZone<'a>> {
     let claims = pod
         .volumes
@@ -54,7 +54,7 @@ fn of_volume(volume: &Volume) -> impl Iterator<Item = VolumeZone<'_>> {
     })
 }
 
-/// Why the node is refused, if it is. A node without any such label is in no zone, and takes every volume.
+/// Why the node is rejected. `None` if it passes. A node without any zone or region label accepts every volume.
 pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<Unfit> {
     let labels = &node.labels;
     if zones.is_empty() || !KEYS.iter().any(|(key, _)| labels.contains_key(*key)) {

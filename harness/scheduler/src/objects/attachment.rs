@@ -1,4 +1,4 @@
-//! VolumeAttachment: a volume that a driver attaches to a node, which counts towards the node's limit.
+//! VolumeAttachment: a volume attached to a node, which counts towards the node's volume limit.
 
 use k8s_openapi::api::storage::v1::VolumeAttachment as ApiVolumeAttachment;
 
@@ -9,13 +9,13 @@ use super::{Object, ObjectKey, ReadError, version};
 pub struct VolumeAttachment {
     /// The name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// The driver.
+    /// The driver name (`spec.attacher`).
     pub attacher: String,
-    /// The node's name.
+    /// The node name.
     pub node: String,
-    /// The PersistentVolume; none for a volume that a pod describes itself.
+    /// The PersistentVolume. `None` for an inline volume.
     pub volume: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! PodDisruptionBudget: the pods that it selects, and how many of them may be evicted now.
+//! PodDisruptionBudget: the selected pods and the number of allowed disruptions.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,18 @@ use super::{Object, ObjectKey, Pod, ReadError, version};
 pub struct DisruptionBudget {
     /// Namespace and name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// `spec.selector`. None: it selects no pod. kube-scheduler treats an empty selector the same, although in policy/v1 it selects all
-    /// pods.
+    /// `spec.selector`. `None` selects no pod. kube-scheduler treats an empty selector the same, although in policy/v1 it selects all pods.
     pub selector: Option<LabelSelector>,
     /// `status.disruptionsAllowed`: the number of pods that may be evicted.
     pub allowed: i32,
-    /// Names in `status.disruptedPods`: the API server has processed and counted the eviction of these pods.
+    /// Pod names in `status.disruptedPods`: the API server has already counted their evictions.
     pub disrupted: BTreeSet<String>,
 }
 
 impl DisruptionBudget {
-    /// Whether the eviction of a pod would count towards it.
+    /// Whether evicting the pod counts towards this budget.
     pub fn protects(&self, pod: &Pod) -> bool {
         let selects = |selector: &LabelSelector| !pod.labels.is_empty() && selector.matches(&pod.labels);
         self.key.namespace == pod.key.namespace

@@ -1,6 +1,6 @@
-//! CSIStorageCapacity (KEP-1472), compiled.
+//! CSIStorageCapacity (KEP-1472), parsed.
 //!
-//! A scheduler uses the namespace only to distinguish two objects, and ignores the labels.
+//! The scheduler uses the namespace only to distinguish objects, and ignores the labels.
 
 use capacity_types::{NodeTopology, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::selector::node_topology;
 use super::{Object, ObjectKey, ReadError, annotation, quantity, version};
 
-/// What `kubectl apply` sent last.
+/// The annotation of `kubectl apply` with the last applied object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// One CSIStorageCapacity object.
@@ -18,23 +18,23 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 pub struct Capacity {
     /// Namespace and name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// `storageClassName`: the class that the numbers hold for.
+    /// `storageClassName`: the StorageClass to which the values apply.
     pub class: String,
-    /// `nodeTopology`: the nodes with access.
+    /// `nodeTopology`: the nodes with access to the storage.
     pub topology: NodeTopology,
-    /// `capacity`: bytes left, for filtering where no maximum is set, and for scoring.
+    /// `capacity`: available bytes. Compared with requests if `maximumVolumeSize` is unset; used for scores.
     pub capacity: Option<Quantity>,
-    /// `maximumVolumeSize`: the largest volume in bytes. It decides alone where it is set.
+    /// `maximumVolumeSize`: the largest volume in bytes. If set, it alone is compared with requests.
     pub maximum: Option<Quantity>,
-    /// `nodeTopology` was written with `nodeSelectorTerms`, which is no field of it: the server drops them, and what is
-    /// left is every node. The examples of the KEP's first versions make that mistake.
+    /// Whether `nodeTopology` was written with `nodeSelectorTerms`, which it does not have: the server drops the field, and the empty
+    /// selector matches every node. The examples of the KEP's first versions contain this error.
     pub dropped_terms: bool,
 }
 
 impl Capacity {
-    /// What a request is compared with: the maximum volume size, and the capacity where that is unset.
+    /// The value that requests are compared with: `maximumVolumeSize`, else `capacity`.
     pub fn limit(&self) -> Option<Quantity> {
         self.maximum.or(self.capacity)
     }
@@ -65,7 +65,7 @@ impl Object for Capacity {
     }
 }
 
-/// What `kubectl apply` sent stays visible in an annotation.
+/// Searches the annotation of `kubectl apply`, which still contains the dropped field.
 fn was_applied_with_terms(source: &CSIStorageCapacity) -> bool {
     let Some(applied) = annotation(&source.metadata, LAST_APPLIED) else {
         return false;

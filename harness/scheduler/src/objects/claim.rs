@@ -1,4 +1,4 @@
-//! PersistentVolumeClaim: what binding and provisioning decisions look at.
+//! PersistentVolumeClaim: the fields that binding and provisioning decisions use.
 
 use capacity_types::{LabelSelector, Quantity, RequirementError};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
@@ -7,16 +7,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::selector::label_selector;
 use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quantity, version};
 
-/// The annotation by which a scheduler requests provisioning on a node.
+/// The annotation with which the scheduler requests provisioning on a node.
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// The annotation that says, with any value, that binding is complete.
+/// The annotation that marks binding as complete. Its value is ignored.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// The annotations by which the PersistentVolume controller hands a claim to a provisioner.
+/// The annotations with which the PersistentVolume controller assigns a PVC to a provisioner.
 const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
-/// The volume mode where none is set.
+/// The default volume mode.
 const FILESYSTEM: &str = "Filesystem";
 
 /// One PersistentVolumeClaim.
@@ -26,47 +26,47 @@ pub struct Claim {
     pub key: ObjectKey,
     /// The UID.
     pub uid: String,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// The class name: the beta annotation if present, else the field, else empty.
+    /// The StorageClass name: the beta annotation if present, else the field, else empty.
     pub class: String,
-    /// The requested bytes, if any.
+    /// The requested bytes. `None` if unset.
     pub request: Option<Quantity>,
-    /// The volume that it is, or is being, bound to.
+    /// `spec.volumeName`: the PersistentVolume that it is, or is being, bound to.
     pub volume: Option<String>,
     /// Whether the bind-completed annotation is present.
     pub bind_completed: bool,
-    /// The selected-node annotation; an empty value is present all the same.
+    /// The selected-node annotation. An empty value counts as present.
     pub selected_node: Option<String>,
-    /// Whether the PersistentVolume controller has handed it to a provisioner (annotation storage-provisioner).
+    /// Whether the PersistentVolume controller has assigned it to a provisioner (annotation storage-provisioner).
     pub handed_over: bool,
-    /// Whether it carries any annotation at all (the wording of a failure depends on it).
+    /// Whether it has any annotation (the wording of a failure depends on it).
     pub annotated: bool,
-    /// `status.phase` is Lost: the volume is gone.
+    /// Whether `status.phase` is Lost: the PersistentVolume was deleted.
     pub lost: bool,
-    /// A deletion timestamp is set.
+    /// Whether a deletion timestamp is set.
     pub deleting: bool,
-    /// The UID of the controlling owner; for generic ephemeral volumes that is the pod.
+    /// UID of the controlling owner. For generic ephemeral volumes this is the pod.
     pub controller: Option<String>,
-    /// The access modes that a volume must offer.
+    /// The access modes that a volume must support.
     pub access_modes: Vec<String>,
     /// `Filesystem` or `Block`.
     pub volume_mode: String,
-    /// The VolumeAttributesClass name, empty for none.
+    /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,
-    /// The labels that a volume must carry.
+    /// `spec.selector` for PersistentVolume labels.
     pub selector: Result<LabelSelector, RequirementError>,
-    /// Kind and name of `dataSource`, else of `dataSourceRef`; and the namespace where that names one, else it is the claim's.
+    /// Kind, name and namespace of `dataSource`, else of `dataSourceRef`. Namespace `None`: the PVC's own.
     pub source: Option<(String, String, Option<String>)>,
 }
 
 impl Claim {
-    /// Bound for good: volume named and binding complete.
+    /// Whether a volume is named and binding is complete.
     pub fn is_fully_bound(&self) -> bool {
         self.volume.is_some() && self.bind_completed
     }
 
-    /// The same claim after a scheduler selected this node.
+    /// A copy with this selected node.
     pub fn with_selected_node(&self, node: &str) -> Self {
         Self {
             selected_node: Some(node.to_owned()),
@@ -132,7 +132,7 @@ fn source_of(spec: &PersistentVolumeClaimSpec) -> Option<(String, String, Option
     Some((source.kind.clone(), source.name.clone(), source.namespace.clone()))
 }
 
-/// An absent volume mode means Filesystem, for claims and volumes alike.
+/// The volume mode of a PVC or PersistentVolume. Defaults to Filesystem.
 pub(super) fn volume_mode(field: Option<&String>) -> String {
     field.cloned().unwrap_or_else(|| FILESYSTEM.to_owned())
 }

@@ -1,20 +1,20 @@
-//! Disks that a pod names itself, without a claim, and that only one pod of a node can use (plugin VolumeRestrictions).
+//! Disks that a pod references without a PVC and that only one pod of a node may use (plugin VolumeRestrictions).
 
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Volume;
 
-/// A disk named in `spec.volumes`.
+/// A disk in `spec.volumes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// `gcePersistentDisk`.
     Gce {
         /// `pdName`.
         name: String,
-        /// Several pods may share it if all only read.
+        /// Pods may share the disk if all mount it read-only.
         read_only: bool,
     },
-    /// `awsElasticBlockStore`, which is never shared.
+    /// `awsElasticBlockStore`, which pods never share.
     Aws {
         /// `volumeID`.
         id: String,
@@ -23,22 +23,22 @@ pub enum Disk {
     Iscsi {
         /// `iqn`.
         name: String,
-        /// Several pods may share it if all only read.
+        /// Pods may share the disk if all mount it read-only.
         read_only: bool,
     },
     /// `rbd`.
     Rbd {
-        /// `monitors`; one in common makes it the same cluster.
+        /// `monitors`. Two lists with a common entry denote the same cluster.
         monitors: Vec<String>,
         /// `pool` and `image`.
         image: (String, String),
-        /// Several pods may share it if all only read.
+        /// Pods may share the image if all mount it read-only.
         read_only: bool,
     },
 }
 
 impl Disk {
-    /// The disk that a volume of a pod names, if it names one.
+    /// The disk of a pod volume. `None` for other volume types.
     pub(super) fn read(source: &Volume) -> Option<Self> {
         if let Some(disk) = &source.gce_persistent_disk {
             return Some(Self::Gce {
@@ -67,7 +67,7 @@ impl Disk {
         })
     }
 
-    /// Whether pods with these disks cannot share a node.
+    /// Whether two pods with these disks cannot run on one node.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         match (self, other) {
             (

@@ -1,10 +1,10 @@
-//! Ports that a pod takes on its node (`containers[].ports[].hostPort`).
+//! Ports that a pod uses on its node (`containers[].ports[].hostPort`).
 
 use std::fmt;
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-/// The address that stands for all addresses of a node.
+/// The address that means all addresses of a node.
 const ANY: &str = "0.0.0.0";
 
 /// One host port.
@@ -19,7 +19,7 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// The host ports of a pod's containers and sidecars. Those of ordinary init containers do not count.
+    /// The host ports of a pod's containers and sidecars, without those of ordinary init containers.
     pub(super) fn of_pod(spec: &PodSpec) -> Vec<Self> {
         let sidecars = spec.init_containers.iter().flatten();
         let sidecars = sidecars.filter(|container| container.restart_policy.as_deref() == Some("Always"));
@@ -39,7 +39,7 @@ impl HostPort {
             .collect()
     }
 
-    /// Whether both cannot be on one node.
+    /// Whether both ports cannot be used on one node.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         let same_address = self.address == other.address || self.address == ANY || other.address == ANY;
         same_address && self.port == other.port && self.protocol == other.protocol

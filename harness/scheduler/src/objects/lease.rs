@@ -1,4 +1,4 @@
-//! Lease: when the leader of a controller last renewed it.
+//! Lease: when its holder last renewed it.
 
 use k8s_openapi::api::coordination::v1::Lease as ApiLease;
 
@@ -9,11 +9,11 @@ use super::{Object, ObjectKey, ReadError, version};
 pub struct Lease {
     /// Namespace and name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
     /// `spec.renewTime`, in seconds since 1970.
     pub renewed: Option<i64>,
-    /// `spec.leaseDurationSeconds`: seconds after `renewTime` until it expires.
+    /// `spec.leaseDurationSeconds`: seconds from `renewTime` to expiry.
     pub seconds: i64,
 }
 

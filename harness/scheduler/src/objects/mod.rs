@@ -1,6 +1,6 @@
-//! What the scheduler keeps of each API object: the fields that decide, parsed and compiled once when they arrive.
+//! The API objects as the scheduler stores them: only the fields that decisions use, parsed once on arrival.
 //!
-//! Deliberately not here: relations between objects (the snapshot's) and what to do with them (the filter's).
+//! Does not know relations between objects (see the snapshot) or decisions (see the filters).
 
 mod attachment;
 mod budget;
@@ -47,7 +47,7 @@ pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, DriverVolume, Volume, driv
 /// Namespace and name. The namespace of cluster-scoped objects is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
-    /// The namespace, or nothing.
+    /// The namespace. Empty for cluster-scoped objects.
     pub namespace: String,
     /// The name.
     pub name: String,
@@ -67,7 +67,7 @@ impl ObjectKey {
         Self::namespaced("", name)
     }
 
-    /// The key that an object's metadata gives it.
+    /// The key from an object's metadata.
     pub fn of(metadata: &ObjectMeta) -> Self {
         Self {
             namespace: metadata.namespace.clone().unwrap_or_default(),
@@ -85,22 +85,22 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// An API object as the scheduler keeps it.
+/// An API object as the scheduler stores it.
 pub trait Object: Sized + Send + Sync + 'static {
-    /// The API type that it is read from.
+    /// The API type that it is parsed from.
     type Api: kube::Resource;
 
-    /// Reads the API object. Errors when a field holds what no API server admits.
+    /// Parses the API object. Fails if a field has a value that no API server accepts.
     fn read(source: &Self::Api) -> Result<Self, ReadError>;
 
     /// The object's key.
     fn key(&self) -> &ObjectKey;
 
-    /// The object's resource version; equal versions are equal objects.
+    /// The object's resource version. Equal versions mean equal objects.
     fn version(&self) -> &str;
 }
 
-/// Why an API object cannot be read; the scheduler then acts as if the object did not exist.
+/// Why an API object cannot be parsed. The scheduler then acts as if the object did not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("field {field} of {key} is unreadable: {source}")]
 pub struct ReadError {
@@ -109,16 +109,16 @@ pub struct ReadError {
     source: QuantityError,
 }
 
-/// The name under which claims request, and volumes offer, bytes.
+/// The resource name of PVC requests and PersistentVolume capacity.
 const STORAGE: &str = "storage";
-/// The annotation that names a class and wins over the field, even when it is empty.
+/// The beta annotation for the StorageClass name. It wins over the field, even if empty.
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
-/// The class that a claim or volume belongs to; empty for none.
+/// The StorageClass name of a PVC or PersistentVolume. Empty if unset.
 fn class_name(metadata: &ObjectMeta, field: Option<&String>) -> String {
     let annotated = annotation(metadata, BETA_CLASS).map(str::to_owned);
     annotated.or_else(|| field.cloned()).unwrap_or_default()

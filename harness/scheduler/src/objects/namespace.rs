@@ -1,4 +1,4 @@
-//! Namespace: its labels, which affinity between pods may select by.
+//! Namespace: its labels, which inter-pod affinity may select.
 
 use capacity_types::Labels;
 use k8s_openapi::api::core::v1::Namespace as ApiNamespace;
@@ -10,7 +10,7 @@ use super::{Object, ObjectKey, ReadError, version};
 pub struct Namespace {
     /// The name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
     /// The labels.
     pub labels: Labels,

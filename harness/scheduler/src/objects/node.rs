@@ -1,6 +1,6 @@
-//! Node: name, labels, cordon, taints and allocatable resources. CSINode: that it exists.
+//! Node: name, labels, unschedulable, taints and allocatable resources. CSINode: drivers and volume limits.
 //!
-//! Conditions are not looked at: the node controller turns those that matter into taints.
+//! Node conditions are not stored: the node controller converts the relevant ones to taints.
 
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::storage::v1::CSINode as ApiCsiNode;
@@ -13,15 +13,15 @@ use crate::node_labels::NodeLabels;
 pub struct Node {
     /// The name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
     /// The labels.
     pub labels: NodeLabels,
     /// `spec.unschedulable`: the node is cordoned.
     pub unschedulable: bool,
-    /// The taints that keep pods away.
+    /// The taints with effect NoSchedule or NoExecute.
     pub taints: Vec<Taint>,
-    /// `status.allocatable`; none where the node does not say, which is no limit.
+    /// `status.allocatable`. `None` if unset, which means no limit.
     pub allocatable: Option<Resources>,
 }
 
@@ -65,19 +65,19 @@ impl Object for Node {
     }
 }
 
-/// Names the in-tree plugins whose volumes a node has migrated to CSI drivers.
+/// The annotation with the in-tree plugins whose volumes are migrated to CSI drivers on the node.
 const MIGRATED: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
-/// One CSINode: which drivers run on the node, and how many volumes each can attach there.
+/// One CSINode: the drivers on the node and their volume limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiNode {
     /// The node's name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// The drivers on the node, in the order of the object.
+    /// The registered drivers, in the order of the object.
     pub drivers: Vec<CsiDriverOnNode>,
-    /// The in-tree plugins whose volumes the node has migrated, as the annotation has them.
+    /// The value of the migrated-plugins annotation.
     pub migrated: Option<String>,
 }
 
@@ -86,14 +86,14 @@ pub struct CsiNode {
 pub struct CsiDriverOnNode {
     /// The driver's name.
     pub name: String,
-    /// The keys of the labels that say which segment of the driver's topology the node is in.
+    /// `topologyKeys`: the label keys that identify the node's topology segment.
     pub topology_keys: Vec<String>,
-    /// `allocatable.count`: so many volumes can be attached; none for no limit.
+    /// `allocatable.count`: maximum number of attached volumes. `None`: no limit.
     pub limit: Option<usize>,
 }
 
 impl CsiNode {
-    /// The driver of that name, if it is registered on the node.
+    /// The registration of a driver on the node. `None` if it is not registered.
     pub fn driver(&self, name: &str) -> Option<&CsiDriverOnNode> {
         self.drivers.iter().find(|driver| driver.name == name)
     }

@@ -1,6 +1,6 @@
-//! Pod: its volumes, its conditions on nodes, and the state of its scheduling.
+//! Pod: its volumes, its node constraints and its scheduling state.
 //!
-//! Not looked at: whatever only orders nodes, such as preferred affinity.
+//! Omitted: fields that only affect scores, such as preferred affinity.
 
 use std::collections::BTreeSet;
 
@@ -20,86 +20,86 @@ pub struct Pod {
     pub key: ObjectKey,
     /// The UID.
     pub uid: String,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// The generation, which conditions repeat as `observedGeneration`.
+    /// `metadata.generation`, which conditions repeat as `observedGeneration`.
     pub generation: Option<i64>,
-    /// Which scheduler is responsible.
+    /// The responsible scheduler.
     pub scheduler_name: String,
-    /// The node, once it is decided.
+    /// `spec.nodeName`. `None` while the pod is pending.
     pub node: Option<String>,
-    /// `status.nominatedNodeName`: where it is expected to go.
+    /// `status.nominatedNodeName`: the node where it is expected to run.
     pub nominated_node: Option<String>,
-    /// `metadata.creationTimestamp` as it is written; times in one format compare as texts.
+    /// `metadata.creationTimestamp` as a string. All such strings have one format and sort by time.
     pub created: Option<String>,
-    /// A container of it, by its name or image, is an external-provisioner.
+    /// Whether a container is an external-provisioner, by its name or image.
     pub provisions: bool,
     /// The labels.
     pub labels: Labels,
-    /// A deletion timestamp is set.
+    /// Whether a deletion timestamp is set.
     pub deleting: bool,
-    /// Phase Succeeded or Failed.
+    /// Whether the phase is Succeeded or Failed.
     pub terminated: bool,
-    /// Scheduling gates are left.
+    /// Whether it still has scheduling gates.
     pub gated: bool,
-    /// Higher goes first.
+    /// Priority. Pods with a higher one are attempted first.
     pub priority: i32,
-    /// `preemptionPolicy: Never` (a failure is then worded differently).
+    /// `preemptionPolicy: Never`. Changes the wording of a failure.
     pub never_preempts: bool,
-    /// The volumes backed by claims, in the order of the pod.
+    /// The volumes backed by PVCs, in pod order.
     pub volumes: Vec<PodVolume>,
     /// `spec.nodeSelector`.
     pub node_selector: Labels,
     /// Required node affinity.
     pub affinity: Option<NodeSelector>,
-    /// Required affinity to other pods.
+    /// Required inter-pod affinity.
     pub pod_affinity: Vec<PodAffinityTerm>,
-    /// Required anti-affinity to other pods.
+    /// Required inter-pod anti-affinity.
     pub anti_affinity: Vec<PodAffinityTerm>,
-    /// The topology spread constraints that it must meet.
+    /// The topology spread constraints with `DoNotSchedule`.
     pub spread: Vec<SpreadConstraint>,
-    /// The ports of its node that it takes.
+    /// The host ports that it uses.
     pub host_ports: Vec<HostPort>,
-    /// The disks that it names without a claim.
+    /// The disks that it references without a PVC.
     pub disks: Vec<Disk>,
-    /// What scheduling of it depends on that is not looked at here, each with the field that says so.
+    /// Fields that affect its scheduling but are not implemented here.
     pub not_modelled: Vec<&'static str>,
-    /// `status.startTime` as it is written; times in one format compare as texts.
+    /// `status.startTime` as a string. All such strings have one format and sort by time.
     pub started: Option<String>,
     /// The requests of its containers, and one pod.
     pub requests: Resources,
     /// Names of the extended resources (`domain/name`) in the requests and limits of its containers.
     pub extended: BTreeSet<String>,
-    /// The taints that it tolerates.
+    /// Its tolerations.
     pub tolerations: Vec<Toleration>,
-    /// The conditions as read.
+    /// `status.conditions`.
     pub conditions: Vec<PodCondition>,
 }
 
 /// The name of external-provisioner's image, and usually of its container.
 const PROVISIONER: &str = "csi-provisioner";
 
-/// A pod volume that is backed by a claim.
+/// A pod volume that is backed by a PVC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodVolume {
-    /// The claim; for a generic ephemeral volume the pod's name, a dash and the volume's name.
+    /// The PVC. For a generic ephemeral volume its name is the pod's name, a dash and the volume's name.
     pub claim: ObjectKey,
-    /// Whether the claim is made for this pod (generic ephemeral volume).
+    /// Whether the PVC is created for this pod (generic ephemeral volume).
     pub ephemeral: bool,
 }
 
 impl Pod {
-    /// Whether the pod uses this claim.
+    /// Whether the pod uses this PVC.
     pub fn uses(&self, claim: &ObjectKey) -> bool {
         self.volumes.iter().any(|volume| volume.claim == *claim)
     }
 
-    /// The condition `PodScheduled`.
+    /// The PodScheduled condition.
     pub fn scheduled_condition(&self) -> Option<&PodCondition> {
         self.condition("PodScheduled")
     }
 
-    /// Whether the condition `Ready` is true.
+    /// Whether the Ready condition is true.
     pub fn is_ready(&self) -> bool {
         self.condition("Ready")
             .is_some_and(|condition| condition.status == "True")
@@ -126,7 +126,7 @@ impl Object for Pod {
         let to_pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
         let from_pods = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
         Ok(Self {
-            // Objects that a person wrote have no UID.
+            // Objects in hand-written files have no UID.
             uid: metadata.uid.clone().unwrap_or_else(|| key.to_string()),
             version: version(metadata),
             generation: metadata.generation,
@@ -214,7 +214,7 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
     })
 }
 
-/// What decides about a pod and is not looked at: what a plugin reads that has no counterpart here.
+/// The fields that affect scheduling but are not implemented here.
 fn not_modelled(spec: &PodSpec) -> Vec<&'static str> {
     let claims = spec
         .resource_claims

@@ -1,4 +1,4 @@
-//! Required affinity and anti-affinity between pods.
+//! Required inter-pod affinity and anti-affinity.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use crate::store::Store;
 /// One term of `requiredDuringSchedulingIgnoredDuringExecution`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodAffinityTerm {
-    /// The pods that are meant; none where `labelSelector` is absent.
+    /// The selected pods. `None` if `labelSelector` is unset: selects no pod.
     selector: Option<LabelSelector>,
-    /// `namespaces`, or the pod's own one if the term names none.
+    /// `namespaces`. The pod's own namespace if the term lists none.
     namespaces: BTreeSet<String>,
     /// `namespaceSelector`.
     by_label: Option<LabelSelector>,
-    /// Nodes with the same value of this label are one domain.
+    /// Nodes with the same value of this label form one domain.
     pub topology_key: String,
 }
 
 impl PodAffinityTerm {
-    /// Compiles the terms of a pod with these labels. A term whose selector is not valid matches no pod: no API server admits it.
+    /// Compiles the terms of a pod with these labels. A term with an invalid selector matches no pod (API servers reject it).
     pub(super) fn compile(pod: &ObjectKey, labels: &Labels, terms: Option<&Vec<ApiTerm>>) -> Vec<Self> {
         let terms = terms.into_iter().flatten();
         terms.map(|term| Self::compile_one(pod, labels, term)).collect()
@@ -54,14 +54,14 @@ impl PodAffinityTerm {
         }
     }
 
-    /// Whether the term is about pods of this namespace with these labels.
+    /// Whether the term matches pods of this namespace with these labels.
     pub fn matches(&self, namespace: &str, labels: &Labels, namespaces: &Store<Namespace>) -> bool {
         let selected = self.selector.as_ref();
         selected.is_some_and(|selector| selector.matches(labels))
             && (self.namespaces.contains(namespace) || self.selects(namespace, namespaces))
     }
 
-    /// Whether labels of namespaces decide.
+    /// Whether the term has a `namespaceSelector` to evaluate.
     pub fn needs_namespaces(&self) -> bool {
         let by_label = self.by_label.as_ref();
         by_label.is_some_and(|selector| !selector.requirements().is_empty())
@@ -77,8 +77,8 @@ impl PodAffinityTerm {
     }
 }
 
-/// A selector with the values that the pod has for some keys (`matchLabelKeys`, `mismatchLabelKeys`). The API server adds them when it
-/// creates the pod; a key that is in the selector is left as it is.
+/// Adds the pod's values of `matchLabelKeys` and `mismatchLabelKeys` to the selector, as the API server does at creation. Keys that the
+/// selector already contains are skipped.
 pub(super) fn with_keys<'a>(
     selector: &'a ApiLabelSelector,
     labels: &'a Labels,

@@ -1,4 +1,4 @@
-//! What a pod requests and what a node has: processor time, memory, local storage, number of pods, and resources that other programs count.
+//! Resource requests of pods and allocatable resources of nodes: CPU, memory, ephemeral storage, pod count and extended resources.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,31 @@ use capacity_types::Quantity;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
-/// Amounts of each resource.
+/// Amount of each resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// Thousandths of a processor.
+    /// Milli-CPU.
     pub cpu_milli: i64,
     /// Bytes.
     pub memory: i64,
     /// Bytes of `ephemeral-storage`.
     pub ephemeral_storage: i64,
-    /// Pods.
+    /// Number of pods.
     pub pods: i64,
-    /// Extended resources (`domain/name`), huge pages and the like, by name.
+    /// Extended resources (`domain/name`), huge pages and similar, by name.
     pub scalar: BTreeMap<String, i64>,
 }
 
 type Amounts = BTreeMap<String, ApiQuantity>;
 
-/// Amounts are counted in these parts of a unit.
+/// Quantities are parsed in units of 1/1000000.
 const MILLI: i128 = 1_000_000;
 const UNIT: i128 = 1_000_000_000;
 const HUGE_PAGES: &str = "hugepages-";
 const ATTACHABLE_VOLUMES: &str = "attachable-volumes-";
 
 impl Resources {
-    /// Reads a list of amounts. What is absent or unreadable is zero, as upstream.
+    /// Parses a resource list. As upstream, absent and invalid amounts count as zero.
     pub fn read(amounts: &Amounts) -> Self {
         let scalar = amounts.keys().filter(|name| is_scalar(name));
         Self {
@@ -44,8 +44,8 @@ impl Resources {
         }
     }
 
-    /// The requests of a pod: of its containers together, or more if an init container needs it; itself as one pod.
-    /// Requests of the pod as a whole win (KEP-2837). A container that is resized counts with the larger amount.
+    /// The requests of a pod: the sum over its containers, or the maximum of an init container if larger; plus one pod. Pod-level requests
+    /// win (KEP-2837). A container that is being resized counts with the larger amount.
     pub fn of_pod(pod: &Pod) -> Self {
         let absent = PodSpec::default();
         let spec = pod.spec.as_ref().unwrap_or(&absent);
@@ -84,17 +84,17 @@ impl Resources {
         all
     }
 
-    /// Adds the other to this.
+    /// Adds the amounts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.each(other, i64::saturating_add);
     }
 
-    /// Takes the other from this.
+    /// Subtracts the amounts of `other`.
     pub fn subtract(&mut self, other: &Self) {
         self.each(other, i64::saturating_sub);
     }
 
-    /// Whether there is more of some resource than in the other.
+    /// Whether any resource is larger than in `other`.
     pub fn exceeds(&self, other: &Self) -> bool {
         let scalar = |(name, amount): (&String, &i64)| *amount > other.scalar.get(name).copied().unwrap_or(0);
         self.cpu_milli > other.cpu_milli
@@ -135,12 +135,12 @@ impl Resources {
     }
 }
 
-/// Whether a scheduler counts the resource although it does not know it.
+/// Whether the resource is counted by name: extended resources, huge pages and similar.
 fn is_scalar(name: &str) -> bool {
     name.contains('/') || name.starts_with(HUGE_PAGES) || name.starts_with(ATTACHABLE_VOLUMES)
 }
 
-/// What a container requests, or more if its node has given it more or is asked to.
+/// The request of a container, or its allocated or resized amount if larger.
 fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Resources {
     let requests = container
         .resources
@@ -163,7 +163,7 @@ fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Res
     requested
 }
 
-/// Rounded up to whole parts.
+/// The amount in units of `part`, rounded up.
 fn amount(amounts: &Amounts, name: &str, part: i128) -> i64 {
     let quantity: Option<Quantity> = amounts.get(name).and_then(|quantity| quantity.0.parse().ok());
     let nanos = quantity.map_or(0, Quantity::nanos);

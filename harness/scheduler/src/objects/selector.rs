@@ -1,15 +1,15 @@
-//! Selectors and `nodeTopology`, compiled from the API's types.
+//! Compiles label selectors, node selectors and `nodeTopology` from the API types.
 
 use capacity_types::{Expression, LabelSelector, NodeSelector, NodeTopology, RequirementError};
 use k8s_openapi::api::core::v1::{NodeSelector as ApiNodeSelector, NodeSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
 
-/// Compiles a label selector. Errors when the API server would refuse it.
+/// Compiles a label selector. Fails if the API server would reject it.
 pub fn label_selector(source: &ApiLabelSelector) -> Result<LabelSelector, RequirementError> {
     with_more(source, [])
 }
 
-/// Compiles a label selector with more requirements than it has.
+/// Compiles a label selector with additional requirements.
 pub(super) fn with_more<'a>(
     source: &'a ApiLabelSelector,
     more: impl IntoIterator<Item = Expression<'a>>,
@@ -23,12 +23,12 @@ pub(super) fn with_more<'a>(
     LabelSelector::compile(labels, expressions.chain(more))
 }
 
-/// Compiles the `nodeTopology` of a CSIStorageCapacity; none is something else than `{}`.
+/// Compiles the `nodeTopology` of a CSIStorageCapacity. Unset differs from `{}`.
 pub(super) fn node_topology(source: Option<&ApiLabelSelector>) -> NodeTopology {
     NodeTopology::new(source.map(label_selector))
 }
 
-/// Compiles a node selector of a pod or of a volume.
+/// Compiles a node selector of a pod or a PersistentVolume.
 pub fn node_selector(source: &ApiNodeSelector) -> NodeSelector {
     let terms = source.node_selector_terms.iter();
     NodeSelector::compile(terms.map(|term| {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_ored_and_requirements_anded() {
+    fn terms_are_ored_and_requirements_are_anded() {
         let by_zone = |value: &str| json!({"key": "zone", "operator": "In", "values": [value]});
         let either =
             selector(&json!([{"matchExpressions": [by_zone("a")]}, {"matchExpressions": [by_zone("b")]}]));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_only_when_every_term_has_some() {
+    fn named_nodes_requires_names_in_every_term() {
         let name = |operator: &str, value: &str| json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": [value]}]});
         let two = selector(&json!([name("In", "n1"), name("In", "n2")]));
         assert_eq!(two.named_nodes(), Some(BTreeSet::from(["n1", "n2"])));

@@ -1,4 +1,4 @@
-//! Topology spread constraints that a pod must meet (`whenUnsatisfiable: DoNotSchedule`). Others only order nodes.
+//! Topology spread constraints with `whenUnsatisfiable: DoNotSchedule`. Others only affect scores.
 
 use capacity_types::{LabelSelector, Labels};
 use k8s_openapi::api::core::v1::TopologySpreadConstraint as ApiConstraint;
@@ -8,22 +8,22 @@ use super::pod_affinity::with_keys;
 /// One constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpreadConstraint {
-    /// Nodes with the same value of this label are one domain.
+    /// Nodes with the same value of this label form one domain.
     pub topology_key: String,
-    /// So many more pods than in the emptiest domain may be in a domain.
+    /// `maxSkew`: how many more pods a domain may have than the one with the fewest.
     pub max_skew: i64,
-    /// With fewer domains than these the emptiest one counts as having no pods.
+    /// `minDomains`: with fewer domains, the minimum counts as zero pods.
     pub min_domains: usize,
-    /// The pods that are counted; none where `labelSelector` is absent.
+    /// The counted pods. `None` if `labelSelector` is unset.
     pub selector: Option<LabelSelector>,
-    /// Only nodes that the pod's node selector and affinity match are counted (`nodeAffinityPolicy`).
+    /// Count only nodes that match the pod's node selector and affinity (`nodeAffinityPolicy`).
     pub honors_affinity: bool,
-    /// Only nodes whose taints the pod tolerates are counted (`nodeTaintsPolicy`).
+    /// Count only nodes whose taints the pod tolerates (`nodeTaintsPolicy`).
     pub honors_taints: bool,
 }
 
 impl SpreadConstraint {
-    /// Compiles the constraints that a pod with these labels must meet.
+    /// Compiles the `DoNotSchedule` constraints of a pod with these labels.
     pub(super) fn compile(labels: &Labels, constraints: Option<&Vec<ApiConstraint>>) -> Vec<Self> {
         let constraints = constraints.into_iter().flatten();
         let required = constraints.filter(|constraint| constraint.when_unsatisfiable == "DoNotSchedule");

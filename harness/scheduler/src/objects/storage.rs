@@ -1,4 +1,4 @@
-//! StorageClass and CSIDriver: who provisions, when, where, and whether capacity is tracked.
+//! StorageClass: provisioner, binding mode, allowed topologies. CSIDriver: whether capacity is tracked.
 
 use std::collections::BTreeSet;
 
@@ -13,22 +13,22 @@ use super::{Object, ObjectKey, ReadError, version};
 pub struct Class {
     /// The name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// The provisioner, for CSI the driver name.
+    /// The provisioner. For CSI the driver name.
     pub provisioner: String,
-    /// `volumeBindingMode` is WaitForFirstConsumer: binding waits for a pod's node.
+    /// `volumeBindingMode` is WaitForFirstConsumer: PVCs are bound after a node is selected.
     pub delayed: bool,
     /// `allowedTopologies`: where volumes may be provisioned.
     pub allowed: Vec<AllowedTopology>,
 }
 
-/// One term of `allowedTopologies`: label keys with their admitted values.
+/// One term of `allowedTopologies`: label keys with their allowed values.
 pub type AllowedTopology = Vec<(String, BTreeSet<String>)>;
 
 impl Class {
-    /// Whether volumes may be provisioned for a node with these labels. No terms admit every node, terms are ORed, and
-    /// a term without expressions admits none.
+    /// Whether volumes may be provisioned for a node with these labels. No terms allow every node; terms are ORed; a term without
+    /// expressions allows no node.
     pub fn admits(&self, labels: &Labels) -> bool {
         let holds = |(key, values): &(String, BTreeSet<String>)| {
             labels.get(key).is_some_and(|value| values.contains(value))
@@ -78,9 +78,9 @@ fn allowed_topology(term: &TopologySelectorTerm) -> AllowedTopology {
 pub struct Driver {
     /// The driver name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// `spec.storageCapacity` is true: capacity objects are complete, and absence means no capacity.
+    /// `spec.storageCapacity` is true: a missing capacity object means no capacity.
     pub tracks_capacity: bool,
 }
 

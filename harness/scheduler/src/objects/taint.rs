@@ -1,34 +1,34 @@
-//! Taints of nodes, and the tolerations of pods that let them pass.
+//! Node taints and pod tolerations.
 
 use k8s_openapi::api::core::v1::{Taint as ApiTaint, Toleration as ApiToleration};
 
-/// Effects that keep a new pod away. `PreferNoSchedule` only orders nodes, and is not looked at.
+/// Effects that exclude new pods. `PreferNoSchedule` only affects scores and is ignored.
 const REPELLING: [&str; 2] = ["NoSchedule", "NoExecute"];
 
-/// A taint that keeps pods away.
+/// A taint with effect NoSchedule or NoExecute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taint {
     /// The key.
     pub key: String,
-    /// The value, empty for none.
+    /// The value. Empty if unset.
     pub value: String,
     /// `NoSchedule` or `NoExecute`.
     pub effect: String,
 }
 
-/// What a pod tolerates.
+/// A toleration of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toleration {
-    /// The taint's key; empty for every key.
+    /// The tolerated key. Empty: every key.
     key: String,
-    /// The taint's value; none for every value.
+    /// The tolerated value. `None`: every value.
     value: Option<String>,
-    /// The taint's effect; empty for every effect.
+    /// The tolerated effect. Empty: every effect.
     effect: String,
 }
 
 impl Taint {
-    /// A taint without a value that forbids scheduling.
+    /// A NoSchedule taint without a value.
     pub fn no_schedule(key: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -37,7 +37,7 @@ impl Taint {
         }
     }
 
-    /// Reads a taint, if it keeps pods away.
+    /// Parses a taint. `None` if its effect is not NoSchedule or NoExecute.
     pub fn read(source: &ApiTaint) -> Option<Self> {
         REPELLING.contains(&source.effect.as_str()).then(|| Self {
             key: source.key.clone(),
@@ -46,14 +46,14 @@ impl Taint {
         })
     }
 
-    /// Whether one of these lets the pod pass.
+    /// Whether one of the tolerations matches the taint.
     pub fn is_tolerated(&self, tolerations: &[Toleration]) -> bool {
         tolerations.iter().any(|toleration| toleration.covers(self))
     }
 }
 
 impl Toleration {
-    /// Reads a toleration. One with an operator that is unknown here tolerates nothing.
+    /// Parses a toleration. With an unknown operator it tolerates nothing.
     pub fn read(source: &ApiToleration) -> Option<Self> {
         let value = source.value.clone().unwrap_or_default();
         Some(Self {

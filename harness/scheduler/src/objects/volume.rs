@@ -1,4 +1,4 @@
-//! PersistentVolume: what static matching and the affinity of bound volumes look at.
+//! PersistentVolume: the fields that static binding and the affinity check of bound volumes use.
 
 use capacity_types::{Labels, NodeSelector, Quantity};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
@@ -7,7 +7,7 @@ use super::claim::volume_mode;
 use super::selector::node_selector;
 use super::{Claim, Object, ObjectKey, ReadError, STORAGE, class_name, quantity, version};
 
-/// The annotation on volumes that were not bound by a person.
+/// The annotation on PersistentVolumes that a controller bound.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// One PersistentVolume.
@@ -15,40 +15,40 @@ pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 pub struct Volume {
     /// The name.
     pub key: ObjectKey,
-    /// The resource version read.
+    /// The resource version.
     pub version: String,
-    /// The class name, empty for none.
+    /// The StorageClass name. Empty if unset.
     pub class: String,
     /// The size in bytes.
     pub capacity: Option<Quantity>,
-    /// `status.phase` is Available.
+    /// Whether `status.phase` is Available.
     pub available: bool,
-    /// A deletion timestamp is set.
+    /// Whether a deletion timestamp is set.
     pub deleting: bool,
-    /// The claim that it is bound to or reserved for.
+    /// The PVC that it is bound to or reserved for.
     pub claim: Option<ClaimRef>,
-    /// The nodes with access; all where unset.
+    /// `spec.nodeAffinity`: the nodes with access. `None`: all nodes.
     pub affinity: Option<NodeSelector>,
-    /// The access modes offered.
+    /// The supported access modes.
     pub access_modes: Vec<String>,
     /// `Filesystem` or `Block`.
     pub volume_mode: String,
-    /// The VolumeAttributesClass name, empty for none.
+    /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,
-    /// The labels, for the claim's selector.
+    /// The labels, which the PVC's selector matches.
     pub labels: Labels,
-    /// What it is to a driver: for the limit of volumes on a node.
+    /// Driver and handle, for the volume limit of a node.
     pub source: Option<DriverVolume>,
-    /// An in-tree volume, which a driver serves in the plugin's place.
+    /// Whether it is an in-tree volume that a CSI driver serves (migration).
     pub migrated: bool,
 }
 
-/// A volume as a driver knows it.
+/// A volume identified by driver and handle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriverVolume {
     /// The driver.
     pub driver: String,
-    /// Its name for the volume.
+    /// The volume handle.
     pub handle: String,
 }
 
@@ -57,27 +57,27 @@ pub struct DriverVolume {
 pub struct ClaimRef {
     /// Namespace and name of the claim.
     pub key: ObjectKey,
-    /// The claim's UID; absent when a person reserved the volume by name.
+    /// The PVC's UID. `None` if an administrator reserved the volume by name.
     pub uid: Option<String>,
 }
 
 impl Volume {
-    /// Whether nodes with these labels can use the volume.
+    /// Whether the volume is accessible from nodes with these labels.
     pub fn admits(&self, labels: &Labels) -> bool {
-        // A volume's affinity is evaluated on labels alone, so the name is left empty.
+        // A PersistentVolume's affinity uses only labels, so the node name is left empty.
         self.affinity
             .as_ref()
             .is_none_or(|affinity| affinity.matches("", labels))
     }
 
-    /// Whether the volume is bound to, or reserved for, this claim.
+    /// Whether `claimRef` is this PVC.
     pub fn is_bound_to(&self, claim: &Claim) -> bool {
         let same_uid = |uid: &String| *uid == claim.uid;
         let found = self.claim.as_ref();
         found.is_some_and(|bound| bound.key == claim.key && bound.uid.as_ref().is_none_or(same_uid))
     }
 
-    /// The same volume after a scheduler chose it for this claim.
+    /// A copy with `claimRef` set to this PVC.
     pub fn with_claim(&self, claim: &Claim) -> Self {
         let claim = ClaimRef {
             key: claim.key.clone(),
@@ -137,7 +137,7 @@ impl Object for Volume {
     }
 }
 
-/// The driver that serves each in-tree plugin's volumes (KEP-625).
+/// The CSI driver of each in-tree plugin (KEP-625).
 const MIGRATED: [(&str, &str); 5] = [
     ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
     ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
@@ -146,7 +146,7 @@ const MIGRATED: [(&str, &str); 5] = [
     ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
 ];
 
-/// The driver that makes the volumes of a class with this provisioner.
+/// The CSI driver for a StorageClass's provisioner name.
 pub fn driver_of(provisioner: &str) -> &str {
     let migrated = MIGRATED.iter().find(|(plugin, _)| *plugin == provisioner);
     migrated.map_or(provisioner, |(_, driver)| driver)

@@ -1,6 +1,6 @@
-//! The scheduler as a library decides, as a program starts, and as an observer of the Kubernetes API sees it.
+//! Tests of the scheduler as a library, as a program, and through the Kubernetes API.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 
 mod decisions;
 mod program;

@@ -1,12 +1,12 @@
-//! The program as users start it: wrong settings end it at once, with the words of kube-scheduler.
+//! Tests of the program: invalid settings end it immediately with kube-scheduler's error text.
 
 use std::process::Command;
 
-/// What it says on standard error after it failed.
+/// Runs the program, which must fail, and returns its standard error.
 fn refused(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_capacity-scheduler"))
         .args(arguments)
-        // Nothing to connect to, should it get so far.
+        // Prevents a connection in case the program gets that far.
         .env("KUBECONFIG", "/nonexistent")
         .env("HOME", "/nonexistent")
         .output()
@@ -16,7 +16,7 @@ fn refused(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_settings_are_errors() {
     for (arguments, words) in [
         (
             &["--feature-gates", "CSIStorageCapacity=false"][..],
@@ -57,7 +57,7 @@ fn wrong_settings_are_refused() {
 }
 
 #[test]
-fn a_shape_without_the_gate_is_an_error_of_the_configuration() {
+fn a_shape_without_the_feature_gate_is_a_configuration_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.yaml");
     let text = "apiVersion: kubescheduler.config.k8s.io/v1

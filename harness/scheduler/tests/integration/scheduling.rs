@@ -1,7 +1,7 @@
-//! The loop over the Kubernetes API, as an observer of that API sees it. Time is virtual, so back-offs and timeouts of
-//! minutes pass at once and are measured exactly.
+//! Tests of the scheduling loop through the Kubernetes API. Time is virtual, so backoffs and timeouts of minutes pass at once and are
+//! measured exactly.
 //!
-//! Which node fits is covered by the unit tests and by the suites; here it only has to be the right one of two.
+//! Unit tests and suites cover which node fits; here it must only be the right one of two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use crate::wire::cluster::{Clock, Cluster};
 
 const NO_SPACE: &str = "2 node(s) did not have enough free storage";
-/// A pod that nothing woke is retried after this time.
+/// Time after which an unschedulable pod is retried without an event.
 const FLUSH: Duration = Duration::from_secs(300);
 const CLAIMS: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/";
 const VOLUMES: &str = "PATCH /api/v1/persistentvolumes/";
 const STATUS: &str = "PATCH /api/v1/namespaces/default/pods/p/status";
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_is_provisioned_on_the_node_with_room_and_the_pod_follows() {
+async fn a_pvc_is_provisioned_on_the_node_with_capacity_and_the_pod_is_bound_there() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "5Gi");
     cluster.capacity("n2", "20Gi");
@@ -44,7 +44,7 @@ async fn a_claim_is_provisioned_on_the_node_with_room_and_the_pod_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_pod_says_so_and_new_capacity_wakes_it() {
+async fn an_unschedulable_pod_is_reported_and_new_capacity_requeues_it() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     let clock = Clock::start();
@@ -69,7 +69,7 @@ async fn a_refused_pod_says_so_and_new_capacity_wakes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_fails_alike_counts_up_the_event_and_leaves_the_condition() {
+async fn a_repeated_failure_increments_the_event_series_and_leaves_the_condition() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
@@ -84,7 +84,7 @@ async fn an_attempt_that_fails_alike_counts_up_the_event_and_leaves_the_conditio
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_says_who_did_what_to_which_pod_and_one_that_ran_out_is_written_anew() {
+async fn an_event_names_scheduler_action_and_pod_and_is_recreated_after_expiry() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     cluster
@@ -124,7 +124,7 @@ async fn an_event_says_who_did_what_to_which_pod_and_one_that_ran_out_is_written
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_condition_that_was_refused_is_written_at_the_next_attempt() {
+async fn a_condition_whose_write_failed_is_written_at_the_next_attempt() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     cluster.server.refuse(STATUS, 503);
@@ -137,7 +137,7 @@ async fn a_condition_that_was_refused_is_written_at_the_next_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_stops_tracking_wakes_the_pod() {
+async fn a_driver_that_stops_tracking_capacity_requeues_the_pod() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     let clock = Clock::start();
@@ -150,11 +150,11 @@ async fn a_driver_that_stops_tracking_wakes_the_pod() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_wakes_nobody_is_noticed_by_the_flush() {
+async fn a_change_without_queueing_hint_takes_effect_at_the_flush() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     let clock = Clock::start();
-    // As upstream, a driver that stops tracking capacity wakes no pod.
+    // As upstream, a driver that stops tracking capacity requeues no pod.
     cluster.start(Options {
         deviations: [Deviation::Flag].into(),
         ..Options::default()
@@ -167,7 +167,7 @@ async fn what_wakes_nobody_is_noticed_by_the_flush() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_selection_that_the_provisioner_gives_back_is_made_anew() {
+async fn a_selected_node_that_the_provisioner_clears_is_selected_again() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "20Gi");
     cluster.pod_with_claim("p", "10Gi");
@@ -187,7 +187,7 @@ async fn a_selection_that_the_provisioner_gives_back_is_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn binding_gives_up_after_its_timeout_and_leaves_the_selection() {
+async fn binding_times_out_and_leaves_the_selected_node() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "20Gi");
     cluster.pod_with_claim("p", "10Gi");
@@ -217,7 +217,7 @@ async fn binding_gives_up_after_its_timeout_and_leaves_the_selection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn others_are_scheduled_while_one_waits_for_its_claim() {
+async fn other_pods_are_scheduled_while_one_waits_for_its_pvc() {
     let cluster = Cluster::new(&["n1"]);
     cluster.capacity("n1", "20Gi");
     cluster.pod_with_claim("waits", "10Gi");
@@ -229,7 +229,7 @@ async fn others_are_scheduled_while_one_waits_for_its_claim() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_volume_is_reserved_before_the_pod_is_bound_and_never_twice() {
+async fn a_volume_is_reserved_before_the_pod_is_bound_and_only_once() {
     let cluster = Cluster::new(&["n1"]);
     cluster.volume("v1", "10Gi");
     cluster.pod_with_claim("first", "10Gi");
@@ -255,7 +255,7 @@ async fn a_volume_is_reserved_before_the_pod_is_bound_and_never_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_volume_that_one_pod_fails_to_get_is_free_for_another_at_once() {
+async fn a_volume_whose_reservation_failed_is_immediately_free_for_another_pod() {
     let cluster = Cluster::new(&["n1"]);
     cluster.volume("v1", "10Gi");
     cluster.pod_with_claim("first", "10Gi");
@@ -283,7 +283,7 @@ async fn a_volume_that_one_pod_fails_to_get_is_free_for_another_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_changes_meanwhile_is_not_overwritten_but_decided_anew() {
+async fn a_pvc_that_changed_during_the_attempt_is_not_overwritten_and_the_pod_is_retried() {
     let cluster = Cluster::new(&["n1"]);
     cluster.capacity("n1", "20Gi");
     cluster.pod_with_claim("p", "10Gi");
@@ -301,7 +301,7 @@ async fn a_claim_that_changes_meanwhile_is_not_overwritten_but_decided_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_deleted_while_it_waits_is_let_go() {
+async fn a_pod_deleted_during_binding_is_dropped() {
     let cluster = Cluster::new(&["n1"]);
     cluster.capacity("n1", "20Gi");
     cluster.pod_with_claim("p", "10Gi");
@@ -315,7 +315,7 @@ async fn a_pod_deleted_while_it_waits_is_let_go() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn as_upstream_a_driver_that_stops_tracking_wakes_nobody() {
+async fn with_the_flag_deviation_a_driver_that_stops_tracking_requeues_no_pod() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     let clock = Clock::start();
@@ -331,7 +331,7 @@ async fn as_upstream_a_driver_that_stops_tracking_wakes_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn capacity_that_is_still_too_little_wakes_nobody() {
+async fn insufficient_capacity_requeues_no_pod() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
@@ -348,7 +348,7 @@ async fn capacity_that_is_still_too_little_wakes_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn capacity_where_no_node_is_wakes_nobody_until_one_comes() {
+async fn capacity_without_accessible_nodes_requeues_no_pod_until_a_node_is_added() {
     let cluster = Cluster::new(&["n1"]);
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
@@ -372,7 +372,7 @@ async fn capacity_where_no_node_is_wakes_nobody_until_one_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_cannot_be_read_is_an_error_and_no_absence() {
+async fn an_unreadable_object_is_an_error_and_does_not_count_as_missing() {
     let cluster = Cluster::new(&["n1"]);
     cluster.capacity("n1", "a lot");
     cluster.pod_with_claim("p", "10Gi");
@@ -392,7 +392,7 @@ async fn an_object_that_cannot_be_read_is_an_error_and_no_absence() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn room_on_a_node_is_counted_and_comes_back() {
+async fn node_resources_are_counted_and_released() {
     let cluster = Cluster::new(&[]);
     cluster.server.put(
         "nodes",
@@ -416,7 +416,7 @@ async fn room_on_a_node_is_counted_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_of_lower_priority_makes_room() {
+async fn a_pod_of_lower_priority_is_preempted() {
     let cluster = Cluster::new(&[]);
     cluster.server.put(
         "nodes",
@@ -448,7 +448,7 @@ async fn a_pod_of_lower_priority_makes_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
+async fn a_driver_that_registers_on_a_node_requeues_the_pod() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
@@ -463,9 +463,9 @@ async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
     assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
 }
 
-/// KEP-4049: who looks into the log finds node, claim, class and size of every refusal.
+/// KEP-4049: the log contains node, PVC, class and size of every rejection.
 #[tokio::test(start_paused = true)]
-async fn the_log_tells_what_each_node_was_refused_for() {
+async fn the_log_contains_the_reason_of_each_rejected_node() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -473,7 +473,7 @@ async fn the_log_tells_what_each_node_was_refused_for() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    // For all threads: what is first logged by one that keeps no log is logged by none from then on.
+    // Install globally: a callsite first hit by a thread without a subscriber would stay disabled.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "5Gi");
@@ -499,7 +499,7 @@ async fn the_log_tells_what_each_node_was_refused_for() {
     }
 }
 
-/// Keeps what is logged.
+/// Collects the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! Is there room for a claim on a node (KEP-1472)? Expectations are what kube-scheduler 1.36 decides, written out.
+//! Tests of the capacity check for a PVC on a node (KEP-1472). Expected values are literal decisions of kube-scheduler 1.36.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::reasons::{BIND, SPACE};
 use super::world::{DRIVER, World, on};
 
-/// One capacity object and one request, on node n1 of class `fast`.
+/// One capacity object and one request for class `fast` on node n1.
 struct Row {
     name: String,
     class: String,
@@ -93,7 +93,7 @@ fn fits(row: &Row, rules: &Rules, driver: Option<Value>) -> bool {
 }
 
 #[test]
-fn a_tracking_driver_needs_one_sufficient_accessible_object_of_the_class() {
+fn a_driver_with_tracking_requires_a_sufficient_accessible_object_of_the_class() {
     for row in rows() {
         assert_eq!(
             fits(&row, &Rules::default(), Some(json!(true))),
@@ -105,7 +105,7 @@ fn a_tracking_driver_needs_one_sufficient_accessible_object_of_the_class() {
 }
 
 #[test]
-fn without_tracking_capacity_does_not_matter() {
+fn without_tracking_capacity_is_not_checked() {
     for row in rows() {
         for driver in [None, Some(Value::Null), Some(json!(false))] {
             assert!(
@@ -118,7 +118,7 @@ fn without_tracking_capacity_does_not_matter() {
 }
 
 #[test]
-fn with_the_gate_off_capacity_does_not_matter() {
+fn with_the_feature_gate_off_capacity_is_not_checked() {
     let off = Rules {
         without_capacity: true,
         ..Rules::default()
@@ -129,7 +129,7 @@ fn with_the_gate_off_capacity_does_not_matter() {
 }
 
 #[test]
-fn wrapping_arithmetic_repeats_the_overflow_of_1_36() {
+fn wrapping_arithmetic_reproduces_the_overflow_of_1_36() {
     let wrapping = Rules {
         arithmetic: Arithmetic::Wrapping,
         ..Rules::default()
@@ -142,7 +142,7 @@ fn wrapping_arithmetic_repeats_the_overflow_of_1_36() {
 }
 
 #[test]
-fn one_sufficient_object_among_several_is_enough_but_they_do_not_add_up() {
+fn one_sufficient_object_suffices_and_objects_are_not_added_up() {
     let mut world = World::new(&["n1"]);
     world.capacity_on("n1", "1Gi");
     world.capacity_on("n1", "5Gi");
@@ -154,7 +154,7 @@ fn one_sufficient_object_among_several_is_enough_but_they_do_not_add_up() {
 }
 
 #[test]
-fn an_explanation_names_every_object_of_the_class_and_its_shortcoming() {
+fn shortcoming_is_returned_for_every_insufficient_object() {
     let mut world = World::new(&["n1"]);
     let (null, one, nine) = (Value::Null, json!("1Gi"), json!("9Gi"));
     let unknown = json!({"matchExpressions": [{"key": "node", "operator": "Near"}]});
@@ -198,7 +198,7 @@ fn an_explanation_names_every_object_of_the_class_and_its_shortcoming() {
 }
 
 #[test]
-fn of_several_sufficient_objects_the_largest_is_recorded() {
+fn the_largest_sufficient_object_is_recorded() {
     let mut world = World::new(&["n1"]);
     for size in ["20Gi", "90Gi", "50Gi"] {
         world.capacity_on("n1", size);
@@ -213,7 +213,7 @@ fn of_several_sufficient_objects_the_largest_is_recorded() {
 }
 
 #[test]
-fn each_claim_is_judged_alone_and_one_failure_excludes_the_node() {
+fn each_pvc_is_checked_alone_and_one_failure_rejects_the_node() {
     for (second, expected) in [("8Gi", "n1: fits".to_owned()), ("12Gi", format!("n1: {SPACE}"))] {
         let mut world = World::new(&["n1"]);
         world.capacity_on("n1", "10Gi");
@@ -223,9 +223,9 @@ fn each_claim_is_judged_alone_and_one_failure_excludes_the_node() {
     }
 }
 
-/// Claims are checked by ascending size, so the smaller one's failure is the node's reason.
+/// PVCs are checked by ascending size, so the failure of the smaller one is reported.
 #[test]
-fn the_first_failing_claim_gives_the_reason() {
+fn the_first_failing_pvc_determines_the_reason() {
     for (no_space, elsewhere, expected) in [("1Gi", "2Gi", SPACE), ("2Gi", "1Gi", BIND)] {
         let mut world = World::new(&["n1"]);
         let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
@@ -238,7 +238,7 @@ fn the_first_failing_claim_gives_the_reason() {
 }
 
 #[test]
-fn classes_without_provisioner_conflict_and_foreign_provisioners_pass() {
+fn classes_without_provisioner_are_rejected_and_non_csi_provisioners_pass() {
     for (provisioner, expected) in [
         ("kubernetes.io/no-provisioner", BIND),
         ("", BIND),
@@ -257,7 +257,7 @@ fn classes_without_provisioner_conflict_and_foreign_provisioners_pass() {
 }
 
 #[test]
-fn allowed_topologies_come_before_capacity() {
+fn allowed_topologies_are_checked_before_capacity() {
     let term = |values: Value| json!({"matchLabelExpressions": [{"key": "node", "values": values}]});
     for (allowed, expected) in [
         (json!([]), [SPACE, SPACE]),
@@ -274,7 +274,7 @@ fn allowed_topologies_come_before_capacity() {
 }
 
 #[test]
-fn the_class_of_the_beta_annotation_wins() {
+fn the_beta_class_annotation_wins_over_the_field() {
     let mut world = World::new(&["n1"]);
     world.capacity_on("n1", "1Gi");
     let annotation = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
@@ -294,9 +294,9 @@ fn inline_csi_volumes_are_not_checked() {
     assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
 }
 
-/// No API server lets such a claim in; a claim without a request asks for nothing (KEP-1472).
+/// API servers reject such a PVC; without a request there is nothing to check (KEP-1472).
 #[test]
-fn a_claim_without_a_request_is_not_checked() {
+fn a_pvc_without_a_request_is_not_checked() {
     let mut world = World::new(&["n1", "n2"]);
     world.claim("c", "fast", "1Gi", json!({"spec": {"resources": Value::Null}}));
     assert_eq!(world.verdicts(&Rules::default()), ["n1: fits", "n2: fits"]);

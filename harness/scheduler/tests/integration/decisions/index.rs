@@ -1,5 +1,5 @@
-//! The index decides like a scan of every object: random clusters with every operator, unset, empty and invalid
-//! topologies, duplicates, objects that change class, size and place, and objects that go away.
+//! The index equals a scan of every object, on random clusters: all operators, unset, empty and invalid topologies, duplicates, changes of
+//! class, size and topology, and deletions.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn values() -> impl Strategy<Value = Value> {
     vec("[xyz]", 0..3).prop_map(|values| json!(values))
 }
 
-/// Valid ones mostly, but also what an old object may still hold.
+/// Mostly valid expressions, and some that only an old object may contain.
 fn expression() -> impl Strategy<Value = Value> {
     ("[abc]", select(&OPERATORS[..]), values()).prop_map(|(key, operator, values)| {
         let values = if operator.ends_with("ist") || operator == "Exists" {
@@ -78,9 +78,9 @@ fn name(object: &CSIStorageCapacity) -> &str {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Feasible nodes are those where a scan finds an object, whatever was put, replaced and removed before.
+    /// A node is feasible if and only if a scan finds an object, after any sequence of puts, replacements and deletions.
     #[test]
-    fn the_index_decides_like_a_scan(
+    fn the_index_finds_the_same_nodes_as_a_scan(
         history in vec((object(), any::<bool>()), 0..24), nodes in nodes(), size in select(&["1", "2", "1501m", "3Ki"][..]),
     ) {
         let mut world = World::new(&[]);
@@ -109,9 +109,9 @@ proptest! {
         prop_assert_eq!(world.snapshot.capacities.len(), left.len());
     }
 
-    /// The largest sufficient object is recorded, whether the index keeps it in front or every object is compared.
+    /// The largest sufficient object is recorded, by index order as well as by comparing all objects.
     #[test]
-    fn the_recorded_object_is_the_largest(objects in vec(object(), 0..24), labels in btree_map("[abc]", "[xyz]", 0..4)) {
+    fn the_largest_object_is_recorded(objects in vec(object(), 0..24), labels in btree_map("[abc]", "[xyz]", 0..4)) {
         let mut world = World::new(&["n1"]);
         for object in &objects {
             world.snapshot.capacities.put(read(object));
@@ -131,7 +131,7 @@ proptest! {
         let largest = sufficient.iter().copied().max_by(|a, b| limit(a).cmp(&limit(b)).then(b.key.cmp(&a.key)));
         let recorded = found(&Rules::default());
         prop_assert_eq!(recorded.as_ref(), largest);
-        // Any choice is one of those, and the same salt repeats it.
+        // `Any` picks a sufficient object, and equal salts pick the same one.
         for salt in 0..4 {
             let rules = Rules { choice: Choice::Any(salt), ..Rules::default() };
             let any = found(&rules);
@@ -141,9 +141,9 @@ proptest! {
         }
     }
 
-    /// An emptied index holds nothing of what was in it.
+    /// After all objects are removed, the index is empty.
     #[test]
-    fn an_emptied_index_holds_nothing(objects in vec(object(), 0..24)) {
+    fn an_index_without_objects_is_empty(objects in vec(object(), 0..24)) {
         let mut index = CapacityIndex::default();
         for object in &objects {
             index.put(read(object));

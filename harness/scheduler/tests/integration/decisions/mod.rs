@@ -1,6 +1,6 @@
-//! The decisions as a caller of the library sees them: which nodes fit and why others do not, and how they score.
+//! Decisions through the library's API: feasible nodes, reasons and scores.
 //!
-//! Nothing here runs a loop, and a server is only listed.
+//! Runs no scheduling loop.
 
 mod capacity;
 mod index;

@@ -1,4 +1,4 @@
-//! Reasons besides storage: cordons, taints, labels, and what other pods take of a node.
+//! Reasons other than storage: cordons, taints, labels, and resources used by other pods.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn verdicts(world: &World, pod: &Value) -> Vec<String> {
 }
 
 #[test]
-fn only_tolerated_taints_are_passed() {
+fn nodes_with_untolerated_taints_are_rejected() {
     let taint = |key: &str, value: &str, effect: &str| json!({"taints": [{"key": key, "value": value, "effect": effect}]});
     let mut world = World::default();
     for (node, spec) in [
@@ -96,7 +96,7 @@ fn only_tolerated_taints_are_passed() {
     );
 }
 
-/// A node with 1 processor, 1Gi and 2 pods, on which pods with these requests run.
+/// Adds a node with 1 CPU, 1Gi and 2 pods that runs pods with these requests.
 fn node_with(world: &mut World, pods: &[Value]) {
     let allocatable = json!({"cpu": "1", "memory": "1Gi", "pods": "2"});
     world.node_with_status("n1", &json!({"allocatable": allocatable}));
@@ -120,7 +120,7 @@ fn requesting(containers: &[Value], init: &[Value]) -> Value {
 }
 
 #[test]
-fn processor_memory_and_pods_run_out() {
+fn cpu_memory_and_pod_count_are_limited() {
     let small = json!({"cpu": "100m", "memory": "100Mi"});
     for (others, pod, expected) in [
         (
@@ -164,7 +164,7 @@ fn processor_memory_and_pods_run_out() {
             "Insufficient cpu, Insufficient memory",
         ),
         (vec![small.clone(), small], requesting(&[], &[]), "Too many pods"),
-        // A pod without requests fits a node on which other pods took too much.
+        // A pod without requests fits an overcommitted node.
         (vec![json!({"cpu": "7"})], requesting(&[], &[]), "fits"),
     ] {
         let mut world = World::default();
@@ -178,7 +178,7 @@ fn processor_memory_and_pods_run_out() {
 }
 
 #[test]
-fn a_node_that_does_not_say_what_it_has_sets_no_limit() {
+fn a_node_without_allocatable_has_no_limit() {
     let mut world = World::default();
     world.node("n1", &json!({}), &Value::Null);
     assert_eq!(
@@ -188,7 +188,7 @@ fn a_node_that_does_not_say_what_it_has_sets_no_limit() {
 }
 
 #[test]
-fn room_comes_back_when_pods_go_and_is_taken_by_pods_on_their_way() {
+fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
     let mut world = World::default();
     node_with(&mut world, &[json!({"cpu": "1"})]);
     let pod = Arc::new(world.pod(requesting(&[json!({"cpu": "1"})], &[])));
@@ -215,7 +215,7 @@ fn room_comes_back_when_pods_go_and_is_taken_by_pods_on_their_way() {
 }
 
 #[test]
-fn storage_is_not_the_only_reason_in_the_message() {
+fn the_message_combines_storage_and_other_reasons() {
     let mut world = World::new(&["n2"]);
     node_with(&mut world, &[json!({"cpu": "1"})]);
     world.node(
@@ -271,7 +271,7 @@ fn storage_is_not_the_only_reason_in_the_message() {
 }
 
 #[test]
-fn before_1_21_the_largest_volume_is_not_known() {
+fn before_1_21_maximum_volume_size_is_ignored() {
     let mut world = World::new(&["n1"]);
     world.capacity("fast", &super::world::on("n1"), &json!("100Gi"), &json!("5Gi"));
     world.delayed("data", "fast", "10Gi");

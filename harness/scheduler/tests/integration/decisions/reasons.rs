@@ -1,4 +1,4 @@
-//! The reasons for which nodes are refused, in kube-scheduler's words.
+//! Reasons for which nodes are rejected, in kube-scheduler's wording.
 
 pub(crate) const SPACE: &str = "node(s) did not have enough free storage";
 pub(crate) const BIND: &str = "node(s) didn't find available persistent volumes to bind";

@@ -1,4 +1,4 @@
-//! The messages of pods that no node can take. The texts are those of kube-scheduler 1.36.
+//! Messages of unschedulable pods. The expected texts are those of kube-scheduler 1.36.
 
 use capacity_scheduler::cycle;
 use capacity_scheduler::rules::Rules;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::reasons::{AFFINITY, SPACE};
 use super::world::World;
 
-/// The text for a pod, and what makes the world's claims lead to it.
+/// The expected message, and the function that sets up its PVCs.
 type Row = (&'static str, fn(&mut World));
 
-/// The message of a pod that no node can take, whatever the nodes are.
+/// The message of a pod that fits no node whatever the nodes are.
 #[test]
-fn claims_that_forbid_every_node_are_named() {
+fn pvcs_that_rule_out_every_node_determine_the_message() {
     let unbound_immediate = "pod has unbound immediate PersistentVolumeClaims";
     let rows: [Row; 9] = [
         ("persistentvolumeclaim \"none\" not found", |world| {
@@ -71,7 +71,7 @@ fn claims_that_forbid_every_node_are_named() {
 }
 
 #[test]
-fn an_ephemeral_volume_of_the_pod_is_a_claim_like_any_other() {
+fn the_pods_own_ephemeral_pvc_is_checked_like_others() {
     let mut world = World::new(&["n1"]);
     let owner =
         json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-of-p", "controller": true}]);
@@ -86,7 +86,7 @@ fn an_ephemeral_volume_of_the_pod_is_a_claim_like_any_other() {
 }
 
 #[test]
-fn reasons_are_counted_over_all_nodes() {
+fn reasons_are_counted_per_node() {
     let mut world = World::new(&["n1", "n2", "n3"]);
     world.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
     world.bound("a", "v");
@@ -100,7 +100,7 @@ fn reasons_are_counted_over_all_nodes() {
 }
 
 #[test]
-fn nodes_refused_for_something_else_give_no_storage_reason() {
+fn nodes_rejected_by_other_filters_have_no_storage_reason() {
     let mut world = World::new(&["n1", "n2"]);
     world.delayed("a", "fast", "1Gi");
     let selector = message(&world, json!({"nodeSelector": {"node": "n1"}}));
@@ -115,7 +115,7 @@ fn nodes_refused_for_something_else_give_no_storage_reason() {
 }
 
 #[test]
-fn without_nodes_there_is_a_text_of_its_own() {
+fn without_nodes_the_message_says_so() {
     assert_eq!(
         message(&World::new(&[]), json!({})),
         "no nodes available to schedule pods"

@@ -1,4 +1,4 @@
-//! The scores of feasible nodes (KEP-4049). Expectations are numbers that kube-scheduler 1.36 gave, written out.
+//! Scores of feasible nodes (KEP-4049). Expected values are literal scores of kube-scheduler 1.36.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn shaped(text: &str) -> Rules {
     }
 }
 
-/// Claims of class `fast`, and its capacity on each node.
+/// A world with PVCs of class `fast` and its capacity on each node.
 fn world(claims: &[&str], capacities: [&str; 3]) -> World {
     let mut world = World::new(&NODES);
     for (index, size) in claims.iter().enumerate() {
@@ -44,11 +44,11 @@ fn world(claims: &[&str], capacities: [&str; 3]) -> World {
 }
 
 #[test]
-fn the_score_is_what_stays_free_of_capacity() {
+fn the_default_score_is_the_free_capacity_after_provisioning() {
     for (claims, capacities, expected) in [
         (&["10Gi"][..], ["100Gi", "50Gi", "10Gi"], [90, 80, 0]),
         (&["1Gi"], ["3Gi", "7Gi", "101Gi"], [67, 86, 100]),
-        // Claims of one class draw on one pool; that their sum does not fit only costs the score.
+        // PVCs of one class share one pool. A sum that exceeds it only lowers the score.
         (&["50Gi", "50Gi"], ["100Gi", "60Gi", "120Gi"], [0, 0, 17]),
         (&["80Pi"], ["1Ei", "2Ei", "7Ei"], [93, 97, 99]),
     ] {
@@ -61,7 +61,7 @@ fn the_score_is_what_stays_free_of_capacity() {
 }
 
 #[test]
-fn large_requests_wrap_only_where_that_is_asked_for() {
+fn large_requests_overflow_only_with_wrapping_arithmetic() {
     let wrapping = Rules {
         arithmetic: Arithmetic::Wrapping,
         ..default_shape()
@@ -79,7 +79,7 @@ fn large_requests_wrap_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn shapes_turn_the_preference() {
+fn a_shape_can_reverse_the_preference() {
     let world = world(&["10Gi"], ["100Gi", "20Gi", "10Gi"]);
     assert_eq!(world.scores(&shaped("0=0,100=10")), [10, 50, 100]);
     assert_eq!(world.scores(&shaped("0=10,100=0")), [90, 50, 0]);
@@ -87,7 +87,7 @@ fn shapes_turn_the_preference() {
 }
 
 #[test]
-fn capacity_is_scored_and_the_maximum_is_not() {
+fn scores_use_capacity_and_not_maximum_volume_size() {
     let mut world = World::new(&NODES);
     for (node, capacity) in NODES.iter().zip(["5Gi", "50Gi", "20Gi"]) {
         world.capacity("fast", &on(node), &json!(capacity), &json!("100Gi"));
@@ -96,9 +96,9 @@ fn capacity_is_scored_and_the_maximum_is_not() {
     assert_eq!(world.scores(&default_shape()), [0, 80, 50]);
 }
 
-/// kube-scheduler 1.36 crashes on both of these.
+/// kube-scheduler 1.36 crashes in both cases.
 #[test]
-fn a_missing_capacity_and_a_class_by_annotation_are_scored() {
+fn unset_capacity_and_a_class_annotation_are_scored() {
     let mut world = World::new(&["n1", "n2"]);
     world.capacity("fast", &on("n1"), &Value::Null, &json!("20Gi"));
     world.capacity("fast", &on("n2"), &Value::Null, &json!("40Gi"));
@@ -108,9 +108,9 @@ fn a_missing_capacity_and_a_class_by_annotation_are_scored() {
     assert_eq!(world.scores(&default_shape()), [50, 75]);
 }
 
-/// Adding up the capacity once per claim would give 78 and 70, and so the other node.
+/// Adding up the capacity once per PVC would give 78 and 70, and thus choose the other node.
 #[test]
-fn classes_count_equally_and_a_classes_capacity_counts_once() {
+fn classes_have_equal_weight_and_a_class_capacity_counts_once() {
     let mut world = World::new(&["n1", "n2"]);
     for (class, node, capacity) in [
         ("fast", "n1", "100Gi"),
@@ -126,9 +126,9 @@ fn classes_count_equally_and_a_classes_capacity_counts_once() {
     assert_eq!(world.scores(&default_shape()), [58, 65]);
 }
 
-/// One pod: static on two nodes, dynamic on the third.
+/// One pod: static binding on two nodes, provisioning on the third.
 #[test]
-fn each_node_is_scored_by_what_would_happen_there() {
+fn each_node_is_scored_by_its_own_volume_plan() {
     let mut world = World::new(&NODES);
     world.volume("v1", "fast", "100Gi", "n1", json!({}));
     world.volume("v2", "fast", "200Gi", "n2", json!({}));
@@ -138,7 +138,7 @@ fn each_node_is_scored_by_what_would_happen_there() {
 }
 
 #[test]
-fn one_static_binding_makes_the_dynamic_claims_irrelevant() {
+fn a_static_binding_excludes_dynamic_pvcs_from_the_score() {
     let mut scores = BTreeSet::new();
     for capacity in ["10Gi", "1000Gi"] {
         let mut world = World::new(&["n1", "n2"]);
@@ -154,7 +154,7 @@ fn one_static_binding_makes_the_dynamic_claims_irrelevant() {
 }
 
 #[test]
-fn untracked_claims_and_pods_without_claims_score_nothing() {
+fn pvcs_without_tracking_and_pods_without_pvcs_score_zero() {
     let mut world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
     world.driver(&json!(false));
     assert_eq!(world.scores(&default_shape()), [0, 0, 0]);
@@ -162,7 +162,7 @@ fn untracked_claims_and_pods_without_claims_score_nothing() {
 }
 
 #[test]
-fn without_the_gate_and_for_a_single_feasible_node_nothing_is_scored() {
+fn without_the_gate_or_with_one_feasible_node_the_score_is_zero() {
     assert_eq!(
         world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]).scores(&Rules::default()),
         [0, 0, 0]
@@ -174,7 +174,7 @@ fn without_the_gate_and_for_a_single_feasible_node_nothing_is_scored() {
 }
 
 #[test]
-fn the_highest_score_wins_and_ties_are_broken_by_the_seed() {
+fn the_highest_score_wins_and_the_seed_breaks_ties() {
     let chosen = |world: &World, seed: u64| {
         let mut random = StdRng::seed_from_u64(seed);
         match cycle::decide(
@@ -199,9 +199,9 @@ fn the_highest_score_wins_and_ties_are_broken_by_the_seed() {
 }
 
 proptest! {
-    /// More free space never scores worse by default, and scoring never changes what is feasible.
+    /// With the default shape more free space never lowers the score, and scoring never changes feasibility.
     #[test]
-    fn more_room_is_never_worse(request in 1_u64..1 << 62, rooms in [1_u64..1 << 62, 1_u64..1 << 62, 1_u64..1 << 62]) {
+    fn more_capacity_never_lowers_the_score(request in 1_u64..1 << 62, rooms in [1_u64..1 << 62, 1_u64..1 << 62, 1_u64..1 << 62]) {
         let mut rooms = rooms;
         rooms.sort_unstable();
         let texts = rooms.map(|room| room.to_string());
@@ -215,7 +215,7 @@ proptest! {
     }
 }
 
-/// KEP-4049: where scoring is switched off, and for a node that no plan was made for, the score is nothing.
+/// KEP-4049: the score is 0 if scoring is off, and for a node without a volume plan.
 #[test]
 fn without_a_shape_or_a_plan_the_score_is_zero() {
     let world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
@@ -225,14 +225,14 @@ fn without_a_shape_or_a_plan_the_score_is_zero() {
     assert_eq!(score::score(&default_shape(), &VolumePlan::default()), 0);
 }
 
-/// From 1.37 on a capacity of more than 2^63-1 counts as that, and products still overflow.
+/// From 1.37 on a capacity above 2^63-1 is capped to that. Products still overflow.
 #[test]
 fn capped_quantities_are_scored() {
     let capped = Rules {
         arithmetic: Arithmetic::Saturating,
         ..default_shape()
     };
-    // By their bits the first two would be 0 bytes, and could not take the claim at all.
+    // With overflow the first two capacities would be 0 bytes, and the PVC would not fit.
     assert_eq!(
         world(&["10Gi"], ["100E", "10E", "100Gi"]).scores(&capped),
         [100, 100, 90]

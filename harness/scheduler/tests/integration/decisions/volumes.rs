@@ -1,5 +1,4 @@
-//! What existing volumes and earlier selections decide about a node. Expectations are what kube-scheduler 1.36 decides,
-//! written out.
+//! Tests of existing volumes and selected nodes. Expected values are literal decisions of kube-scheduler 1.36.
 
 use capacity_scheduler::cycle::assess;
 use capacity_scheduler::message::Form;
@@ -10,7 +9,7 @@ use super::reasons::{AFFINITY, BIND, MISSING, SPACE};
 use super::world::World;
 
 #[test]
-fn a_selected_node_excludes_the_others_and_is_still_checked() {
+fn a_selected_node_excludes_other_nodes_and_is_still_checked() {
     for (selected, expected) in [
         ("n1", [format!("n1: {SPACE}"), format!("n2: {BIND}")]),
         ("n2", [format!("n1: {BIND}"), "n2: fits".to_owned()]),
@@ -18,7 +17,7 @@ fn a_selected_node_excludes_the_others_and_is_still_checked() {
     ] {
         let mut world = World::new(&["n1", "n2"]);
         world.capacity_on("n2", "5Gi");
-        // A volume that would match does not help: a selected claim is provisioned.
+        // A matching volume does not help: a PVC with a selected node is provisioned.
         world.volume("v", "fast", "1Gi", "n1", json!({}));
         let annotation = json!({"volume.kubernetes.io/selected-node": selected});
         world.claim(
@@ -32,7 +31,7 @@ fn a_selected_node_excludes_the_others_and_is_still_checked() {
 }
 
 #[test]
-fn a_volume_that_suits_makes_capacity_irrelevant() {
+fn with_a_matching_volume_capacity_is_not_checked() {
     let ours = json!({"spec": {"claimRef": {"namespace": "ns", "name": "a", "uid": "a"}}});
     let reserved =
         json!({"spec": {"claimRef": {"namespace": "ns", "name": "a"}}, "status": {"phase": "Pending"}});
@@ -92,7 +91,7 @@ fn a_volume_that_suits_makes_capacity_irrelevant() {
 }
 
 #[test]
-fn a_reserved_volume_out_of_reach_leaves_the_claim_to_provisioning() {
+fn a_pvc_with_an_inaccessible_reserved_volume_is_provisioned() {
     let mut world = World::new(&["n1", "n2"]);
     world.volume(
         "v1",
@@ -108,7 +107,7 @@ fn a_reserved_volume_out_of_reach_leaves_the_claim_to_provisioning() {
 }
 
 #[test]
-fn the_smallest_claims_take_the_smallest_volumes() {
+fn the_smallest_pvcs_get_the_smallest_volumes() {
     let mut world = World::new(&["n1"]);
     for (name, size) in [("v1", "50Gi"), ("v2", "5Gi"), ("v3", "20Gi")] {
         world.volume(name, "fast", size, "n1", json!({}));
@@ -125,7 +124,7 @@ fn the_smallest_claims_take_the_smallest_volumes() {
 }
 
 #[test]
-fn a_claim_selects_volumes_by_label() {
+fn a_pvc_selects_volumes_by_label() {
     for (label, expected) in [("gold", "fits"), ("tin", SPACE)] {
         let mut world = World::new(&["n1"]);
         world.volume(
@@ -142,7 +141,7 @@ fn a_claim_selects_volumes_by_label() {
 }
 
 #[test]
-fn bound_and_delayed_claims_are_judged_independently() {
+fn bound_and_delayed_pvcs_are_checked_independently() {
     let mut world = World::new(&["n1", "n2"]);
     world.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
     world.bound("a", "v");

@@ -1,4 +1,4 @@
-//! Small worlds for the decision tests: objects from as few words as possible, put into a snapshot as the API has them.
+//! Small clusters for the decision tests, built from short descriptions into a snapshot.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use capacity_scheduler::store::Collection;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The driver that provisions for all classes here.
+/// The provisioner of all classes in these tests.
 pub(crate) const DRIVER: &str = "disk.example.com";
 
-/// A snapshot under construction, and a pod that uses every claim put into it.
+/// A snapshot under construction, and a pod that uses every PVC added to it.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) snapshot: Snapshot,
@@ -22,8 +22,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Nodes named like this, each labelled `node` with its name; a driver that tracks capacity; delayed classes `fast`
-    /// and `slow`.
+    /// A world with these nodes, each labelled `node` with its name, a driver that tracks capacity, and the WaitForFirstConsumer classes
+    /// `fast` and `slow`.
     pub(crate) fn new(nodes: &[&str]) -> Self {
         let mut world = Self::default();
         for node in nodes {
@@ -36,14 +36,14 @@ impl World {
         world
     }
 
-    /// A node with these metadata fields besides its name, and this spec.
+    /// Adds a node with these metadata fields besides its name, and this spec.
     pub(crate) fn node(&mut self, name: &str, metadata: &Value, spec: &Value) {
         let named = json!({"metadata": {"name": name}});
         let source = with(named, json!({"metadata": metadata}), json!({"spec": spec}));
         put(&mut self.snapshot.nodes, source);
     }
 
-    /// A node with this status.
+    /// Adds a node with this status.
     pub(crate) fn node_with_status(&mut self, name: &str, status: &Value) {
         put(
             &mut self.snapshot.nodes,
@@ -60,7 +60,7 @@ impl World {
         put(&mut self.snapshot.drivers, source);
     }
 
-    /// A class of the driver, delayed unless `fields` say otherwise.
+    /// Adds a class of the driver, WaitForFirstConsumer unless `fields` override it.
     pub(crate) fn class(&mut self, name: &str, fields: Value) {
         let source = json!({"provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"});
         put(
@@ -69,7 +69,7 @@ impl World {
         );
     }
 
-    /// A capacity object for a class, accessible as `topology` says. Null means unset everywhere.
+    /// Adds a capacity object with this `nodeTopology`. Null leaves a field unset.
     pub(crate) fn capacity(&mut self, class: &str, topology: &Value, capacity: &Value, maximum: &Value) {
         self.capacities += 1;
         put(
@@ -82,12 +82,12 @@ impl World {
         );
     }
 
-    /// A capacity object for class `fast` on one node.
+    /// Adds a capacity object of class `fast` for one node.
     pub(crate) fn capacity_on(&mut self, node: &str, capacity: &str) {
         self.capacity("fast", &on(node), &json!(capacity), &Value::Null);
     }
 
-    /// A claim with these fields laid over the usual ones.
+    /// Adds a PVC. `fields` override the defaults.
     pub(crate) fn claim(&mut self, name: &str, class: &str, size: &str, fields: Value) {
         let usual = json!({
             "spec": {
@@ -101,12 +101,12 @@ impl World {
             .push(json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
     }
 
-    /// A claim that waits for its first consumer.
+    /// Adds a PVC that waits for its first consumer.
     pub(crate) fn delayed(&mut self, name: &str, class: &str, size: &str) {
         self.claim(name, class, size, json!({}));
     }
 
-    /// A claim that is bound to this volume.
+    /// Adds a PVC that is bound to this volume.
     pub(crate) fn bound(&mut self, name: &str, volume: &str) {
         let annotations = json!({"annotations": {"pv.kubernetes.io/bind-completed": ""}});
         self.claim(
@@ -117,7 +117,7 @@ impl World {
         );
     }
 
-    /// An available volume on one node, with these fields laid over the usual ones.
+    /// Adds an available PersistentVolume accessible from one node. `fields` override the defaults.
     pub(crate) fn volume(&mut self, name: &str, class: &str, size: &str, node: &str, fields: Value) {
         let term = json!({"matchExpressions": [{"key": "node", "operator": "In", "values": [node]}]});
         let usual = json!({
@@ -133,12 +133,12 @@ impl World {
         );
     }
 
-    /// A volume of the pod that is no claim of this world.
+    /// Adds a pod volume without a PVC of this world.
     pub(crate) fn pod_volume(&mut self, volume: Value) {
         self.volumes.push(volume);
     }
 
-    /// The pod, with these fields laid over its spec.
+    /// The pod. `spec` overrides the defaults.
     pub(crate) fn pod(&self, spec: Value) -> Pod {
         let usual = json!({"containers": [], "volumes": self.volumes});
         let metadata = json!({"name": "p", "namespace": "ns", "uid": "uid-of-p"});
@@ -146,7 +146,7 @@ impl World {
         Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
     }
 
-    /// Every node's verdict: `n1: fits`, or the node with its reasons. In the order of the nodes.
+    /// Each node in order: `n1: fits`, or the node with its reasons.
     pub(crate) fn verdicts(&self, rules: &Rules) -> Vec<String> {
         let assessment = self.assess(rules);
         let feasible = assessment
@@ -179,12 +179,12 @@ impl World {
     }
 }
 
-/// The topology that pins one node.
+/// A `nodeTopology` that matches one node.
 pub(crate) fn on(node: &str) -> Value {
     json!({"matchLabels": {"node": node}})
 }
 
-/// Lays the later objects over the earlier ones, field by field.
+/// Merges objects field by field; later ones win.
 fn with(mut base: Value, first: Value, second: Value) -> Value {
     lay_over(&mut base, first);
     lay_over(&mut base, second);

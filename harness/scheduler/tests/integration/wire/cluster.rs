@@ -1,4 +1,4 @@
-//! Objects of a small cluster, in the fewest words, and what the other controllers would do with them.
+//! A small cluster for the loop tests, and the actions of the other controllers.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::task::JoinHandle;
 
 use super::server::Server;
 
-/// The driver of all classes here.
+/// The provisioner of all classes in these tests.
 pub(crate) const DRIVER: &str = "disk.example.com";
 
-/// A cluster with nodes, a driver that tracks capacity, and a delayed class `fast`.
+/// A cluster with nodes, a driver that tracks capacity, and the WaitForFirstConsumer class `fast`.
 pub(crate) struct Cluster {
     pub(crate) server: Server,
 }
@@ -34,7 +34,7 @@ impl Cluster {
         cluster
     }
 
-    /// Starts the scheduler. It is stopped when the test's runtime goes down.
+    /// Starts the scheduler. It stops with the test's runtime.
     pub(crate) fn start(&self, options: Options) -> JoinHandle<()> {
         let client = self.server.client();
         tokio::spawn(async move {
@@ -60,7 +60,7 @@ impl Cluster {
         );
     }
 
-    /// An available volume of class `fast` that every node can use.
+    /// Creates an available PersistentVolume of class `fast` that is accessible from every node.
     pub(crate) fn volume(&self, name: &str, size: &str) {
         self.server.put(
             "persistentvolumes",
@@ -74,7 +74,7 @@ impl Cluster {
         );
     }
 
-    /// A pod with one claim of that size and the pod's name.
+    /// Creates a pod and a PVC of this size with the pod's name.
     pub(crate) fn pod_with_claim(&self, name: &str, size: &str) {
         self.server.put(
             "persistentvolumeclaims",
@@ -102,7 +102,7 @@ impl Cluster {
         );
     }
 
-    /// Waits until a node is selected for a claim.
+    /// Waits for the selected-node annotation of a PVC.
     pub(crate) async fn selected(&self, claim: &str) -> String {
         let is_selected = |object: &Value| named(object, claim) && selected_node(object).is_some();
         let found = self
@@ -112,14 +112,14 @@ impl Cluster {
         selected_node(&found).unwrap().to_owned()
     }
 
-    /// Waits until a pod is bound to a node.
+    /// Waits until a pod is bound and returns its node.
     pub(crate) async fn bound(&self, pod: &str) -> String {
         let is_bound = |object: &Value| named(object, pod) && object["spec"]["nodeName"].is_string();
         let found = self.server.until("a bound pod", "pods", is_bound).await;
         found["spec"]["nodeName"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until a pod is about to get a node.
+    /// Waits for the nominated node of a pod.
     pub(crate) async fn nominated(&self, pod: &str) -> String {
         let is_nominated =
             |object: &Value| named(object, pod) && object["status"]["nominatedNodeName"].is_string();
@@ -127,7 +127,7 @@ impl Cluster {
         found["status"]["nominatedNodeName"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until a pod's PodScheduled condition contains this text, and gives the condition.
+    /// Waits until a pod's PodScheduled condition contains this text, and returns the condition.
     pub(crate) async fn unscheduled(&self, pod: &str, text: &str) -> Value {
         let says = |object: &Value| {
             named(object, pod)
@@ -138,7 +138,7 @@ impl Cluster {
         self.server.until(text, "pods", says).await["status"]["conditions"][0].clone()
     }
 
-    /// Waits until a node is selected for a claim and does what provisioner and volume controller then do.
+    /// Waits for a PVC's selected node, then acts as the provisioner and the PersistentVolume controller.
     pub(crate) async fn provision(&self, claim: &str) {
         let volume = format!("pv-{claim}");
         let on_node = json!({"key": "node", "operator": "In", "values": [self.selected(claim).await]});
@@ -150,7 +150,7 @@ impl Cluster {
         self.complete_binding(claim, &volume);
     }
 
-    /// Does what the volume controller does for a reserved volume.
+    /// Acts as the PersistentVolume controller on a reserved volume.
     pub(crate) fn complete_binding(&self, claim: &str, volume: &str) {
         let annotations = json!({"pv.kubernetes.io/bind-completed": "yes"});
         let patch = json!({"metadata": {"annotations": annotations}, "spec": {"volumeName": volume}});
@@ -158,7 +158,7 @@ impl Cluster {
             .change("persistentvolumeclaims", "default", claim, &patch);
     }
 
-    /// Does what a provisioner does that has no room on the selected node.
+    /// Acts as a provisioner without capacity on the selected node: clears the selection.
     pub(crate) fn give_back(&self, claim: &str) {
         let patch = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null, "provisioner": "x"}}});
         self.server
@@ -176,7 +176,7 @@ impl Cluster {
     }
 }
 
-/// How long a test has run, in virtual time.
+/// Measures the virtual time of a test.
 pub(crate) struct Clock(tokio::time::Instant);
 
 impl Clock {

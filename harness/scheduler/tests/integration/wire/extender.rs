@@ -1,4 +1,4 @@
-//! The extender, as a kube-scheduler talks to it: over HTTP on a socket.
+//! Tests of the extender over HTTP, as kube-scheduler calls it.
 
 use capacity_scheduler::Options;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::cluster::Cluster;
 struct Extender(std::net::SocketAddr);
 
 impl Extender {
-    /// Starts one and waits until it knows the cluster.
+    /// Starts an extender and waits until its cache is complete.
     async fn start(cluster: &Cluster, options: Options) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let extender = Self(listener.local_addr().unwrap());
@@ -63,7 +63,7 @@ fn pod() -> Value {
 }
 
 #[tokio::test]
-async fn nodes_asked_about_by_name_are_filtered_and_scored() {
+async fn nodes_passed_by_name_are_filtered_and_scored() {
     let extender = Extender::start(
         &cluster(),
         Options {
@@ -87,10 +87,10 @@ async fn nodes_asked_about_by_name_are_filtered_and_scored() {
 }
 
 #[tokio::test]
-async fn nodes_that_come_with_the_question_go_back_as_they_came() {
+async fn nodes_passed_as_objects_are_returned_unchanged() {
     let extender = Extender::start(&cluster(), Options::default()).await;
     let node = |name: &str, at: &str| json!({"metadata": {"name": name, "labels": {"node": at}}, "spec": {"podCIDR": "10.0.0.0/24"}});
-    // Older releases write the names in lower case; where the node is, its own labels tell.
+    // Older releases write field names in lower case. The topology comes from the labels in the request.
     let args = json!({"pod": pod(), "nodes": {"items": [node("n1", "n1"), node("other", "n3")]}});
     let answer = extender.post("/filter", &args).await;
     assert_eq!(answer["Nodes"]["items"], json!([node("other", "n3")]));
@@ -98,7 +98,7 @@ async fn nodes_that_come_with_the_question_go_back_as_they_came() {
 }
 
 #[tokio::test]
-async fn claims_that_are_not_ready_refuse_every_node_with_their_reason() {
+async fn pvcs_that_are_not_ready_reject_every_node_with_their_reason() {
     let extender = Extender::start(&cluster(), Options::default()).await;
     let mut pod = pod();
     pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = json!("gone");
@@ -113,7 +113,7 @@ async fn claims_that_are_not_ready_refuse_every_node_with_their_reason() {
 }
 
 #[tokio::test]
-async fn what_is_no_question_is_refused() {
+async fn invalid_requests_are_rejected() {
     let extender = Extender::start(&cluster(), Options::default()).await;
     for (method, path, body, expected) in [
         ("POST", "/filter", "{", 400),
@@ -130,9 +130,9 @@ async fn what_is_no_question_is_refused() {
     }
 }
 
-/// A scheduler with the extender decides as one that knows volumes itself (KEP-1472, custom schedulers).
+/// A scheduler with the extender decides like one with its own volume check (KEP-1472, custom schedulers).
 #[tokio::test]
-async fn the_extender_keeps_the_nodes_that_the_loop_would_take() {
+async fn the_extender_returns_the_nodes_that_the_loop_finds_feasible() {
     for (sizes, request) in [
         (["5Gi", "20Gi", "100Gi"], "10Gi"),
         (["5Gi", "20Gi", "100Gi"], "21Gi"),

@@ -1,4 +1,4 @@
-//! What the tests of the loop share: an API server in memory, and a cluster on it; and what else is seen at the wire.
+//! Shared by the loop tests: an in-memory API server and a cluster on it. Also tests at HTTP level.
 
 pub(crate) mod cluster;
 mod extender;

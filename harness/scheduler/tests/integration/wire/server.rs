@@ -1,8 +1,7 @@
-//! The little of the Kubernetes API that the loop needs, in memory: list, watch, create, merge patch, binding, and the
-//! discovery of one type.
+//! A minimal in-memory Kubernetes API for the loop: list, watch, create, merge patch, binding, and discovery of one type.
 //!
-//! Validates nothing and knows no semantics beyond resource versions. It is no replacement for the fake API server, whose
-//! suites run the loop over a socket; it exists because without sockets tests can run on virtual time.
+//! Validates nothing and knows only resource versions. Does not replace the fake API server, against which the suites run the loop; without
+//! sockets, tests can use virtual time.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,16 +28,16 @@ pub(crate) struct Server {
     version: watch::Sender<u64>,
 }
 
-/// What a watch does instead of delivering its next event.
+/// A fault injected instead of delivering a watch's next event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trouble {
-    /// It ends.
+    /// The watch ends.
     Cut,
-    /// It says that it cannot go on from there (410).
+    /// The watch fails with 410 (Expired).
     Expire,
-    /// It delivers the event twice.
+    /// The event is delivered twice.
     Repeat,
-    /// It delivers it after this time.
+    /// The event is delayed by this time.
     Lag(Duration),
 }
 
@@ -46,7 +45,7 @@ pub(crate) enum Trouble {
 struct State {
     troubles: Vec<(String, Trouble)>,
     objects: BTreeMap<Key, Value>,
-    /// Every change: resource, watch event. Its index plus one is its resource version.
+    /// Every change: resource and watch event. Index plus one is the resource version.
     log: Vec<(String, Value)>,
     requests: Vec<String>,
     refusals: Vec<(String, u16)>,
@@ -70,14 +69,14 @@ impl Server {
         Client::new(service, "default")
     }
 
-    /// Creates or replaces an object, as another client would.
+    /// Creates or replaces an object as another client.
     pub(crate) fn put(&self, resource: &str, object: Value) {
         let metadata = &object["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
         self.store((resource.to_owned(), text("namespace"), text("name")), object);
     }
 
-    /// Changes an object by a merge patch, as another client would.
+    /// Applies a merge patch to an object as another client.
     pub(crate) fn change(&self, resource: &str, namespace: &str, name: &str, patch: &Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let mut object = self.state.lock().objects[&key].clone();
@@ -85,7 +84,7 @@ impl Server {
         self.store(key, object);
     }
 
-    /// Deletes an object, as another client would.
+    /// Deletes an object as another client.
     pub(crate) fn delete(&self, resource: &str, namespace: &str, name: &str) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let mut state = self.state.lock();
@@ -99,23 +98,23 @@ impl Server {
         self.version.send_replace(version);
     }
 
-    /// Answers the next request whose method and path start like this with an error.
+    /// Fails the next request whose method and path start with `request`.
     pub(crate) fn refuse(&self, request: &str, code: u16) {
         self.state.lock().refusals.push((request.to_owned(), code));
     }
 
-    /// Changes an object right before the next request is answered whose method and path start like this.
+    /// Changes an object right before the next request whose method and path start with `request`.
     pub(crate) fn race(&self, request: &str, resource: &str, namespace: &str, name: &str, patch: Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         self.state.lock().races.push((request.to_owned(), key, patch));
     }
 
-    /// The next event of a resource meets this trouble.
+    /// Injects a fault into the next event of a resource.
     pub(crate) fn trouble(&self, resource: &str, trouble: Trouble) {
         self.state.lock().troubles.push((resource.to_owned(), trouble));
     }
 
-    /// How many requests so far started like this (method, space, path).
+    /// Number of requests so far that start with `request` (method, space, path).
     pub(crate) fn count(&self, request: &str) -> usize {
         let state = self.state.lock();
         state
@@ -132,7 +131,7 @@ impl Server {
         found.map(|(_, object)| object.clone()).collect()
     }
 
-    /// Waits until an object of the resource meets the condition. Virtual time makes the limit free.
+    /// Waits until an object of the resource meets the condition. The timeout is in virtual time.
     pub(crate) async fn until(
         &self,
         what: &str,
@@ -313,7 +312,7 @@ impl Server {
     }
 }
 
-/// What a request is about.
+/// The parsed method and path of a request.
 #[derive(Default)]
 struct Route {
     resource: String,
@@ -377,7 +376,7 @@ fn expired() -> Value {
     json!({"type": "ERROR", "object": status})
 }
 
-/// The only type that the loop looks for before it uses it.
+/// Discovery of the only type that the loop looks up before use.
 fn discovery(path: &str) -> Response<Body> {
     let group_version = path.trim_start_matches("/apis/");
     let capacities = json!({

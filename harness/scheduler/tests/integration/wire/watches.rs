@@ -1,4 +1,4 @@
-//! Watches that break, lag, expire or repeat themselves: the scheduler ends up knowing what is there, and loses no pod.
+//! Interrupted, delayed, expired and repeated watches: the scheduler converges to the current state and loses no pod.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use proptest::sample::select;
 use super::cluster::Cluster;
 use super::server::Trouble;
 
-/// What happens between the pods' coming and the capacity that all of them need.
+/// One step between the creation of the pods and of the capacity that all of them need.
 #[derive(Clone, Debug)]
 enum Step {
     Capacity(&'static str, &'static str),
     Driver(bool),
     Trouble(&'static str, Trouble),
-    /// Everything else happens meanwhile.
+    /// Time passes while the scheduler runs.
     Pass(Duration),
 }
 
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Nothing but a wake-up helps a pod: the flush would take longer than the test allows.
+/// Only an event can requeue a pod: the flush comes after the test's timeout.
 async fn live_through(steps: Vec<Step>) {
     const PODS: [&str; 3] = ["p", "q", "r"];
     let cluster = Cluster::new(&["n1", "n2"]);
@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
-    fn no_pod_is_lost_whatever_the_watches_do(steps in vec(step(), 0..24)) {
+    fn no_pod_is_lost_under_watch_faults(steps in vec(step(), 0..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(live_through(steps));
     }
