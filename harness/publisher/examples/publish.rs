@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..Options::default()
     };
     let interrupted = async {
-        // Without a handler for the signal, the publisher ends at once.
+        // If the signal handler cannot be installed, the publisher ends at once.
         let _ = tokio::signal::ctrl_c().await;
     };
     run(options, Client::try_default().await?, interrupted).await?;

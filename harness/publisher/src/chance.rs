@@ -1,31 +1,31 @@
-//! The random choices of a publisher: by chance, or from a seed, so that a run can be repeated. Knows nothing that is chosen.
+//! The publisher's random number generator, seedable for reproducible runs. Does not know the uses of the numbers.
 
 use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// A source of random numbers. Clones draw from the same source; the default one is different in each process.
+/// A random number generator. Clones share its state. The default one is seeded differently in each process.
 #[derive(Clone)]
 pub struct Chance(Arc<Mutex<StdRng>>);
 
 impl Chance {
-    /// A source that follows from a seed.
+    /// Creates a generator with this seed.
     pub fn seeded(seed: u64) -> Chance {
         Chance(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
     }
 
-    /// Any number.
+    /// A random number.
     pub(crate) fn number(&self) -> u64 {
         self.0.lock().random()
     }
 
-    /// At least 0 and less than 1.
+    /// A random fraction in 0..1.
     pub(crate) fn fraction(&self) -> f64 {
         self.0.lock().random()
     }
 
-    /// Less than that.
+    /// A random number below `end`.
     pub(crate) fn below(&self, end: u32) -> u32 {
         self.0.lock().random_range(0..end)
     }

@@ -1,9 +1,9 @@
-//! The cleaner: deletes the objects of distributed instances whose node does not run the driver any more (KEP-1472, "without central
-//! controller": neither garbage collection nor the instances of other nodes would). Needs no driver, and publishes nothing.
+//! The cleaner: deletes CSIStorageCapacity objects of distributed instances whose node no longer runs the driver (KEP-1472, "without
+//! central controller": neither garbage collection nor the instances of other nodes delete them). Does not know a driver socket, and
+//! publishes nothing.
 //!
-//! An instance is known by the value of its managed-by label. It counts as absent from when that was first seen, also after a restart of
-//! the cleaner, and its objects go once it was absent for long enough without a break. A watch may be behind, so the nodes are listed once
-//! more before anything goes.
+//! An instance is identified by the value of its managed-by label. Its absence counts from when this process first observed it. Its objects
+//! are deleted after a full uninterrupted `--orphan-after`. Watches may lag, so the nodes are listed again before a deletion.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::{
@@ -40,13 +40,13 @@ use crate::{
     watch::{Change, Gate, follow},
 };
 
-/// Objects are listed at least so many times while an instance is absent.
+/// Minimum number of lists of the objects during an absence of `--orphan-after`.
 const LISTS_PER_ABSENCE: u32 = 5;
 
-/// Longest time between two lists.
+/// Maximum time between two lists.
 const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
 
-/// Removes the objects that instances of one driver left behind.
+/// Deletes the orphaned objects of one driver.
 struct Cleaner {
     client: Client,
     driver: String,
@@ -58,22 +58,22 @@ struct Cleaner {
     dialect: Dialect,
 }
 
-/// On which nodes the driver runs.
+/// The nodes that run the driver.
 #[derive(Debug, Default)]
 struct Nodes {
     /// Nodes whose CSINode lists the driver.
     registered: BTreeSet<String>,
-    /// Node objects, with their labels.
+    /// Labels of the existing Node objects, by name.
     existing: BTreeMap<String, Labels>,
-    /// Whether Node objects were listed; for want of a permission perhaps not: then the CSINodes decide alone.
+    /// Whether Node objects were listed. False without RBAC permission; then only CSINodes are used.
     listed: bool,
 }
 
-/// Since when instances are absent.
+/// Absent instances, and since when.
 #[derive(Debug, Default)]
 struct Absences(BTreeMap<String, Instant>);
 
-/// Cleans without end.
+/// Runs the cleaner. Does not return.
 pub(crate) async fn run(
     options: &Options,
     client: &Client,
@@ -184,7 +184,7 @@ impl Cleaner {
         }
     }
 
-    /// Lists the objects, and removes those that have been orphans for long enough; when the next ones are due.
+    /// Lists the objects and deletes those that have been orphaned long enough. Returns when the next ones are due.
     async fn round(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
         let selector = format!("{DRIVER_LABEL}={}", self.driver);
         let objects = self
@@ -222,7 +222,7 @@ impl Cleaner {
         Ok(absences.next(self.after, Instant::now()))
     }
 
-    /// The instances that must be there, by the nodes as they are and not as watches have told.
+    /// The instances of nodes that run the driver, from new lists instead of the watches.
     async fn instances_now(&self) -> kube::Result<BTreeSet<String>> {
         let listed = self.nodes.lock().listed;
         let mut nodes = Nodes {
@@ -246,7 +246,7 @@ impl Cleaner {
         Ok(nodes.instances(&self.driver))
     }
 
-    /// Removes the objects of an instance, until it turns out to be back: each deletion takes its time, perhaps a long one.
+    /// Deletes the objects of an instance, but stops if its node runs the driver again: each deletion may take long.
     async fn remove(&self, instance: &str, objects: &[CSIStorageCapacity]) -> kube::Result<()> {
         tracing::info!(
             instance,
@@ -267,7 +267,7 @@ impl Cleaner {
         alive.contains(instance)
     }
 
-    /// Deletes this very object as it was listed, never one that took its name meanwhile, or that somebody else has taken over.
+    /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified one is not deleted.
     async fn delete(&self, object: &CSIStorageCapacity) -> kube::Result<()> {
         let preconditions = Preconditions {
             uid: object.uid(),
@@ -282,7 +282,7 @@ impl Cleaner {
 }
 
 impl Nodes {
-    /// The instances that must be there.
+    /// The managed-by values of nodes that run the driver.
     fn instances(&self, driver: &str) -> BTreeSet<String> {
         let exists = |node: &&String| !self.listed || self.existing.contains_key(*node);
         let registered = self.registered.iter().filter(exists);
@@ -291,8 +291,8 @@ impl Nodes {
             .collect()
     }
 
-    /// Whether an object may be of a node that runs the driver and whose name is too long for a label: KEP-1472 does not say how a
-    /// publisher shortens that label, so the object's topology decides.
+    /// Whether the object may belong to a registered node whose name is too long for a label. KEP-1472 does not define how a publisher
+    /// shortens that label, so the object's topology is compared.
     fn may_publish(&self, object: &CSIStorageCapacity) -> bool {
         let Some(segment) = segment_of(object) else {
             return false;
@@ -307,7 +307,7 @@ impl Nodes {
 }
 
 impl Absences {
-    /// These are absent now, and all others are not; what was known of those is forgotten.
+    /// Sets the absent instances. An instance that is present again starts from zero at its next absence.
     fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
         self.0.retain(|instance, _| absent.contains(instance));
         for instance in absent {
@@ -315,13 +315,13 @@ impl Absences {
         }
     }
 
-    /// Those that have been absent for so long.
+    /// The instances that have been absent for at least `after`.
     fn due(&self, after: Duration, now: Instant) -> Vec<String> {
         let due = self.0.iter().filter(|(_, since)| now >= **since + after);
         due.map(|(instance, _)| instance.clone()).collect()
     }
 
-    /// When the next one is due.
+    /// When the next instance is due.
     fn next(&self, after: Duration, now: Instant) -> Option<Instant> {
         let times = self.0.values().map(|since| *since + after);
         times.filter(|time| *time > now).min()
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_go_after_the_time_and_not_before() {
+    fn objects_are_due_after_orphan_after_and_not_before() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
         absences.update(absent(&["a"]), begin);
         absences.update(absent(&["a"]), at(begin, 29));
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn coming_back_begins_anew() {
+    fn a_returned_instance_starts_a_new_absence() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
         absences.update(absent(&["a", "b"]), begin);
         absences.update(absent(&["b"]), at(begin, 20));
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_counts_if_it_exists_and_lists_the_driver() {
+    fn a_node_runs_the_driver_if_it_exists_and_its_csinode_lists_the_driver() {
         let mut nodes = Nodes {
             registered: absent(&["n1", "n2"]),
             ..Nodes::default()
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(
             nodes.instances("d"),
             [of("n1"), of("n2")].into(),
-            "nodes cannot be read"
+            "nodes were not listed"
         );
         let existing = ["n1", "n3"].map(|node| (node.to_owned(), Labels::new()));
         (nodes.existing, nodes.listed) = (existing.into(), true);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_that_is_gone_is_no_failure_and_one_that_has_changed_is_looked_at_again() {
+    async fn deleting_a_missing_object_succeeds_and_deleting_a_changed_one_fails() {
         let server = TestServer::default();
         let cleaner = cleaner(&server);
         let types = serde_json::json!([{"name": "csistoragecapacities", "kind": "CSIStorageCapacity", "singularName": "", "namespaced": true, "verbs": []}]);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_objects_of_an_instance_that_is_back_are_left_alone() {
+    async fn objects_of_a_returned_instance_are_not_deleted() {
         let server = TestServer::default();
         let cleaner = cleaner(&server);
         cleaner.nodes.lock().registered = absent(&["n1"]);

@@ -1,4 +1,4 @@
-//! The objects that provisioning needs, as the watches deliver them. Plain data, always as new as the last event; decides nothing.
+//! The objects that provisioning needs, updated from the watches. Plain data; decides nothing.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,20 +16,20 @@ use crate::{
     watch::Change,
 };
 
-/// The cluster as far as provisioning sees it.
+/// The cluster state that provisioning uses.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
-    /// Classes by name.
+    /// StorageClasses by name.
     pub(crate) classes: HashMap<String, Arc<StorageClass>>,
-    /// Claims by uid.
+    /// PVCs by UID.
     pub(crate) claims: HashMap<String, Arc<PersistentVolumeClaim>>,
-    /// Volumes by name.
+    /// PersistentVolumes by name.
     pub(crate) volumes: HashMap<String, Arc<PersistentVolume>>,
-    /// Nodes and their segments.
+    /// Nodes and their topology segments.
     pub(crate) topology: Topology,
 }
 
-/// Applies a change to one of the maps of [`Cluster`]. Returns the version that it replaced; `None` also if the change is older than the map.
+/// Applies a change to a map of [`Cluster`]. Returns the replaced object. `None` also if the change is older than the stored object.
 pub(crate) fn take<K: Resource>(
     map: &mut HashMap<String, Arc<K>>,
     change: &Change<K>,
@@ -52,12 +52,12 @@ pub(crate) fn take<K: Resource>(
     }
 }
 
-/// The key of claims, under which a later claim of the same name is another one.
+/// The map key of PVCs: a recreated PVC with the same name has another UID.
 pub(crate) fn uid<K: Resource>(object: &K) -> String {
     object.uid().unwrap_or_default()
 }
 
-/// What a CSINode says about a driver.
+/// A driver's registration in a CSINode.
 pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
     let entry = csi_node.spec.drivers.iter().find(|entry| entry.name == driver);
     entry.map_or(Registration::NotListed, |entry| {
@@ -65,8 +65,8 @@ pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
     })
 }
 
-/// Whether `new` is a version from before `old`. Resource versions are numbers that grow (Kubernetes 1.35 promises it); where they are
-/// not, the last event counts.
+/// Whether `new` is an older version than `old`. Resource versions are compared as numbers (guaranteed by Kubernetes 1.35); if one is not a
+/// number, the last event wins.
 pub(crate) fn is_older(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     let version = |metadata: &ObjectMeta| metadata.resource_version.as_ref()?.parse::<u64>().ok();
     new.uid == old.uid && matches!((version(new), version(old)), (Some(new), Some(old)) if new < old)

@@ -1,4 +1,4 @@
-//! The driver behind its socket: its capabilities, and the calls to it, each with a time limit. Knows no Kubernetes.
+//! The CSI driver behind its socket: capabilities and calls with timeouts. Does not know Kubernetes.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use tonic::{
 
 use crate::{Dialect, Options, metrics::Metrics, status::code_text, watch::Retry};
 
-/// A driver whose name and capabilities are known. A lost connection is made again.
+/// A driver with known name and capabilities. Lost connections are reestablished.
 pub(crate) struct Driver {
     connection: Connection,
     pub(crate) name: Arc<str>,
@@ -33,11 +33,11 @@ struct Connection {
     channel: Channel,
     timeout: Duration,
     metrics: Arc<Metrics>,
-    /// Name of the driver for the metrics; empty until it is known.
+    /// Driver name for the metrics. Empty until GetPluginInfo succeeds.
     name: Arc<str>,
 }
 
-/// What the driver advertises, as far as the publisher uses it.
+/// The driver's capabilities that the publisher uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// `CONTROLLER_SERVICE`.
@@ -58,19 +58,19 @@ pub(crate) struct Capabilities {
     pub(crate) single_node_multi_writer: bool,
 }
 
-/// A call to the driver failed.
+/// A failed call to the driver.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("rpc error: code = {} desc = {message}", code_text(*.code))]
 pub struct DriverError {
     /// The gRPC code.
     pub code: Code,
-    /// The message of the driver, or of the connection to it.
+    /// The message from the driver or its connection.
     pub message: String,
-    /// Whether it is unknown what the driver did (CSI: the call must be repeated until that is known).
+    /// Whether the result is unknown (CSI: the call must be repeated until it is known).
     pub undecided: bool,
 }
 
-/// Codes after which the driver may still be working on the call.
+/// Codes after which the driver may still be processing the call.
 const UNDECIDED: [Code; 4] = [
     Code::Cancelled,
     Code::DeadlineExceeded,
@@ -79,9 +79,9 @@ const UNDECIDED: [Code; 4] = [
 ];
 
 impl Driver {
-    /// Waits until the driver is ready, and reads its name and capabilities.
+    /// Waits until the driver listens and is ready, and reads its name and capabilities.
     ///
-    /// Waits for a driver that does not listen yet. Fails if the driver answers with an error.
+    /// Fails if the driver returns an error.
     pub(crate) async fn connect(
         channel: Channel,
         options: &Options,
@@ -111,7 +111,7 @@ impl Driver {
         }
     }
 
-    /// The segment of the node that the driver runs on; empty if NodeGetInfo has none. Waits like [`Driver::connect`].
+    /// The topology segment from NodeGetInfo. Empty if unset. Waits like [`Driver::connect`].
     pub(crate) async fn node_segment(&self, pace: Pace) -> Result<Segment, DriverError> {
         let mut patience = Patience::new(pace);
         loop {
@@ -129,7 +129,7 @@ impl Driver {
         Ok(info.accessible_topology.unwrap_or_default().segments)
     }
 
-    /// The capacity for volumes with these parameters in a segment. The request to a driver without topology has no segment, as CSI demands.
+    /// Calls GetCapacity with class parameters and a segment. For a driver without topology the request has no segment, as CSI requires.
     pub(crate) async fn get_capacity(
         &self,
         segment: &Segment,
@@ -150,7 +150,7 @@ impl Driver {
             .await
     }
 
-    /// Creates a volume.
+    /// Calls CreateVolume.
     pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
         let mut controller = self.controller();
         let call = controller.create_volume(request);
@@ -163,7 +163,7 @@ impl Driver {
             .ok_or_else(|| DriverError::new(Code::Internal, "the driver answered no volume; fix the driver"))
     }
 
-    /// Deletes a volume.
+    /// Calls DeleteVolume.
     pub(crate) async fn delete_volume(
         &self,
         volume_id: &str,
@@ -186,7 +186,7 @@ impl Driver {
     }
 }
 
-/// Waits between attempts that have come to nothing yet.
+/// Waits between attempts while the driver is not ready.
 struct Patience(Retry);
 
 impl Patience {
@@ -194,7 +194,7 @@ impl Patience {
         Patience(Retry::new(pace))
     }
 
-    /// Waits after an attempt; the error is that of one that waiting does not cure. `failed`: none where the driver is not ready.
+    /// Waits after an attempt. `failed`: its error, or `None` if the driver is not ready. Returns permanent errors.
     async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
         match failed {
             None => tracing::info!("the driver is not ready yet"),
@@ -209,7 +209,7 @@ impl Patience {
 }
 
 impl Connection {
-    /// The name and the capabilities of the driver; none while it is not ready.
+    /// The driver's name and capabilities. `None` while it is not ready.
     async fn introduced(
         &mut self,
         options: &Options,
@@ -267,7 +267,7 @@ impl Connection {
             .collect())
     }
 
-    /// Waits for the answer of a call up to the time limit, and counts the call.
+    /// Awaits a call's response with the timeout, and counts the call.
     async fn limited<M>(
         &self,
         method: &'static str,
@@ -299,7 +299,7 @@ impl Capabilities {
 }
 
 impl DriverError {
-    /// A nonsensical answer, or a failure of the connection.
+    /// An error for an invalid response or a failed connection.
     pub(crate) fn new(code: Code, message: impl Into<String>) -> DriverError {
         DriverError {
             code,
@@ -311,7 +311,7 @@ impl DriverError {
 
 impl From<Status> for DriverError {
     fn from(status: Status) -> DriverError {
-        // A status with a cause was made by the connection: the driver never sent it.
+        // Only the client library sets a source, so this status was not sent by the driver.
         let is_of_connection = std::error::Error::source(&status).is_some();
         let undecided = is_of_connection || UNDECIDED.contains(&status.code());
         DriverError {
@@ -322,9 +322,9 @@ impl From<Status> for DriverError {
     }
 }
 
-/// A channel to the driver behind a socket (`--csi-address`), which need not exist yet. Must be called within a tokio runtime.
+/// A channel to the driver's socket (`--csi-address`), which need not exist yet. Must be called within a tokio runtime.
 ///
-/// Fails if the path cannot be one of a socket.
+/// Fails if the path is not a valid socket path.
 pub fn driver_channel(socket: &Path) -> Result<Channel, DriverError> {
     let path = socket
         .to_str()
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_read_like_those_of_upstream() {
+    fn errors_are_worded_as_upstream() {
         let error = DriverError::from(Status::resource_exhausted("boom"));
         assert_eq!(
             error.to_string(),
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_codes_leave_it_open_what_happened() {
+    fn only_some_codes_leave_the_result_unknown() {
         let open: Vec<i32> = (1..=16)
             .filter(|code| DriverError::from(Status::new(Code::from(*code), "")).undecided)
             .collect();
@@ -383,6 +383,6 @@ mod tests {
             .map(|code| code as i32)
         );
         let broken = Status::from_error(Box::new(std::io::Error::other("broken pipe")));
-        assert!(DriverError::from(broken).undecided, "the driver never answered");
+        assert!(DriverError::from(broken).undecided, "the driver did not respond");
     }
 }

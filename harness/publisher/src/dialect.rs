@@ -1,5 +1,5 @@
-//! How a publisher uses the freedom that KEP-1472 and the CSI specification leave it: forms of requests, objects and calls that mean the
-//! same. The default is what external-provisioner does. Does not decide which objects exist or which capacity they report.
+//! Equivalent forms of requests, objects and calls that KEP-1472 and the CSI specification allow. The default equals external-provisioner.
+//! Does not decide which objects exist or their capacity.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,36 +17,36 @@ use k8s_openapi::{
 
 use crate::{chance::Chance, quantity};
 
-/// One choice for each freedom.
+/// One choice per allowed variation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
-    /// How an existing object is changed.
+    /// How an existing object is updated.
     pub update: UpdateVerb,
     /// How sizes are written.
     pub sizes: SizeForm,
     /// How `nodeTopology` is written.
     pub selector: SelectorForm,
-    /// How objects are named (KEP-1472, "CSIStorageCapacity", recommends all three).
+    /// How objects are named (KEP-1472, "CSIStorageCapacity", recommends all of them).
     pub names: NameForm,
-    /// Whether the owner reference lacks `controller: true`, which garbage collection does not need.
+    /// Whether the owner reference omits `controller: true`, which garbage collection does not need.
     pub plain_owner: bool,
-    /// Whether GetCapacity has a `volume_capabilities`, an optional field of CSI.
+    /// Whether GetCapacity requests contain the optional `volume_capabilities`.
     pub capabilities: bool,
-    /// Whether a distributed instance reads the topology of its node from CSINode and Node instead of NodeGetInfo.
+    /// Whether a distributed instance reads its node's topology from CSINode and Node instead of NodeGetInfo.
     pub topology_of_csi_node: bool,
-    /// Whether a managed-by label that would be too long ends in a hash of the whole; the KEP does not say how to shorten it.
+    /// Whether a too long managed-by label is shortened with a hash. The KEP does not define the shortening.
     pub hashed_instance: bool,
-    /// Whether the versions of the API are discovered once and again only when the version in use is gone, not polled.
+    /// Whether API versions are discovered once, and again only if the version is no longer served.
     pub cached_discovery: bool,
-    /// How long the program needs before its first request.
+    /// Delay before the first request.
     pub start_delay: Duration,
-    /// Whether a cleaner looks at regular intervals alone, and not whenever a watch reports something.
+    /// Whether a cleaner runs only at regular intervals, and not after watch events.
     pub regular_checks: bool,
-    /// Whether a cleaner goes by the CSINode objects alone, as the KEP says, and not by the Node objects as well.
+    /// Whether a cleaner uses only CSINode objects, as in the KEP, and not Node objects too.
     pub csi_nodes_alone: bool,
 }
 
-/// How an existing object is changed.
+/// How an existing object is updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UpdateVerb {
     /// PUT of the whole object.
@@ -54,14 +54,14 @@ pub enum UpdateVerb {
     Update,
     /// PATCH with a JSON merge patch of the changed fields.
     MergePatch,
-    /// PATCH with server-side apply; where `maximumVolumeSize` has to go, which another manager may own, a JSON merge patch.
+    /// PATCH with server-side apply. Removing `maximumVolumeSize`, which may have another manager, uses a JSON merge patch.
     Apply,
 }
 
 /// How sizes are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SizeForm {
-    /// With the largest binary suffix that divides them: `10Gi`.
+    /// With the largest binary suffix that divides the size: `10Gi`.
     #[default]
     Suffix,
     /// As a number of bytes: `10737418240`.
@@ -91,7 +91,7 @@ pub enum NameForm {
 }
 
 impl Dialect {
-    /// The same object, new to the API server, in this dialect.
+    /// Converts an object to be created to this dialect.
     pub(crate) fn new_object(
         self,
         mut object: CSIStorageCapacity,
@@ -115,7 +115,7 @@ impl Dialect {
         self.changed_object(object)
     }
 
-    /// The same object, known to the API server already, in this dialect.
+    /// Converts an object to be updated to this dialect.
     pub(crate) fn changed_object(self, mut object: CSIStorageCapacity) -> CSIStorageCapacity {
         if self.sizes == SizeForm::Bytes {
             for size in [&mut object.capacity, &mut object.maximum_volume_size]
@@ -130,13 +130,13 @@ impl Dialect {
         object
     }
 
-    /// The owner reference in this dialect.
+    /// Converts the owner reference to this dialect.
     pub(crate) fn owner(self, owner: OwnerReference) -> OwnerReference {
         let controller = owner.controller.filter(|_| !self.plain_owner);
         OwnerReference { controller, ..owner }
     }
 
-    /// The `volume_capabilities` of GetCapacity.
+    /// `volume_capabilities` of GetCapacity requests.
     pub(crate) fn volume_capabilities(self) -> Vec<VolumeCapability> {
         let mounted = VolumeCapability {
             access_mode: Some(AccessMode {
@@ -148,7 +148,7 @@ impl Dialect {
     }
 }
 
-/// The requirement that a label has one value.
+/// A requirement for exactly one value of a label.
 fn in_one((key, value): (String, String)) -> LabelSelectorRequirement {
     LabelSelectorRequirement {
         key,
@@ -157,7 +157,7 @@ fn in_one((key, value): (String, String)) -> LabelSelectorRequirement {
     }
 }
 
-/// The labels of a selector, where it requires one value of each and nothing else.
+/// The labels of a selector that requires exactly one value per label. `None` for other selectors.
 pub(crate) fn as_labels(
     labels: Option<&BTreeMap<String, String>>,
     expressions: Option<&Vec<LabelSelectorRequirement>>,
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uuids_have_the_version_and_variant_of_random_ones() {
+    fn uuids_have_version_4_and_its_variant() {
         let uuid = uuid(&Chance::seeded(7));
         assert_eq!(uuid.len(), 36);
         assert_eq!(&uuid[14..15], "4");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_value_of_each_label_is_a_segment() {
+    fn only_selectors_with_one_value_per_label_are_segments() {
         let expression = |operator: &str, values: &[&str]| LabelSelectorRequirement {
             key: "zone".to_owned(),
             operator: operator.to_owned(),

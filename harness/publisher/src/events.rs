@@ -1,5 +1,5 @@
-//! Events on claims and volumes, like those of external-provisioner: repeats of one event count it up. Failing to write one is logged
-//! and otherwise has no consequence.
+//! Events on PVCs and PersistentVolumes, as external-provisioner writes them: repetitions increment the count. A failed write is only
+//! logged.
 
 use std::collections::HashMap;
 
@@ -21,10 +21,10 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// Beyond so many different events the counts start over.
+/// The counts are cleared beyond this number of distinct events.
 const REMEMBERED_MAX: usize = 4096;
 
-/// Why something happened, with the severity that goes with it.
+/// The reason of an event, which also determines its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reason {
     Provisioning,
@@ -42,7 +42,7 @@ impl Reason {
     }
 }
 
-/// Writes events in the name of one publisher.
+/// Writes the events of one publisher.
 pub(crate) struct Recorder {
     client: Client,
     component: String,
@@ -51,7 +51,7 @@ pub(crate) struct Recorder {
     written: Mutex<HashMap<Repeated, Written>>,
 }
 
-/// Two events are the same if they agree in this.
+/// Events with equal fields are repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Repeated {
     uid: Option<String>,
@@ -66,7 +66,7 @@ struct Written {
 }
 
 impl Recorder {
-    /// A recorder that names itself after the driver and the place where it runs.
+    /// Creates a recorder whose source is the driver name and this process.
     pub(crate) fn new(client: Client, driver: &str, options: &Options) -> Recorder {
         let component = format!("{driver}_{}_{:016x}", options.place(), options.chance.number());
         Recorder {
@@ -78,7 +78,7 @@ impl Recorder {
         }
     }
 
-    /// Writes an event about an object, or counts it up if it was written before.
+    /// Writes an event about an object, or increments the count of an earlier one.
     pub(crate) async fn record<K: Resource<DynamicType = ()>>(
         &self,
         about: &K,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_says_what_happened_to_what_and_repeats_count_it_up() {
+    async fn an_event_names_object_and_reason_and_repetitions_increment_its_count() {
         let server = TestServer::default();
         let recorder = Recorder::new(server.client(), "disk.example.com", &on("n1"));
         (0..3).for_each(|_| server.echo());
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_that_ran_out_is_written_anew_and_another_refusal_is_only_logged() {
+    async fn an_expired_event_is_recreated_and_other_errors_are_only_logged() {
         let server = TestServer::default();
         let recorder = Recorder::new(server.client(), "d", &on("p"));
         server.echo();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_without_a_namespace_has_its_events_in_the_default_one() {
+    async fn events_of_cluster_scoped_objects_are_in_the_default_namespace() {
         let server = TestServer::default();
         let recorder = Recorder::new(server.client(), "d", &on("p"));
         server.echo();

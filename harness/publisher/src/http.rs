@@ -1,4 +1,4 @@
-//! The endpoint for metrics and health: a few fixed paths, everything else is 404. Counts nothing itself.
+//! The metrics and health endpoint: a few fixed paths; others return 404. Does not know how metrics are counted.
 
 use std::{
     convert::Infallible,
@@ -36,51 +36,51 @@ use crate::{
     options::HttpOptions,
 };
 
-/// Connections at the same time; further ones wait.
+/// Maximum number of concurrent connections; further ones wait.
 const CONNECTIONS_MAX: usize = 32;
 
-/// How long a peer may take for the headers of a request.
+/// Timeout for receiving the request headers.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection may last.
+/// Maximum lifetime of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// So long after its Lease ran out, a leader that still runs is unhealthy.
+/// A leader that still runs this long after its Lease expired is unhealthy.
 const LEASE_GRACE: Duration = Duration::from_secs(20);
 
-/// A connection of whoever reads metrics or asks for the health.
+/// A connection of a client.
 pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
-/// Connections of those who read metrics or ask for the health, as they come.
+/// A stream of accepted connections.
 pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
 
 /// The state that the health endpoints report.
 #[derive(Default)]
 pub(crate) struct Health {
     ready: AtomicBool,
-    /// When the held Lease runs out, if one is held.
+    /// Expiry of the held Lease. `None` if it is not held.
     lease: Mutex<Option<Instant>>,
     elects: AtomicBool,
 }
 
 impl Health {
-    /// Everything was listed and the work goes on, or another instance leads.
+    /// Sets the instance ready: all lists are complete, or another instance leads.
     pub(crate) fn set_ready(&self) {
         self.ready.store(true, Ordering::Relaxed);
     }
 
-    /// There is an election.
+    /// Enables the leader election check.
     pub(crate) fn elects(&self) {
         self.elects.store(true, Ordering::Relaxed);
     }
 
-    /// The Lease is held until then, or not held.
+    /// Sets the expiry of the held Lease. `None`: it is not held.
     pub(crate) fn set_lease(&self, until: Option<Instant>) {
         *self.lease.lock() = until;
     }
 
-    /// Until when the Lease is held, if it is.
+    /// Expiry of the held Lease. `None` if it is not held.
     #[cfg(test)]
     pub(crate) fn lease(&self) -> Option<Instant> {
         *self.lease.lock()
@@ -97,14 +97,14 @@ impl Health {
     }
 }
 
-/// What answers are made of.
+/// What the endpoint serves.
 pub(crate) struct Endpoint {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) health: Arc<Health>,
     pub(crate) metrics_path: String,
 }
 
-/// Listens, if that is wanted.
+/// Listens on the configured address. `None` if there is none.
 pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpListener>> {
     let address: Option<SocketAddr> = options.http_endpoint.or(options.metrics_address);
     let Some(address) = address else {
@@ -125,14 +125,14 @@ pub(crate) fn connections(listener: TcpListener) -> Connections {
     accepted.boxed()
 }
 
-/// Serves without end.
+/// Serves connections. Does not return.
 pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) -> Infallible {
     let Some(mut connections) = connections else {
         return std::future::pending().await;
     };
     let (endpoint, permits) = (Arc::new(endpoint), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
     loop {
-        // The semaphore is never closed, and a missing permit would only mean more at once.
+        // The semaphore is never closed. Without a permit only the connection limit would be exceeded.
         let permit = Arc::clone(&permits).acquire_owned().await.ok();
         let Some(accepted) = connections.next().await else {
             return std::future::pending().await;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_figures_are_at_their_path_and_nowhere_else() {
+    async fn metrics_are_served_at_their_path_only() {
         let endpoint = endpoint();
         endpoint.metrics.leads(false);
         let figures = endpoint.answer(&Method::HEAD, "/figures");
@@ -244,14 +244,14 @@ mod tests {
         assert_eq!(
             get(&endpoint, "/healthz/leader-election").await,
             nothing,
-            "there is no election"
+            "leader election is disabled"
         );
         let posted = endpoint.answer(&Method::POST, "/figures");
         assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
     }
 
     #[tokio::test]
-    async fn it_is_ready_when_it_says_so() {
+    async fn readyz_succeeds_after_set_ready() {
         let endpoint = endpoint();
         assert_eq!(
             get(&endpoint, "/readyz").await,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_leader_is_healthy_until_some_time_after_its_lease_ran_out() {
+    async fn a_leader_is_healthy_until_the_grace_period_after_lease_expiry() {
         let endpoint = endpoint();
         assert_eq!(get(&endpoint, "/healthz").await.0, 200, "it holds no lease");
         endpoint.health.elects();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_names_of_the_address_are_served_and_none_is_none() {
+    async fn both_address_flags_are_served_and_without_them_nothing_listens() {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let options = |http_endpoint, metrics_address| HttpOptions {
             http_endpoint,

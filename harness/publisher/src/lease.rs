@@ -1,5 +1,5 @@
-//! Leader election by Lease (coordination.k8s.io/v1), as client-go does it: the holder of the Lease works, and renews it; others take it
-//! when it was not renewed for its duration, counted by their own clock from the last change that they saw. Knows no work.
+//! Leader election by Lease (coordination.k8s.io/v1), as in client-go: the holder works and renews the Lease. Other candidates acquire it
+//! if it was not renewed for its duration, measured on their own clock since the last observed change. Does not know the work.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -21,13 +21,13 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// How long giving the Lease back may take at the end.
+/// Timeout for releasing the Lease at exit.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// By how much of the retry period attempts to take the Lease spread (client-go: `JitterFactor`).
+/// Jitter factor of the retry period between attempts to acquire the Lease (client-go: `JitterFactor`).
 const JITTER: f64 = 1.2;
 
-/// The Lease was lost: others may work now.
+/// The Lease was lost: another instance may lead.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the lease {name} could not be renewed for {deadline:?}; another instance may lead now, so this one ends"
@@ -50,14 +50,14 @@ pub(crate) struct Election {
     seen: Mutex<Option<Seen>>,
 }
 
-/// The Lease as it was when it last changed.
+/// The last observed state of the Lease.
 struct Seen {
     spec: LeaseSpec,
     at: Instant,
 }
 
 impl Election {
-    /// A candidate for the Lease of that name. Characters that names cannot have become dashes.
+    /// A candidate for the Lease with this name. Characters that are invalid in names are replaced with dashes.
     pub(crate) fn new(
         options: &Options,
         client: &Client,
@@ -73,7 +73,7 @@ impl Election {
         Election {
             api: Api::namespaced(client.clone(), &namespace),
             name: name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
-            // Two processes may have the same place, for a moment or by mistake.
+            // Two processes may have the same pod or node name for a moment or by misconfiguration.
             identity: format!("{}_{:016x}", options.place(), options.chance.number()),
             clock: options.clock,
             chance: options.chance.clone(),
@@ -84,7 +84,7 @@ impl Election {
         }
     }
 
-    /// Waits until the Lease is ours.
+    /// Waits until this instance holds the Lease.
     pub(crate) async fn won(&self) {
         tracing::info!(
             lease = self.name,
@@ -92,7 +92,7 @@ impl Election {
             "waiting for the lease"
         );
         while !self.attempt().await {
-            // A candidate is ready: it would begin to work at once.
+            // A candidate counts as ready: it could start working at once.
             self.health.set_ready();
             let period = self.options.retry_period;
             sleep(period.mul_f64(1.0 + JITTER * self.chance.fraction())).await;
@@ -101,7 +101,7 @@ impl Election {
         tracing::info!(lease = self.name, "this instance leads");
     }
 
-    /// Renews the Lease until that fails for too long.
+    /// Renews the Lease until that fails for the renew deadline.
     pub(crate) async fn lost(&self) -> LostLease {
         let mut deadline = Instant::now() + self.options.renew_deadline;
         loop {
@@ -123,7 +123,7 @@ impl Election {
         }
     }
 
-    /// Gives the Lease back, so that others need not wait until it expires.
+    /// Releases the Lease, so that other candidates need not wait until it expires.
     pub(crate) async fn release(&self) {
         if !self.is_ours() {
             return;
@@ -154,7 +154,7 @@ impl Election {
             .is_some_and(|seen| seen.spec.holder_identity.as_deref() == Some(&self.identity))
     }
 
-    /// One attempt to take or renew the Lease.
+    /// One attempt to acquire or renew the Lease.
     async fn attempt(&self) -> bool {
         match self.take().await {
             Ok(taken) => taken,
@@ -170,7 +170,7 @@ impl Election {
     }
 
     async fn take(&self) -> kube::Result<bool> {
-        // Counted from before the request: the server's clock for it cannot be earlier.
+        // Measured from before the request, so never later than the expiry that other candidates compute.
         let until = Instant::now() + self.options.lease_duration;
         let found = match self.api.get(&self.name).await {
             Ok(found) => Some(found),
@@ -199,7 +199,7 @@ impl Election {
         Ok(true)
     }
 
-    /// Whether no other instance holds the Lease, by this clock.
+    /// Whether the Lease is free or expired, by this process's clock.
     fn may_take(&self, spec: &LeaseSpec, now: Instant) -> bool {
         let changed_at = self.see(spec, now);
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
@@ -208,7 +208,7 @@ impl Election {
         holder.is_empty() || holder == self.identity || now >= changed_at + duration
     }
 
-    /// Notes the present state, and returns when it was first seen.
+    /// Records the observed state. Returns when it was first observed.
     fn see(&self, spec: &LeaseSpec, now: Instant) -> Instant {
         let mut seen = self.seen.lock();
         match &*seen {
@@ -223,7 +223,7 @@ impl Election {
         }
     }
 
-    /// The Lease as ours, after what it was before.
+    /// The Lease to write, held by this instance, based on the old one.
     fn lease(&self, old: Option<&LeaseSpec>) -> Lease {
         let now = MicroTime((self.clock)());
         let ours = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
@@ -253,7 +253,7 @@ impl Election {
     }
 }
 
-/// Does the work while the Lease is held, if there is an election.
+/// Runs the work while this instance holds the Lease, or unconditionally if election is disabled.
 pub(crate) async fn while_leading<E: From<LostLease>>(
     election: Option<&Election>,
     work: impl Future<Output = Result<Infallible, E>>,
@@ -286,7 +286,7 @@ mod tests {
         Election::new(&options, &server.client(), "disk.example.com", metrics, health)
     }
 
-    /// A Lease of that holder.
+    /// A Lease with this holder.
     fn held(holder: &str, transitions: i32) -> Value {
         json!({"metadata": {"name": "disk-example-com"}, "spec": {
             "holderIdentity": holder, "leaseDurationSeconds": 15, "leaseTransitions": transitions,
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_that_is_not_there_is_made() {
+    async fn a_missing_lease_is_created() {
         let server = TestServer::default();
         let election = election(&server);
         server.refuse(404, "NotFound");
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_without_labels_says_nothing_of_labels() {
+    async fn a_lease_without_configured_labels_has_no_labels_field() {
         let server = TestServer::default();
         let mut election = election(&server);
         election.options.labels.0.clear();
@@ -328,13 +328,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_lease_of_another_is_taken_when_it_was_not_renewed_for_its_time() {
+    async fn the_lease_of_another_holder_is_acquired_after_it_expired() {
         let server = TestServer::default();
         let election = election(&server);
         server.answer_with(held("another", 3));
         assert!(
             !election.attempt().await,
-            "it was seen for the first time, whatever its clock says"
+            "the duration counts from the first observation, not from renewTime"
         );
         tokio::time::advance(Duration::from_secs(14)).await;
         server.answer_with(held("another", 3));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_of_the_lease_begins_its_time_anew_and_one_given_back_is_free() {
+    async fn a_changed_lease_restarts_its_duration_and_a_released_one_is_free() {
         let server = TestServer::default();
         let election = election(&server);
         for transitions in [1, 2] {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_own_lease_is_renewed_and_stays_acquired() {
+    async fn renewing_the_own_lease_preserves_acquire_time() {
         let server = TestServer::default();
         let election = election(&server);
         server.answer_with(held(&election.identity, 3));
@@ -385,7 +385,7 @@ mod tests {
         assert_ne!(spec["renewTime"], "2024-01-01T00:00:00.000000Z");
     }
 
-    /// How long the leader goes on with the prepared answers.
+    /// How long the leader keeps leading with the prepared responses.
     async fn leads_for(election: &Election) -> Duration {
         let began = Instant::now();
         election.lost().await;
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_leader_that_cannot_renew_ends_at_its_deadline_and_not_before() {
+    async fn a_leader_that_cannot_renew_stops_exactly_at_the_renew_deadline() {
         let server = TestServer::default();
         let election = election(&server);
         for _ in 0..2 {
@@ -402,17 +402,17 @@ mod tests {
         }
         assert!(election.attempt().await);
         (0..3).for_each(|_| server.refuse(500, "InternalError"));
-        // Renewed at once; from then on ten seconds, with an attempt every five.
+        // The first renewal succeeds. Then ten seconds remain, with an attempt every five.
         assert_eq!(leads_for(&election).await, Duration::from_secs(10));
         let attempts = server.requests().len() - 4;
         assert!(
             (1..=2).contains(&attempts),
-            "{attempts} attempts in ten seconds, of which the last may have been too late"
+            "{attempts} attempts in ten seconds; the last may have been after the deadline"
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_leader_that_sees_another_ends_at_once() {
+    async fn a_leader_that_observes_another_holder_stops_immediately() {
         let server = TestServer::default();
         let election = election(&server);
         server.answer_with(held("another", 1));
@@ -420,18 +420,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_the_own_lease_is_given_back() {
+    async fn only_the_own_lease_is_released() {
         let server = TestServer::default();
         let election = election(&server);
         election.release().await;
-        assert_eq!(server.requests(), Vec::<String>::new(), "nothing was ever held");
+        assert_eq!(server.requests(), Vec::<String>::new(), "the lease was never held");
         server.answer_with(held(&election.identity, 0));
         server.echo();
         assert!(election.attempt().await);
         server.received();
         server.answer_with(held("another", 1));
         election.release().await;
-        assert_eq!(server.requests(), [GET], "another has it by now");
+        assert_eq!(server.requests(), [GET], "another instance holds it now");
         server.answer_with(held(&election.identity, 0));
         server.echo();
         election.release().await;
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_candidate_is_ready_and_leads_once_it_has_won() {
+    async fn a_candidate_is_ready_and_leads_after_acquiring_the_lease() {
         let server = TestServer::default();
         let election = election(&server);
         server.answer_with(held("another", 1));
@@ -454,7 +454,7 @@ mod tests {
         let waited = began.elapsed().as_secs_f64();
         assert!(
             (5.0..=11.0).contains(&waited),
-            "{waited} s are not the retry period with its jitter"
+            "{waited} s is not the jittered retry period"
         );
         let text = election.metrics.text();
         assert!(

@@ -1,22 +1,22 @@
-//! Reference publisher of CSIStorageCapacity objects (KEP-1472) and volume provisioner: what external-provisioner is upstream, in small.
+//! Reference publisher of CSIStorageCapacity objects (KEP-1472) and volume provisioner: a small counterpart of external-provisioner.
 //!
-//! It gets an API server and the socket of a CSI driver, and nothing else: [`run`] is the whole of it, in process or in the program. As the
-//! cleaner of the objects that distributed instances left behind, it needs no socket.
+//! Start at [`run`], which runs in process and in the program. Its only inputs are an API server and the socket of a CSI driver. As a
+//! cleaner of orphaned objects of distributed instances it needs no socket.
 //!
 //! ```text
-//! options    flags and settings              run        puts everything together
-//! watch      follows the objects of a kind
-//! capacity/  publishing                      provision/ claims to volumes and back
-//! topology   segments of the cluster         cluster    other objects, as the watches deliver them
-//! csi        the driver                      owner      who owns published objects
-//! dialect    choices of form that KEP-1472 and CSI leave
-//! queue      work and waiting                rate_limiter   requests per second
-//! cleaner    objects of vanished nodes       lease      leader election
-//! metrics    what is counted                 http       serves metrics and health
-//! quantity, status, events: small matters
+//! options    flags and settings              run        assembles and runs all parts
+//! watch      list and watch of one kind
+//! capacity/  publishing                      provision/ creates and deletes volumes
+//! topology   segments of the cluster         cluster    other objects, from the watches
+//! csi        the CSI driver                  owner      owner of published objects
+//! dialect    equivalent forms that KEP-1472 and CSI allow
+//! queue      workqueue with backoff          rate_limiter   requests per second
+//! cleaner    objects of removed nodes        lease      leader election
+//! metrics    Prometheus metrics              http       serves metrics and health
+//! quantity, status, events: small helpers
 //! ```
 //!
-//! Not here: volumes from snapshots, and migration of in-tree volumes.
+//! Not implemented: migration of in-tree volumes.
 
 mod capacity;
 mod chance;

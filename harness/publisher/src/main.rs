@@ -1,4 +1,4 @@
-//! The program: flags and environment in, clients for the API server, and [`capacity_publisher::run_with`] until a signal.
+//! The program: parses flags and environment, builds clients for the API server, and runs [`capacity_publisher::run_with`] until a signal.
 
 use std::{
     error::Error,
@@ -17,27 +17,27 @@ use kube::{
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// Publishes CSIStorageCapacity objects and provisions volumes for one CSI driver.
+/// Publish CSIStorageCapacity objects and provision volumes for one CSI driver.
 #[derive(Parser)]
 #[command(version, args_override_self = true)]
 struct Arguments {
-    /// How to reach the API server; not needed in a pod.
+    /// Path to the kubeconfig; not needed in a pod.
     #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 
-    /// URL of the API server, instead of the one that was found.
+    /// URL of the API server; overrides the kubeconfig.
     #[arg(long, value_name = "URL")]
     master: Option<Uri>,
 
-    /// Requests per second, without watches and publishing; 0 is no limit.
+    /// API requests per second, excluding watches and publishing; 0 disables the limit.
     #[arg(long, value_name = "RATE", default_value_t = 5.0)]
     kube_api_qps: f64,
 
-    /// Such requests that may come at once.
+    /// Burst of these requests.
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     kube_api_burst: u32,
 
-    /// How much is logged: 4 and more also what is done, 6 and more also what is sent; RUST_LOG decides where it is set.
+    /// Log verbosity: from 4 on also actions, from 6 on also requests; RUST_LOG overrides it.
     #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0)]
     verbosity: u8,
 
@@ -45,7 +45,7 @@ struct Arguments {
     options: capacity_publisher::Options,
 }
 
-// Almost all the time is spent waiting: a second thread would only cost wake-ups.
+// Nearly all time is spent waiting; a second thread would only cost wake-ups.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let (arguments, ignored) = without_ignored_flags(std::env::args_os());
@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// What external-provisioner logs at a verbosity, as far as there is something like it here.
+/// The log level that approximates external-provisioner's at this verbosity.
 fn level(verbosity: u8) -> &'static str {
     match verbosity {
         0..4 => "info",
@@ -79,7 +79,7 @@ fn level(verbosity: u8) -> &'static str {
 async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let config = config(arguments.kubeconfig, arguments.master).await?;
     let main = rate_limited_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
-    // Publishing has a limit of its own, among the options.
+    // Publishing has its own rate limit among the options.
     let publishing = kube::Client::try_from(config)?;
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;
@@ -109,7 +109,7 @@ async fn config(kubeconfig: Option<PathBuf>, master: Option<Uri>) -> Result<Conf
     if let Some(url) = master {
         config.cluster_url = url;
     }
-    // Every key waits after a failure; a second wait in the client would only hide failures from the log.
+    // The workqueue backs off after failures. A retry in the client would hide failures from the log.
     config.default_retry = false;
     Ok(config)
 }

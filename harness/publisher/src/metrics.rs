@@ -1,5 +1,5 @@
-//! The metrics of the publisher, under the names and labels of external-provisioner. Knows when, not why, things are counted; metrics that
-//! change without an event are set by their owners before each reading.
+//! Metrics with the names and labels of external-provisioner. Does not know why something is counted. Gauges that depend on time are
+//! updated by their owners before each scrape.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,30 +11,30 @@ use prometheus_client::{
 };
 use tonic::Code;
 
-/// The media type of the text.
+/// The Content-Type of the response.
 pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A gauge in seconds.
 pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
-/// A histogram by labels.
+/// Histograms by label set.
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// The driver's name in the metrics of the calls before it is known.
+/// Value of the label `driver_name` before the driver's name is known.
 const UNKNOWN_DRIVER: &str = "unknown-driver";
 
-/// Seconds; the buckets of csi-lib-utils.
+/// Buckets of csi-lib-utils, in seconds.
 const CALL_BUCKETS: [f64; 13] = [
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 25.0, 50.0, 120.0, 300.0, 600.0,
 ];
 
-/// Seconds; the buckets of client-go's queues.
+/// Buckets of client-go's workqueue metrics, in seconds.
 const QUEUE_BUCKETS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0];
 
-/// Seconds; the usual buckets of Prometheus.
+/// Default buckets of Prometheus, in seconds.
 const VOLUME_BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Labels that are only known when the process runs: driver and node, or none.
+/// Labels known only at run time: driver and node, or none.
 pub(crate) type Place = Vec<(&'static str, String)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -54,7 +54,7 @@ struct ClassLabels {
     class: String,
 }
 
-/// What is counted about the published objects.
+/// Metrics of the published objects.
 #[derive(Clone, Default)]
 pub(crate) struct Objects {
     pub(crate) goal: Family<Place, Gauge>,
@@ -63,7 +63,7 @@ pub(crate) struct Objects {
     pub(crate) age: Family<Place, Seconds>,
 }
 
-/// What is counted about one queue.
+/// Metrics of one workqueue.
 #[derive(Clone)]
 pub(crate) struct QueueMeter {
     pub(crate) depth: Gauge,
@@ -75,17 +75,17 @@ pub(crate) struct QueueMeter {
     pub(crate) longest: Seconds,
 }
 
-/// What is counted about making, or deleting, volumes of one class.
+/// Metrics of creating, or deleting, volumes by StorageClass.
 pub(crate) struct VolumeMeter {
     done: Timed<ClassLabels>,
     total: Family<ClassLabels, Counter>,
     failed: Family<ClassLabels, Counter>,
 }
 
-/// All counters of a publisher.
+/// All metrics of a publisher.
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
-    /// Fill in what changes without an event, before each reading.
+    /// Called before each scrape to update gauges that depend on time.
     fills: Mutex<Vec<Box<dyn Fn() + Send>>>,
     calls: Timed<CallLabels>,
     queues: Queues,
@@ -136,12 +136,12 @@ impl Metrics {
         })
     }
 
-    /// `fill` is called before each reading.
+    /// Registers a function to be called before each scrape.
     pub(crate) fn before_reading(&self, fill: impl Fn() + Send + 'static) {
         self.fills.lock().push(Box::new(fill));
     }
 
-    /// A call to the driver ended; `driver` is empty where its name is not known yet.
+    /// Records a finished CSI call. `driver` is empty if its name is not known yet.
     pub(crate) fn called(&self, driver: &str, method: &'static str, code: Code, took: Duration) {
         let driver = if driver.is_empty() { UNKNOWN_DRIVER } else { driver };
         let labels = CallLabels {
@@ -152,7 +152,7 @@ impl Metrics {
         self.calls.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// The meter of the queue of that name.
+    /// The metrics of the workqueue with this name.
     pub(crate) fn queue(&self, name: &'static str) -> QueueMeter {
         let labels = QueueLabels { name };
         let queues = &self.queues;
@@ -167,21 +167,21 @@ impl Metrics {
         }
     }
 
-    /// Whether this process holds its Lease.
+    /// Sets whether this process holds its Lease.
     pub(crate) fn leads(&self, leads: bool) {
         let labels = vec![("name", String::new())];
         self.leads.get_or_create(&labels).set(i64::from(leads));
     }
 
-    /// Everything, in the OpenMetrics text format.
+    /// All metrics in OpenMetrics text format.
     pub(crate) fn text(&self) -> String {
-        // One reading at a time: what is filled in must not be cleared meanwhile.
+        // Only one scrape at a time: another one would clear the updated gauges.
         let registry = self.registry.lock();
         self.fills.lock().iter().for_each(|fill| fill());
         let mut text = String::new();
-        // A String takes all that is written to it.
+        // Writing to a String cannot fail.
         let _ = encode(&mut text, &registry);
-        // Series without labels are written like those of Go programs; no name or label value here has braces.
+        // Write series without labels as Go programs do. No name or label value here contains braces.
         text.replace("{} ", " ")
     }
 }
@@ -277,7 +277,7 @@ impl VolumeMeter {
         meter
     }
 
-    /// It was done, for a volume of that class.
+    /// Records a success for a volume of this class.
     pub(crate) fn done(&self, class: &str, took: Duration) {
         let labels = ClassLabels {
             class: class.to_owned(),
@@ -286,7 +286,7 @@ impl VolumeMeter {
         self.done.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// It failed, for a volume of that class.
+    /// Records a failure for a volume of this class.
     pub(crate) fn failed(&self, class: &str) {
         let labels = ClassLabels {
             class: class.to_owned(),

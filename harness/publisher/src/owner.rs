@@ -1,4 +1,4 @@
-//! Who owns the published objects: the pod, or one of its controlling owners, found by walking up. Does not write anything.
+//! Finds the owner of the published objects: the pod or one of its controlling owners. Does not write objects.
 
 use std::fmt::Debug;
 
@@ -18,10 +18,10 @@ use crate::{
     watch::Retry,
 };
 
-/// The owner could not be found.
+/// Why the owner was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// An object of the chain could not be read.
+    /// An object of the owner chain could not be read.
     #[error(
         "cannot get {kind} {name}: {}; grant get on it, or choose another --capacity-ownerref-level",
         brief(.source)
@@ -31,7 +31,7 @@ pub enum OwnerError {
         kind: String,
         /// Name of the object.
         name: String,
-        /// What the API server said.
+        /// The error of the API server.
         source: Box<kube::Error>,
     },
     /// The chain is shorter than the level.
@@ -42,7 +42,7 @@ pub enum OwnerError {
         /// Name of the object.
         name: String,
     },
-    /// An owner reference is not of the form group/version.
+    /// An owner reference has an `apiVersion` that is not group/version.
     #[error("the owner of {kind} {name} has a broken apiVersion; correct its owner reference")]
     BrokenReference {
         /// Kind of the object.
@@ -52,9 +52,9 @@ pub enum OwnerError {
     },
 }
 
-/// Finds the owner: none for a negative level, the pod for 0, its n-th controlling owner for n.
+/// Finds the owner: `None` for a negative level, the pod for 0, its n-th controlling owner for n.
 ///
-/// The last owner itself is not read, so that no permission on it is needed. As long as the API server cannot answer, it is asked again.
+/// Does not read the last owner itself, so no permission for it is needed. Retries while the API server is unavailable.
 pub(crate) async fn find(
     client: &Client,
     namespace: &str,
@@ -107,7 +107,7 @@ async fn read(
     Ok(found.metadata)
 }
 
-/// Gets an object, as soon as the API server can answer.
+/// Gets an object. Retries while the API server is unavailable.
 async fn get<K>(api: &Api<K>, kind: &str, name: &str, pace: Pace) -> Result<K, OwnerError>
 where
     K: Clone + DeserializeOwned + Debug,
@@ -124,7 +124,7 @@ where
     }
 }
 
-/// The controlling owner of an object, as it is written into the objects owned.
+/// The controlling owner of an object, as an owner reference.
 fn controller(metadata: &ObjectMeta, of: &OwnerReference) -> Result<OwnerReference, OwnerError> {
     let mut owners = metadata.owner_references.iter().flatten();
     let found = owners.find(|owner| owner.controller == Some(true));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_controller_counts() {
+    fn only_the_controlling_owner_is_used() {
         let owners = vec![reference("friend", None), reference("boss", Some(true))];
         let metadata = ObjectMeta {
             owner_references: Some(owners),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_ends_early_names_its_end() {
+    fn a_short_owner_chain_is_an_error_that_names_its_last_object() {
         let metadata = ObjectMeta {
             owner_references: Some(vec![reference("friend", None)]),
             ..Default::default()

@@ -1,19 +1,19 @@
-//! The API's quantity type from and to numbers of bytes. `capacity-types` says what a quantity means.
+//! Converts between API quantities and bytes. `capacity-types` defines the values of quantities.
 
 use capacity_types::{Arithmetic, Quantity as Parsed, quantity::canonical};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// Bytes in the canonical form with binary suffixes.
+/// The canonical quantity for a number of bytes, with a binary suffix.
 pub(crate) fn from_bytes(bytes: u64) -> Quantity {
     Quantity(canonical(bytes))
 }
 
-/// Whether a published quantity is exactly so many bytes; text that is no quantity is equal to nothing.
+/// Whether a published quantity equals this number of bytes. False for invalid quantities.
 pub(crate) fn equals_bytes(quantity: &Quantity, bytes: u64) -> bool {
     parsed(quantity).is_some_and(|quantity| quantity.equals_bytes(bytes))
 }
 
-/// Whole bytes of a quantity, rounded up as Kubernetes does; `None` if it is negative, no quantity, or beyond 2^63-1.
+/// Whole bytes of a quantity, rounded up as in Kubernetes. `None` if it is negative, invalid, or above 2^63-1.
 pub(crate) fn to_bytes(quantity: &Quantity) -> Option<i64> {
     let bytes = parsed(quantity)?.bytes(Arithmetic::Exact);
     i64::try_from(bytes).ok().filter(|bytes| *bytes >= 0)
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_equal_to_nothing() {
+    fn an_invalid_quantity_equals_no_number_of_bytes() {
         assert!(equals_bytes(&quantity("1Ki"), 1024));
         assert!(!equals_bytes(&quantity(""), 0));
     }

@@ -1,5 +1,5 @@
-//! A work queue with one entry for each key: a key is never worked on twice at once, and one that fails waits exponentially longer each
-//! time. Does not know what the work is.
+//! A workqueue with one entry per key: a key is processed by one worker at a time, and failures back off exponentially. Does not know the
+//! work.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -14,7 +14,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::metrics::QueueMeter;
 
-/// The queue. The worker that takes a key ends its work with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`].
+/// The workqueue. A worker finishes a key with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`].
 pub(crate) struct Queue<K> {
     pace: Pace,
     inner: Mutex<Inner<K>>,
@@ -32,19 +32,19 @@ struct Inner<K> {
 struct Entry {
     place: Place,
     failures: u32,
-    /// When it became ready, or was taken.
+    /// When it became ready, or when a worker took it.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Ready,
-    /// A worker has it; `again` if it was added meanwhile, `later` if it was added for a later time.
+    /// A worker processes it. `again`: it was added meanwhile; `later`: it was added for a later time.
     Taken {
         again: bool,
         later: Option<Instant>,
     },
-    /// It failed, and waits.
+    /// It is in backoff, or was added for a later time.
     Waiting(Instant),
 }
 
@@ -64,7 +64,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Adds a key because something about it changed: it is ready at once, even if it waits after a failure.
+    /// Adds a key because its object changed: it is ready at once, even if in backoff.
     pub(crate) fn add(&self, key: K) {
         let mut inner = self.inner.lock();
         let waiting = match inner.entries.get_mut(&key) {
@@ -92,7 +92,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Adds a key for routine work: it is ready at once, but a key that waits after a failure goes on waiting.
+    /// Adds a key for periodic work: it is ready at once, unless it is in backoff.
     pub(crate) fn add_unless_waiting(&self, key: K) {
         let waits = matches!(
             self.inner.lock().entries.get(&key),
@@ -106,8 +106,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Adds a key that becomes ready at a later time. One that waits or is ready stays as it is; one that a worker has waits when the
-    /// work is done.
+    /// Adds a key that becomes ready at `at`. A waiting or ready key is unchanged. A key in progress waits after its work is done.
     pub(crate) fn add_at(&self, key: K, at: Instant) {
         let mut inner = self.inner.lock();
         if let Some(entry) = inner.entries.get_mut(&key) {
@@ -127,7 +126,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Removes a key that was added for a later time.
+    /// Removes a key that waits for a later time.
     pub(crate) fn cancel(&self, key: &K) {
         let mut inner = self.inner.lock();
         match inner.entries.get_mut(key).map(|entry| &mut entry.place) {
@@ -141,7 +140,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Brings the figures up to date that change without an event.
+    /// Updates the metrics that depend on time.
     pub(crate) fn measure(&self) {
         let inner = self.inner.lock();
         let now = Instant::now();
@@ -157,12 +156,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         inner.meter.longest.set(longest);
     }
 
-    /// All keys as they become ready, without end.
+    /// A stream of keys as they become ready. It does not end.
     pub(crate) fn ready(&self) -> impl Stream<Item = K> {
         stream::unfold(self, async |queue| Some((queue.next().await, queue)))
     }
 
-    /// The work succeeded: earlier failures are forgotten.
+    /// Finishes a key successfully: resets its failure count.
     pub(crate) fn done(&self, key: &K) {
         self.finish(key, |entry, _| {
             entry.failures = 0;
@@ -170,7 +169,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         });
     }
 
-    /// The work failed: the key becomes ready again after its wait.
+    /// Finishes a key with a failure: it becomes ready after its backoff.
     pub(crate) fn failed(&self, key: &K) {
         self.inner.lock().meter.retries.inc();
         self.finish(key, |entry, pace| {
@@ -179,7 +178,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         });
     }
 
-    /// The work failed in a way that a prompt repetition cannot help: the key waits as long as any key ever does.
+    /// Finishes a key with a failure that a quick retry cannot fix: it waits for the maximum backoff.
     pub(crate) fn postpone(&self, key: &K) {
         self.inner.lock().meter.retries.inc();
         self.finish(key, |entry, pace| {
@@ -245,7 +244,7 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
         self.meter.depth.inc();
     }
 
-    /// A ready key if there is one, else when the next one becomes ready.
+    /// A ready key, or else when the next one becomes ready.
     fn take(&mut self, now: Instant) -> (Option<K>, Option<Instant>) {
         while let Some((until, _)) = self.waiting.first()
             && *until <= now
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_is_in_the_queue_once() {
+    async fn a_key_is_queued_only_once() {
         let queue = queue();
         queue.add("a");
         queue.add("b");
@@ -301,13 +300,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_added_while_worked_on_is_ready_once_more_afterwards() {
+    async fn a_key_added_while_in_progress_is_ready_again_afterwards() {
         let queue = queue();
         queue.add("a");
         assert_eq!(ready_now(&queue), Some("a"));
         queue.add("a");
         queue.add("a");
-        assert_eq!(ready_now(&queue), None, "never twice at once");
+        assert_eq!(ready_now(&queue), None, "a key has one worker at a time");
         queue.done(&"a");
         assert_eq!(ready_now(&queue), Some("a"));
         queue.done(&"a");
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_added_for_later_while_worked_on_comes_then() {
+    async fn a_key_added_for_later_while_in_progress_is_ready_at_that_time() {
         let queue = queue();
         queue.add("a");
         assert_eq!(ready_now(&queue), Some("a"));
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_wait_longer_until_a_success() {
+    async fn backoff_grows_until_a_success() {
         let queue = queue();
         queue.add("a");
         let mut waits = Vec::new();
@@ -346,11 +345,11 @@ mod tests {
         queue.failed(&"a");
         let before = Instant::now();
         assert_eq!(queue.next().await, "a");
-        assert_eq!(before.elapsed().as_secs(), 1, "the success forgot the failures");
+        assert_eq!(before.elapsed().as_secs(), 1, "the success reset the failure count");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_ends_the_wait_and_routine_does_not() {
+    async fn a_change_ends_the_backoff_and_periodic_work_does_not() {
         let queue = queue();
         queue.add("a");
         assert_eq!(ready_now(&queue), Some("a"));
@@ -361,11 +360,11 @@ mod tests {
         assert_eq!(ready_now(&queue), Some("a"));
         queue.done(&"a");
         tokio::time::advance(Duration::from_secs(9)).await;
-        assert_eq!(ready_now(&queue), None, "the old wait is gone");
+        assert_eq!(ready_now(&queue), None, "the old backoff was cancelled");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_for_later_is_not_ready_before_and_gives_way_to_work_for_now() {
+    async fn delayed_keys_are_not_ready_early_and_immediate_adds_win() {
         let queue = queue();
         let later = Instant::now() + Duration::from_secs(7);
         queue.add_at("a", later);
@@ -379,7 +378,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_meter_counts_what_waits_and_what_is_worked_on() {
+    async fn metrics_count_queued_and_processed_keys() {
         let metrics = crate::metrics::Metrics::new();
         let pace = Pace {
             start: Duration::from_secs(1),

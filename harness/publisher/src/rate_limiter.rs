@@ -1,4 +1,4 @@
-//! A limit on a rate: so many at once, and from then on so many per second. Does not know what is limited.
+//! A rate limiter with a burst and a steady rate. Does not know what it limits.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,18 +8,18 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 use tower::service_fn;
 
-/// A limit in requests per second, with a burst (as client-go's `flowcontrol`).
+/// A limit in requests per second, with a burst (like client-go's `flowcontrol`).
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
-    /// Time between two requests once the burst is used up; `None` is no limit.
+    /// Time between two requests after the burst. `None`: unlimited.
     spacing: Option<Duration>,
     burst: u32,
-    /// When everything admitted so far would have been done at the steady rate.
+    /// When all admitted requests would be done at the steady rate.
     done: Mutex<Option<Instant>>,
 }
 
 impl RateLimiter {
-    /// `per_second` of 0 is no limit.
+    /// `per_second` of 0: unlimited.
     pub(crate) fn new(per_second: f64, burst: u32) -> RateLimiter {
         let spacing = (per_second > 0.0).then(|| Duration::try_from_secs_f64(1.0 / per_second).ok());
         RateLimiter {
@@ -29,14 +29,14 @@ impl RateLimiter {
         }
     }
 
-    /// Waits until the caller may go on. Callers go on in the order of their calls.
+    /// Waits until the request is admitted. Requests are admitted in call order.
     pub(crate) async fn acquire(&self) {
         if let Some(at) = self.reserve(Instant::now()) {
             sleep_until(at).await;
         }
     }
 
-    /// When the caller may go on; `None` is now.
+    /// When the request is admitted. `None`: now.
     fn reserve(&self, now: Instant) -> Option<Instant> {
         let spacing = self.spacing?;
         let mut done = self.done.lock();
@@ -47,9 +47,9 @@ impl RateLimiter {
     }
 }
 
-/// A client that sends no more requests per second than this, with a burst. Watches do not count, and 0 is no limit.
+/// A client with a limit on requests per second and a burst. Watches are exempt; 0 is unlimited.
 ///
-/// Fails when no client can be made from the configuration.
+/// Fails if the configuration is invalid.
 pub fn rate_limited_client(config: kube::Config, per_second: f64, burst: u32) -> kube::Result<Client> {
     let limiter = Arc::new(RateLimiter::new(per_second, burst));
     let client = Client::try_from(config)?;
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_goes_at_once_and_the_rest_at_the_rate() {
+    fn a_burst_is_admitted_at_once_and_the_rest_at_the_steady_rate() {
         let limiter = RateLimiter::new(2.0, 3);
         let now = Instant::now();
         let waits: Vec<u128> = (0..6)
@@ -97,16 +97,16 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_never_waits() {
+    fn an_unlimited_rate_never_waits() {
         let limiter = RateLimiter::new(0.0, 1);
         let now = Instant::now();
         assert!((0..1000).all(|_| limiter.reserve(now).is_none()));
     }
 
     proptest! {
-        /// In any window, no more are admitted than the burst and what the rate allows.
+        /// No window admits more requests than the burst plus the rate times its length.
         #[test]
-        fn the_rate_is_kept(rate in 1..50_u32, burst in 1..20_u32, gaps in proptest::collection::vec(0..500_u64, 1..100)) {
+        fn no_window_exceeds_the_rate(rate in 1..50_u32, burst in 1..20_u32, gaps in proptest::collection::vec(0..500_u64, 1..100)) {
             let limiter = RateLimiter::new(f64::from(rate), burst);
             let begin = Instant::now();
             let mut now = begin;

@@ -1,5 +1,5 @@
-//! Puts everything together: reads the driver's capabilities, finds the owner, starts the watches, and begins to work when all have listed.
-//! Holds no policy.
+//! Assembles the publisher: reads the driver's capabilities, finds the owner, starts the watches, and starts the work after the initial
+//! lists. Does not know policy.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -32,19 +32,19 @@ use crate::{
     watch::{Change, Gate, follow, follow_events, watching_client},
 };
 
-/// Why the publisher could not start, or had to end.
+/// Why the publisher could not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Options contradict each other.
+    /// The options contradict each other.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The driver does not report its name or capabilities.
+    /// The driver returns an error for its name or capabilities.
     #[error("the driver cannot be used: {0}; fix the driver or --csi-address")]
     Driver(#[from] DriverError),
-    /// The owner of the objects cannot be found.
+    /// The owner of the objects was not found.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// Another instance may lead now.
+    /// The Lease was lost: another instance may lead.
     #[error(transparent)]
     Lease(#[from] LostLease),
     /// The address for metrics and health cannot be bound.
@@ -54,9 +54,9 @@ pub enum Error {
 
 /// Publishes and provisions, or cleans, until `shutdown` resolves.
 ///
-/// Fails at the start for a reason that waiting does not cure: contradicting options, a driver that answers nonsense, an owner that
-/// cannot be found, an address that is taken. Waits for a driver or an API server that cannot be reached. Fails later only if there is an
-/// election and the Lease is lost.
+/// Fails at the start for reasons that a retry cannot fix: contradictory options, invalid responses of the driver, an owner that does not
+/// exist, an address in use. Waits while the driver or the API server is unavailable. Later it fails only if leader election is enabled and
+/// the Lease is lost.
 pub async fn run(
     options: Options,
     client: Client,
@@ -73,19 +73,19 @@ pub async fn run(
     run_with(options, clients, shutdown).await
 }
 
-/// The clients for the API server, which may have different rate limits, the way to the driver, and who reads the metrics.
+/// Clients for the API server, possibly with different rate limits, the channel to the driver, and connections for metrics.
 pub struct Clients {
-    /// For everything but the published objects.
+    /// Client for everything except published objects.
     pub main: Client,
-    /// For the published objects, whose requests are limited by the options already.
+    /// Client for published objects. The options already limit its rate.
     pub publishing: Client,
-    /// To the driver; see [`driver_channel`].
+    /// Channel to the driver; see [`driver_channel`].
     pub driver: Channel,
-    /// Those who read the metrics, in the place of an address in the options.
+    /// Connections of metrics clients. Replaces the address in the options.
     pub metrics: Option<Connections>,
 }
 
-/// Like [`run`], with a client of its own for publishing, and a channel to the driver in the place of `csi_address`.
+/// Like [`run`], with a separate client for publishing, and a channel to the driver instead of `csi_address`.
 pub async fn run_with(
     options: Options,
     clients: Clients,
@@ -114,7 +114,7 @@ pub async fn run_with(
         election: Mutex::default(),
     };
     let ended = tokio::select! {
-        // After the shutdown nothing more is done, whatever else has happened.
+        // Check the shutdown first: nothing may happen after it.
         biased;
         () = shutdown => Ok(()),
         never = Box::pin(start.serve()) => never.map(|never| match never {}),
@@ -128,17 +128,17 @@ pub async fn run_with(
     ended
 }
 
-/// Everything that does not need the driver.
+/// The parts that do not need the driver.
 struct Start {
     options: Options,
     client: Client,
-    /// For watches; everything else goes a shorter way.
+    /// Client for watches, which pauses between failing ones.
     watching: Client,
     publishing: Client,
     driver: Channel,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    /// Kept for the release of the Lease after the work.
+    /// Stored here because the Lease is released after the work has ended.
     election: Mutex<Option<Arc<Election>>>,
 }
 
@@ -172,7 +172,7 @@ impl Start {
         election
     }
 
-    /// The publisher, if there is anything to publish.
+    /// Creates the publisher. `None` if publishing is disabled or not applicable.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
         let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
@@ -208,7 +208,7 @@ impl Start {
         )))
     }
 
-    /// Runs all watches and workers without end.
+    /// Runs all watches and workers. Does not return.
     async fn work(
         &self,
         driver: Arc<Driver>,
@@ -255,15 +255,15 @@ impl Start {
     }
 }
 
-/// The watches, and what they deliver to.
+/// The watches and the consumers of their events.
 struct Parts {
     driver: Arc<Driver>,
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     provisioner: Arc<Provisioner>,
-    /// Opens when everything but the published objects was listed.
+    /// Opens after the initial lists of all kinds except published objects.
     gate: Gate,
-    /// Opens when the published objects were listed: volumes are provisioned even where the server does not have their type.
+    /// Opens after the initial list of published objects. Provisioning does not wait for it, because the server may not serve the type.
     published: Gate,
     /// Nodes whose driver unregistered, until the grace period ends.
     departures: Queue<String>,
@@ -298,7 +298,7 @@ impl Parts {
 
     fn node_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
         let (pace, gate) = (self.options.pace(), &self.gate);
-        // A distributed instance needs its own node alone.
+        // A distributed instance only needs its own node.
         let own = self
             .options
             .own_node()
@@ -391,7 +391,7 @@ impl Parts {
         let departs =
             registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
         if departs && !grace.is_zero() {
-            // A driver that restarts unregisters and registers again; its objects stay useful, and would only be created anew.
+            // A restarting driver unregisters and registers again. Deleting its objects meanwhile would only recreate them.
             return self.departures.add_at(name, Instant::now() + grace);
         }
         self.departures.cancel(&name);

@@ -1,9 +1,9 @@
-//! Reading the errors of the API server and of drivers: which of them mean what. Does not decide what to do about them.
+//! Classifies errors of the API server and of drivers. Does not decide how to handle them.
 
 use capacity_types::capacity_api;
 use tonic::Code;
 
-/// What went wrong, without the structure around it that the server adds.
+/// The error message without the server's Status around it.
 pub(crate) fn brief(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
@@ -11,13 +11,13 @@ pub(crate) fn brief(error: &kube::Error) -> String {
     }
 }
 
-/// The object is not there, although the server knows its type.
+/// Whether the object does not exist although the server serves its type.
 pub(crate) fn is_not_found(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_not_found()) && !is_type_missing(error)
 }
 
-/// The server does not know the type, or not in that version: it names no object that could be missing. What it stores of that type it
-/// may show again one day.
+/// Whether the server does not serve this resource or version, so that a missing object cannot be concluded. Stored objects may reappear
+/// when the type is served again.
 pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -26,7 +26,7 @@ pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
     capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
 
-/// The server could not answer, for now: it was not reached, has too much to do, or has a trouble of its own.
+/// Whether the error is temporary: the server is unreachable, overloaded, or failed internally.
 pub(crate) fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 429 || status.code >= 500,
@@ -35,17 +35,17 @@ pub(crate) fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-/// The object is another one, or another version, than the request expects.
+/// Whether the object's UID or resource version differs from the request's precondition.
 pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
 }
 
-/// An object of that name is already there.
+/// Whether an object with this name already exists.
 pub(crate) fn is_already_there(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
 }
 
-/// The code as it is written in events and logs around Kubernetes.
+/// The gRPC code as written in Kubernetes events and logs.
 pub(crate) fn code_text(code: Code) -> String {
     match code {
         Code::Cancelled => "Canceled".to_owned(),
@@ -68,13 +68,13 @@ mod tests {
         }))
     }
 
-    /// Object missing, type missing, conflict, already there.
+    /// [not found, type missing, conflict, already exists]
     fn meanings(error: &kube::Error) -> [bool; 4] {
         [is_not_found, is_type_missing, is_conflict, is_already_there].map(|is| is(error))
     }
 
     #[test]
-    fn each_refusal_means_one_thing() {
+    fn each_error_has_one_classification() {
         let [yes, no] = [true, false];
         assert_eq!(meanings(&error(404, "NotFound", "a")), [yes, no, no, no]);
         assert_eq!(meanings(&error(404, "NotFound", "")), [no, yes, no, no]);

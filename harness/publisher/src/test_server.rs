@@ -1,4 +1,4 @@
-//! For tests: an API server that gives prepared answers in order, and keeps the requests. Knows no kinds and stores nothing.
+//! An API server for tests: returns prepared responses in order and records requests. Does not know kinds, and stores no objects.
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
@@ -8,13 +8,13 @@ use kube::{Client, client::Body};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// A request: method and path, and the body, null if there was none.
+/// A request: method and path, and the body. The body is null if there was none.
 pub(crate) type Received = (String, Value);
 
-/// Code and object of an answer; without an object the answer is the object of the request.
+/// Status code and object of a response. `None`: the request's object is returned.
 type Answer = (u16, Option<Value>);
 
-/// The server; clones share their answers and requests.
+/// The server. Clones share responses and requests.
 #[derive(Clone, Default)]
 pub(crate) struct TestServer {
     answers: Arc<Mutex<VecDeque<Answer>>>,
@@ -22,17 +22,17 @@ pub(crate) struct TestServer {
 }
 
 impl TestServer {
-    /// The next request that has no answer yet gets this object.
+    /// Responds to the next request with this object.
     pub(crate) fn answer_with(&self, object: Value) {
         self.answers.lock().push_back((200, Some(object)));
     }
 
-    /// The next request that has no answer yet gets its own object back.
+    /// Responds to the next request with the request's object.
     pub(crate) fn echo(&self) {
         self.answers.lock().push_back((200, None));
     }
 
-    /// The next request that has no answer yet is refused with this code, about an object with a name.
+    /// Fails the next request with this code and reason; the Status names an object.
     pub(crate) fn refuse(&self, code: u16, reason: &str) {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason,
@@ -41,12 +41,12 @@ impl TestServer {
         self.answers.lock().push_back((code, Some(status)));
     }
 
-    /// The requests since the last call of this.
+    /// The requests since the last call.
     pub(crate) fn received(&self) -> Vec<Received> {
         std::mem::take(&mut *self.received.lock())
     }
 
-    /// Methods and paths of the requests since then.
+    /// Methods and paths of the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.received().into_iter().map(|(request, _)| request).collect()
     }

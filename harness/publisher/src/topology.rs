@@ -1,13 +1,13 @@
-//! Topology segments from Node and CSINode objects (KEP-1472, central mode), kept up to date one object at a time. Knows no API.
+//! Topology segments from Node and CSINode objects (KEP-1472, central mode), updated incrementally. Does not know the API.
 //!
-//! A node that runs the driver has the segment made of its labels for the keys that the driver registered in the CSINode. A node whose
-//! label for a key is missing has none until the label appears. Nodes with equal segments share one.
+//! The segment of a node consists of its labels for the driver's topology keys in the CSINode. A node that lacks such a label has no
+//! segment until the label is set. Nodes with equal labels share one segment.
 
 use std::collections::{BTreeMap, HashMap};
 
 use capacity_types::{Segment, segment};
 
-/// What is known of one node.
+/// What is known about one node.
 #[derive(Debug, Default)]
 struct NodeFacts {
     labels: Option<BTreeMap<String, String>>,
@@ -15,39 +15,39 @@ struct NodeFacts {
     segment: Option<Segment>,
 }
 
-/// What the CSINode of a node says about the driver.
+/// A driver's registration in the CSINode of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Registration {
-    /// There is no CSINode.
+    /// The CSINode does not exist.
     #[default]
     NoCsiNode,
     /// The CSINode does not list the driver.
     NotListed,
-    /// The driver is there, with these topology keys.
+    /// The driver is registered with these topology keys.
     Keys(Vec<String>),
 }
 
-/// Segments that came and went with one change.
+/// Segments that a change added or removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Segments that no node had before.
+    /// The segment that no node had before.
     pub(crate) added: Option<Segment>,
-    /// Segments that no node has any more.
+    /// The segment that no node has any more.
     pub(crate) removed: Option<Segment>,
 }
 
-/// Where a node is, for a volume that shall be reachable from it.
+/// The segment of a node from which a volume must be accessible.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Located<'a> {
-    /// In this segment.
+    /// The node is in this segment.
     In(&'a Segment),
-    /// Not known yet: the driver is not listed, or a label is missing.
+    /// Not known yet: the driver is not registered, or a label is missing.
     Unknown,
-    /// The node has no CSINode, so it is gone or no driver ever ran there.
+    /// The node has no CSINode: it was deleted, or no driver ever ran there.
     Absent,
 }
 
-/// All nodes of the cluster and the segments of those that run the driver.
+/// All nodes of the cluster, and the segments of those that run the driver.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     nodes: HashMap<String, NodeFacts>,
@@ -56,7 +56,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// A topology of one node that never changes, as the driver on that node reports it (distributed mode).
+    /// The fixed topology of one node, as its driver reports it (distributed mode).
     pub(crate) fn fixed(node: &str, segment: Segment) -> Topology {
         let mut topology = Topology::default();
         topology.set_registration(node, Registration::Keys(segment.keys().cloned().collect()));
@@ -64,12 +64,12 @@ impl Topology {
         topology
     }
 
-    /// Takes the labels of a Node object; `None` if it is gone.
+    /// Sets the labels of a Node. `None`: it was deleted.
     pub(crate) fn set_labels(&mut self, node: &str, labels: Option<BTreeMap<String, String>>) -> Change {
         self.update(node, |facts| facts.labels = labels)
     }
 
-    /// Applies what a CSINode object says about the driver.
+    /// Sets the driver's registration on a node.
     pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> Change {
         self.update(node, |facts| facts.registration = registration)
     }
@@ -80,12 +80,12 @@ impl Topology {
         facts.is_some_and(|facts| matches!(facts.registration, Registration::Keys(_)))
     }
 
-    /// All segments, in order, each once.
+    /// All distinct segments, sorted.
     pub(crate) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.segments.keys()
     }
 
-    /// Where a node is.
+    /// The segment of a node.
     pub(crate) fn locate(&self, node: &str) -> Located<'_> {
         match self.nodes.get(node) {
             None
@@ -113,14 +113,14 @@ impl Topology {
         Change { added, removed }
     }
 
-    /// Counts a node in; whether it is the first.
+    /// Adds a node to a segment. Returns whether it is the first.
     fn enter(&mut self, segment: &Segment) -> bool {
         let nodes = self.segments.entry(segment.clone()).or_default();
         *nodes += 1;
         *nodes == 1
     }
 
-    /// Counts a node out; whether it was the last.
+    /// Removes a node from a segment. Returns whether it was the last.
     fn leave(&mut self, segment: &Segment) -> bool {
         let Some(nodes) = self.segments.get_mut(segment) else {
             return false;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_lives_as_long_as_a_node_is_in_it() {
+    fn a_segment_exists_while_a_node_is_in_it() {
         let mut topology = Topology::default();
         let zone = labels(&[("zone", "a")]);
         assert_eq!(
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(
             topology.set_labels("n2", Some(zone.clone())),
             Change::default(),
-            "n1 is already in it"
+            "n1 is already in the segment"
         );
         assert_eq!(
             topology.set_registration("n1", Registration::NotListed),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_label_keeps_a_node_out_until_it_appears() {
+    fn a_node_has_no_segment_until_all_its_labels_are_set() {
         let mut topology = Topology::default();
         topology.set_registration("n", keys(&["zone", "rack"]));
         assert_eq!(
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_labels_swap_the_segment_and_key_order_does_not_matter() {
+    fn changed_labels_replace_the_segment_and_key_order_does_not_matter() {
         let mut topology = Topology::default();
         topology.set_labels("n", Some(labels(&[("zone", "a"), ("rack", "1")])));
         topology.set_registration("n", keys(&["zone", "rack"]));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn no_keys_make_one_empty_segment() {
+    fn without_topology_keys_there_is_one_empty_segment() {
         let mut topology = Topology::default();
         topology.set_labels("n1", Some(labels(&[])));
         assert_eq!(
@@ -248,9 +248,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever order changes come in, the segments are those that a fresh look at all nodes finds.
+        /// After any sequence of changes, the segments equal those computed from all nodes.
         #[test]
-        fn incremental_equals_fresh(steps in proptest::collection::vec((0..4u8, 0..4u8, 0..3u8), 0..60)) {
+        fn incremental_updates_equal_a_full_computation(steps in proptest::collection::vec((0..4u8, 0..4u8, 0..3u8), 0..60)) {
             let mut topology = Topology::default();
             let mut tracked = BTreeSet::new();
             for (node, what, value) in steps {

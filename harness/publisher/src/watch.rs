@@ -1,5 +1,5 @@
-//! Following all objects of a kind: a list, then changes, and a new list after every failure. Turns the events of kube's watcher into
-//! three kinds of changes, and finds out what was deleted between two watches. Keeps no more than it needs for that.
+//! List and watch of one kind, with a new list after every failure. Converts the events of kube's watcher to three kinds of changes, and
+//! detects objects deleted between two watches. Stores only what that requires.
 
 use std::{
     borrow::Cow,
@@ -26,29 +26,29 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tower::service_fn;
 
-/// What happened to the objects of a kind.
+/// A change of the objects of a kind.
 #[derive(Debug)]
 pub(crate) enum Change<K> {
-    /// An object is there, new or changed.
+    /// An object was added or modified.
     Set(Arc<K>),
-    /// An object is gone; this was its last known state.
+    /// An object was deleted; this is its last known state.
     Gone(Arc<K>),
     /// All existing objects have been delivered.
     Listed,
 }
 
-/// Opens when every watch has listed its objects for the first time.
+/// Opens after the first complete list of every watch.
 pub(crate) struct Gate(watch::Sender<usize>);
 
 impl Gate {
-    /// A gate for that many watches.
+    /// A gate for this number of watches.
     pub(crate) fn new(watches: usize) -> Gate {
         Gate(watch::Sender::new(watches))
     }
 
     /// Resolves when the gate is open.
     pub(crate) async fn opened(&self) {
-        // The sender is in `self`, so the channel cannot close meanwhile.
+        // `self` holds the sender, so the channel is not closed.
         let _ = self.0.subscribe().wait_for(|missing| *missing == 0).await;
     }
 
@@ -60,15 +60,15 @@ impl Gate {
 /// Namespace and name.
 type Name = (Option<String>, String);
 
-/// The objects that were delivered.
+/// The objects delivered so far.
 struct Followed<K, F> {
     known: BTreeMap<Name, Arc<K>>,
-    /// Objects of the list under way.
+    /// Names in the current list.
     listing: BTreeSet<Name>,
     on_change: F,
 }
 
-/// The same client, which waits between watches that end at once.
+/// The client with pauses between watches that end immediately.
 pub(crate) fn watching_client(client: &Client, pace: Pace) -> Client {
     let namespace = client.default_namespace().to_owned();
     let (client, pauses) = (client.clone(), Arc::new(WatchPauses::new(pace)));
@@ -82,7 +82,7 @@ pub(crate) fn watching_client(client: &Client, pace: Pace) -> Client {
     Client::new(service, namespace)
 }
 
-/// Follows the objects of a kind without end, and calls `on_change` for each change in order.
+/// Watches the objects of a kind and calls `on_change` for each change in order. Does not return.
 pub(crate) async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -97,7 +97,7 @@ where
     follow_events(K::kind(&()), events, gate, on_change).await
 }
 
-/// Calls `on_change` for each change in order, as the events of a watch have them. The source of the events waits after failures.
+/// Calls `on_change` for each change from watch events, in order. The event source waits after failures.
 pub(crate) async fn follow_events<K>(
     kind: Cow<'static, str>,
     events: impl Stream<Item = watcher::Result<Event<K>>>,
@@ -147,7 +147,7 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Followed<K, F> {
     }
 
     fn set(&mut self, mut object: K) {
-        // The publisher does not read them, and they are most of the size.
+        // Drop managedFields: unused, and most of the size.
         object.managed_fields_mut().clear();
         let object = Arc::new(object);
         let replaced = self.known.insert(name(&*object), Arc::clone(&object));
@@ -157,7 +157,7 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Followed<K, F> {
         (self.on_change)(Change::Set(object));
     }
 
-    /// A list is complete: what it does not have is gone.
+    /// Completes a list: objects that it does not contain were deleted.
     fn listed(&mut self) {
         let listing = std::mem::take(&mut self.listing);
         let gone: Vec<Arc<K>> = self
@@ -178,7 +178,7 @@ fn name<K: Resource>(object: &K) -> Name {
     )
 }
 
-/// Waits between the attempts to watch.
+/// Waits between attempts to watch.
 pub(crate) struct Retry {
     pace: Pace,
     failures: u32,
@@ -189,7 +189,7 @@ impl Retry {
         Retry { pace, failures: 0 }
     }
 
-    /// The same waits from their beginning.
+    /// The same sequence of waits, restarted.
     pub(crate) fn afresh(&self) -> Retry {
         Retry::new(self.pace)
     }
@@ -202,7 +202,7 @@ impl Retry {
         self.failures = 0;
     }
 
-    /// How long to wait now; nothing where nothing has failed.
+    /// How long to wait now. `None` if the last attempt did not fail.
     pub(crate) fn wait_after_failure(&self) -> Option<Duration> {
         (self.failures > 0).then(|| self.pace.wait(self.failures))
     }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_a_list_lacks_is_gone() {
+    fn an_object_missing_from_a_list_was_deleted() {
         let first = [
             Event::Init,
             Event::InitApply(node("a", "1")),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_name_with_another_uid_is_another_object() {
+    fn an_object_with_the_same_name_and_another_uid_is_a_new_object() {
         let events = vec![
             Event::Apply(node("a", "1")),
             Event::Apply(node("a", "2")),

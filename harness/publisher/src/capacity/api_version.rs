@@ -1,5 +1,5 @@
-//! CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, and none where the
-//! feature is off. All versions have the same fields, so the rest of the publisher uses `v1` alone. Publishes and watches nothing.
+//! Access to CSIStorageCapacity in the served version: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, none if the feature is off. All
+//! versions have the same fields, so the rest of the publisher uses only `v1`. Does not know what to publish, or watches.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -18,24 +18,24 @@ use tokio::time::Instant;
 
 use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter, status::is_type_missing};
 
-/// The only version of 1.19 and 1.20, which know no `maximumVolumeSize`; later releases have a better one besides.
+/// The only version of 1.19 and 1.20, which lack `maximumVolumeSize`. Later releases also serve a newer version.
 const ALPHA: &str = "v1alpha1";
 
-/// The objects of one namespace.
+/// CSIStorageCapacity objects of one namespace.
 pub(crate) struct Capacities {
     client: Client,
     namespace: String,
     limiter: RateLimiter,
-    /// The version found last; none: not looked for yet, or gone.
+    /// The version in use. `None`: not discovered yet, or no longer served.
     version: Mutex<Option<&'static str>>,
-    /// When a server that drops `maximumVolumeSize`, as it does before 1.21, was last asked for its versions.
+    /// When discovery last ran for a server that drops `maximumVolumeSize`, as servers before 1.21 do. `None`: it stores the field.
     maximum_dropped: Mutex<Option<Instant>>,
-    /// How often such a server is asked.
+    /// Minimum time between two discoveries for such a server.
     asks_every: Duration,
     dialect: Dialect,
 }
 
-/// Access in the version that is served.
+/// The API in the served version.
 enum Access {
     V1(Api<CSIStorageCapacity>),
     Before(Api<DynamicObject>, &'static str),
@@ -55,8 +55,8 @@ impl Capacities {
         }
     }
 
-    /// Whether `maximumVolumeSize` that is written is also kept, as far as is known. Nothing tells that a server was upgraded: it may go on
-    /// with the old version and the old watches. One that has a better version is another one.
+    /// Whether the server is known to store `maximumVolumeSize`. If it dropped the field before, repeats the discovery from time to time:
+    /// after an upgrade the old version and its watches may go on working, but a newer version is served too.
     pub(crate) async fn keeps_maximum(&self) -> bool {
         let before = *self.version.lock();
         {
@@ -92,7 +92,7 @@ impl Capacities {
             .inspect(|created| self.note_maximum(object, created))
     }
 
-    /// Changes an object to what it is here, unless it has changed since it was read.
+    /// Updates an object, unless it was modified since it was read.
     pub(crate) async fn write(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
         let name = object.name_any();
         let written = match self.access().await? {
@@ -107,7 +107,7 @@ impl Capacities {
             .inspect(|written| self.note_maximum(object, written))
     }
 
-    /// The change as a patch, in a dialect that patches.
+    /// The update as a patch. `None` if the dialect uses PUT.
     fn patch(&self, object: &CSIStorageCapacity, version: &str) -> Option<(PatchParams, Patch<Value>)> {
         let is_apply = match self.dialect.update {
             UpdateVerb::Update => return None,
@@ -139,7 +139,7 @@ impl Capacities {
         self.noted(found)
     }
 
-    /// All objects that are selected, in any version.
+    /// Lists the selected objects, in any version.
     pub(crate) async fn list(&self, parameters: &ListParams) -> kube::Result<Vec<CSIStorageCapacity>> {
         let found = match self.access().await? {
             Access::V1(api) => api.list(parameters).await.map(|found| found.items),
@@ -159,7 +159,7 @@ impl Capacities {
         self.noted(deleted)
     }
 
-    /// Waits for the rate limit, and finds the version to use.
+    /// Waits for the rate limit and returns the API in the served version.
     async fn access(&self) -> kube::Result<Access> {
         self.limiter.acquire().await;
         let version = self.version().await?;
@@ -193,7 +193,7 @@ impl Capacities {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
-    /// A field that was sent and did not come back is not kept: writing it again and again would not help.
+    /// Records whether the server dropped `maximumVolumeSize`, so that it is not written again and again.
     fn note_maximum(&self, sent: &CSIStorageCapacity, written: &CSIStorageCapacity) {
         if sent.maximum_volume_size.is_some() {
             let dropped = written.maximum_volume_size.is_none();
@@ -201,7 +201,7 @@ impl Capacities {
         }
     }
 
-    /// The best version that the server has now.
+    /// The newest version that the server serves now.
     async fn best_version(&self) -> kube::Result<Option<&'static str>> {
         for version in VERSIONS {
             let found = self.client.list_api_group_resources(&api_version(version)).await;
@@ -217,7 +217,7 @@ impl Capacities {
 
     fn found(&self, version: &'static str) {
         *self.version.lock() = Some(version);
-        // A server that has nothing better than alpha is of a release before the field.
+        // A server whose newest version is v1alpha1 is older than the field.
         *self.maximum_dropped.lock() = (version == ALPHA).then(Instant::now);
         tracing::info!(version, "the server has CSIStorageCapacity");
     }
@@ -233,12 +233,12 @@ impl Capacities {
         ))
     }
 
-    /// The version is gone.
+    /// Marks the version as no longer served.
     pub(super) fn lost(&self) {
         *self.version.lock() = None;
     }
 
-    /// Remembers when the version turns out to be gone.
+    /// Marks the version as no longer served if the response says so.
     fn noted<T>(&self, answer: kube::Result<T>) -> kube::Result<T> {
         if answer.as_ref().is_err_and(is_type_missing) {
             self.lost();
@@ -247,7 +247,7 @@ impl Capacities {
     }
 }
 
-/// Writes the whole object, or the patch where there is one.
+/// Writes the patch if there is one, else the whole object.
 async fn put_or_patch<T: Clone + Debug + Serialize + DeserializeOwned>(
     api: &Api<T>,
     name: &str,
@@ -268,7 +268,7 @@ pub(super) fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> 
     converted(object, "v1")
 }
 
-/// The same fields under another version.
+/// The object with another API version.
 fn converted<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
     let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
     value["apiVersion"] = api_version(version).into();

@@ -1,4 +1,4 @@
-//! What a CSIStorageCapacity object should look like, and what an existing one means. Pure: objects in, objects and answers out.
+//! The desired CSIStorageCapacity object, and the interpretation of existing ones. Pure.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::{collections::BTreeMap, fmt, sync::Arc};
@@ -14,50 +14,51 @@ use crate::{
     quantity,
 };
 
-/// The value that the central instance of external-provisioner gives to [`MANAGED_BY_LABEL`].
+/// The value of [`MANAGED_BY_LABEL`] for the central instance of external-provisioner.
 const CENTRAL: &str = "external-provisioner";
 
-/// Longest value of a label.
+/// Maximum length of a label value.
 const LABEL_LENGTH_MAX: usize = 63;
 
-/// How we recognize our objects: by the labels for driver and manager, or by their controlling owner.
+/// How the publisher recognizes its objects: by driver and managed-by labels, or by their controlling owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
     pub(crate) instance: String,
-    /// Uid of the owner whose objects are ours, whatever their labels; they get none then (external-provisioner 2.0.0).
+    /// UID of the owner whose objects belong to this publisher, whatever their labels. New objects have none then (external-provisioner
+    /// 2.0.0).
     owner: Option<String>,
 }
 
-/// What one object is about; there should be one object for each wanted key.
+/// StorageClass and topology segment. There should be one object for each desired key (upstream: workItem).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) class: Arc<str>,
     pub(crate) place: Place,
 }
 
-/// What the node topology of an object means.
+/// The meaning of an object's `nodeTopology`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
-    /// Exactly the nodes of a segment; the empty segment is all nodes.
+    /// Exactly the nodes of a segment. The empty segment contains all nodes.
     Segment(Arc<Segment>),
-    /// Anything else: no selector at all (no nodes), or one that we never write. Such an object is not wanted.
+    /// Anything else: unset (no nodes), or a selector that this publisher never writes. Such an object is obsolete.
     Other(String),
 }
 
-/// The numbers of an object, in bytes.
+/// The capacity values of an object, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Values {
     pub(crate) capacity: u64,
     pub(crate) maximum: Option<u64>,
 }
 
-/// Whether objects are published for a class: it is of this driver, and its volumes wait for a consumer or `immediate` is chosen.
+/// Whether objects are published for a class: it is of this driver, and WaitForFirstConsumer or `immediate` is set.
 pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool) -> bool {
     class.provisioner == driver && (immediate || class.volume_binding_mode.as_deref() != Some("Immediate"))
 }
 
-/// The parameters of a class for the driver (CSI: CreateVolume and GetCapacity get the same ones).
+/// The parameters of a class that the driver receives (CSI: equal for CreateVolume and GetCapacity).
 pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, String> {
     let all = class.parameters.iter().flatten();
     all.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX))
@@ -66,7 +67,7 @@ pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, St
 }
 
 impl ManagedBy {
-    /// The central instance (`node` is `None`) or the instance of a node in distributed mode.
+    /// The labels of the central instance (`node` is `None`), or of the instance on a node in distributed mode.
     pub(crate) fn new(driver: &str, node: Option<&str>) -> ManagedBy {
         let instance = node.map_or_else(|| CENTRAL.to_owned(), instance_on);
         ManagedBy {
@@ -76,7 +77,7 @@ impl ManagedBy {
         }
     }
 
-    /// The same, with another way to shorten the label of a long node name.
+    /// The same, but shortens the label of a long node name with a hash.
     pub(crate) fn hashed(mut self, node: Option<&str>) -> ManagedBy {
         if let Some(node) = node.filter(|node| Self::is_shortened(node)) {
             self.instance = format!("{CENTRAL}-{:08x}{:08x}", fnv1a(node), fnv1a(&node[1..]));
@@ -84,25 +85,25 @@ impl ManagedBy {
         self
     }
 
-    /// Whether the label of the instance on a node does not have the whole name of the node.
+    /// Whether the managed-by label for this node contains only a part of the node name.
     pub(crate) fn is_shortened(node: &str) -> bool {
         CENTRAL.len() + 1 + node.len() > LABEL_LENGTH_MAX
     }
 
-    /// Our objects are those that this owner controls; with none, those with our labels.
+    /// Recognizes objects by this controlling owner. `None`: by labels.
     pub(crate) fn owned_by(self, owner: Option<&OwnerReference>) -> ManagedBy {
         let owner = owner.map(|owner| owner.uid.clone());
         ManagedBy { owner, ..self }
     }
 
-    /// Selects our objects on the server; it cannot select by owner.
+    /// The label selector for the publisher's objects. `None` if they are recognized by owner.
     pub(crate) fn selector(&self) -> Option<String> {
         let ManagedBy { driver, instance, .. } = self;
         let by_labels = || format!("{DRIVER_LABEL}={driver},{MANAGED_BY_LABEL}={instance}");
         self.owner.is_none().then(by_labels)
     }
 
-    /// Whether an object is ours.
+    /// Whether an object belongs to this publisher.
     pub(crate) fn owns(&self, object: &CSIStorageCapacity) -> bool {
         if let Some(uid) = &self.owner {
             let mut owners = object.metadata.owner_references.iter().flatten();
@@ -112,7 +113,7 @@ impl ManagedBy {
         label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.instance)
     }
 
-    /// Whether an instance is that of a node, in distributed mode.
+    /// Whether a managed-by value is that of an instance on a node (distributed mode).
     pub(crate) fn is_of_a_node(instance: &str) -> bool {
         let infix = infix();
         let shortened = |(before, _): (&str, &str)| !before.is_empty() && CENTRAL.starts_with(before);
@@ -129,8 +130,7 @@ impl ManagedBy {
     }
 }
 
-/// The managed-by value on a node, shortened like upstream does so that it stays a label value, unique for each node, and the same after
-/// a restart.
+/// The managed-by value of the instance on a node. Shortened as upstream to fit a label value; unique per node, and stable across restarts.
 fn instance_on(node: &str) -> String {
     let whole = format!("{CENTRAL}-{node}");
     let infix = infix();
@@ -141,12 +141,12 @@ fn instance_on(node: &str) -> String {
     }
 }
 
-/// Stands where the name of the central instance was cut off.
+/// The replacement for the truncated part of the central instance's name.
 fn infix() -> String {
     format!("-{:08x}-", fnv1a(CENTRAL))
 }
 
-/// FNV-1a of 32 bits.
+/// 32-bit FNV-1a hash.
 fn fnv1a(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -154,7 +154,7 @@ fn fnv1a(text: &str) -> u32 {
 }
 
 impl Key {
-    /// What an existing object is about.
+    /// The key of an existing object.
     pub(crate) fn of(object: &CSIStorageCapacity, form: SelectorForm) -> Key {
         Key {
             class: object.storage_class_name.as_str().into(),
@@ -164,8 +164,8 @@ impl Key {
 }
 
 impl Place {
-    /// The segment that a selector means, where it is written in the form of this publisher. Like external-provisioner, one that writes labels
-    /// replaces an object with expressions.
+    /// The segment of a selector in this publisher's form. As in external-provisioner, a publisher that writes `matchLabels` replaces an
+    /// object with `matchExpressions`.
     fn of(selector: Option<&LabelSelector>, form: SelectorForm) -> Place {
         let has_expressions = selector.is_some_and(|it| it.match_expressions.is_some());
         let is_own_form = form == SelectorForm::Expressions || !has_expressions;
@@ -177,7 +177,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// `key=value,…`, in order; empty for all nodes.
+    /// `key=value,…`, sorted. Empty for all nodes.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::Other(text) => out.write_str(text),
@@ -192,7 +192,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The segment that a selector means, in whichever form it is written; none: no segment.
+/// The segment of a selector in either form. `None` if it is not a segment.
 fn selected(selector: Option<&LabelSelector>) -> Option<Segment> {
     let LabelSelector {
         match_labels,
@@ -201,7 +201,7 @@ fn selected(selector: Option<&LabelSelector>) -> Option<Segment> {
     as_labels(match_labels.as_ref(), match_expressions.as_ref())
 }
 
-/// The segment of an object; none: its selector means none.
+/// The segment of an object. `None` if its `nodeTopology` is not a segment.
 pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
     selected(object.node_topology.as_ref())
 }
@@ -232,7 +232,7 @@ pub(crate) fn object(
     }
 }
 
-/// Whether an object already says all this; numbers are compared by value.
+/// Whether an object already has these values and this owner. Quantities are compared by value.
 pub(crate) fn is_current(
     object: &CSIStorageCapacity,
     values: Values,
@@ -250,7 +250,7 @@ pub(crate) fn is_current(
     capacity && maximum && owner.is_none_or(|owner| has_owner(object, owner))
 }
 
-/// The same object, saying this. Another controlling owner gives way to ours: there can be only one.
+/// The object with these values and this owner, which replaces another controlling owner: only one may exist.
 pub(crate) fn updated(
     object: &CSIStorageCapacity,
     values: Values,
@@ -308,7 +308,7 @@ mod tests {
     };
 
     #[test]
-    fn an_object_reads_back_as_its_key() {
+    fn the_key_of_a_new_object_is_the_key_it_was_created_for() {
         for wanted in [
             segment(&[]),
             segment(&[("zone", "a")]),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_is_a_segment_in_the_form_of_the_publisher() {
+    fn only_selectors_in_the_publishers_form_are_segments() {
         assert_eq!(
             Place::of(Some(&LabelSelector::default()), SelectorForm::Labels),
             Place::Segment(Arc::default())
@@ -351,11 +351,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_decide_about_an_update() {
+    fn quantities_are_compared_by_value() {
         let mut object = object(&central(), "fast", &segment(&[]), GIB, None);
         assert!(is_current(&object, GIB, None));
         object.capacity = Some(Quantity("1024Mi".to_owned()));
-        assert!(is_current(&object, GIB, None), "another notation is no change");
+        assert!(is_current(&object, GIB, None), "another notation is not a change");
         assert!(!is_current(
             &object,
             Values {
@@ -370,7 +370,7 @@ mod tests {
         };
         assert!(
             !is_current(&object, zero, None),
-            "an explicit 0 is not the same as none"
+            "an explicit 0 differs from unset"
         );
         object = updated(&object, zero, None);
         assert_eq!(object.maximum_volume_size, Some(Quantity("0".to_owned())));
@@ -380,12 +380,12 @@ mod tests {
         object.capacity = None;
         assert!(
             !is_current(&object, GIB, None),
-            "an object without capacity is filled"
+            "an object without capacity is updated"
         );
     }
 
     #[test]
-    fn an_owner_is_added_and_replaces_another_controller() {
+    fn the_owner_is_added_and_replaces_another_controller() {
         let mut plain = owner("bystander");
         plain.controller = None;
         let mut object = object(&central(), "fast", &segment(&[]), GIB, Some(&owner("old")));
@@ -396,7 +396,7 @@ mod tests {
             .push(plain.clone());
         assert!(
             is_current(&object, GIB, None),
-            "no owner wanted leaves owners alone"
+            "without a desired owner the owners are unchanged"
         );
         assert!(!is_current(&object, GIB, Some(&owner("new"))));
         let object = updated(&object, GIB, Some(&owner("new")));
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn with_an_owner_labels_mean_nothing() {
+    fn with_an_owner_labels_are_ignored() {
         let by = central().owned_by(Some(&owner("us")));
         assert_eq!(by.selector(), None);
         let ours = object(&by, "fast", &segment(&[]), GIB, Some(&owner("us")));
@@ -417,11 +417,11 @@ mod tests {
         for owner in aside.metadata.owner_references.iter_mut().flatten() {
             owner.controller = None;
         }
-        assert!(!by.owns(&aside), "an owner that does not control");
+        assert!(!by.owns(&aside), "an owner that is not the controller");
     }
 
     #[test]
-    fn instance_names_are_shortened_like_upstream() {
+    fn managed_by_values_are_shortened_as_upstream() {
         let instance = |node: &str| ManagedBy::new("d", Some(node)).instance;
         assert_eq!(instance("n1"), "external-provisioner-n1");
         assert_eq!(
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn only_parameters_of_the_driver_are_passed_on() {
+    fn only_driver_parameters_are_passed_to_the_driver() {
         let parameters = segment(&[("kind", "fast"), ("csi.storage.k8s.io/fstype", "xfs")]);
         let class = StorageClass {
             parameters: Some(parameters),
@@ -459,7 +459,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn instance_names_are_label_values_and_differ(length in 1..254usize, other in 1..254usize) {
+        fn managed_by_values_are_unique_label_values(length in 1..254usize, other in 1..254usize) {
             let instance = |length| ManagedBy::new("d", Some(&"n".repeat(length))).instance;
             prop_assert!(instance(length).len() <= LABEL_LENGTH_MAX);
             prop_assert!(ManagedBy::is_of_a_node(&instance(length)));

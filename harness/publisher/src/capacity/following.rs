@@ -1,4 +1,4 @@
-//! Follows CSIStorageCapacity in whichever version the server has, also where that changes. Writes nothing.
+//! Watches CSIStorageCapacity in the version that the server serves, also when that changes. Writes nothing.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::api_version::{Capacities, as_v1};
 use crate::{status::is_type_missing, watch::Retry};
 
 impl Capacities {
-    /// Follows the objects without end. Where the type goes away, it is looked for again, with growing waits.
+    /// Watches the objects. The stream does not end. If the type is no longer served, discovery is retried with backoff.
     pub(crate) fn events(
         self: Arc<Self>,
         config: watcher::Config,
@@ -41,12 +41,12 @@ impl Capacities {
 
 type Events = BoxStream<'static, watcher::Result<Event<CSIStorageCapacity>>>;
 
-/// A watch that outlives its version.
+/// A watch that switches to another version if the current one is no longer served.
 struct Following {
     capacities: Arc<Capacities>,
     config: watcher::Config,
     retry: Retry,
-    /// The watch of the present version.
+    /// The watch of the current version.
     events: Option<Events>,
 }
 
@@ -92,7 +92,7 @@ impl Following {
     }
 }
 
-/// Whether a watch cannot go on because its version is gone.
+/// Whether a watch failed because its version is no longer served.
 fn is_lost(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(error)
@@ -102,7 +102,7 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-/// The same event of the same objects as `v1` has them; none if they cannot be read as `v1`.
+/// Converts an event to `v1`. `None` if its object cannot be parsed as `v1`.
 fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
     let read = |object: DynamicObject| match as_v1(&object) {
         Ok(object) => Some(object),

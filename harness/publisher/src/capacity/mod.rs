@@ -1,6 +1,6 @@
-//! Publishing of CSIStorageCapacity objects: what is wanted (`desired`), what is known (`ledger`), what may have changed (`triggers`), making
-//! the two agree (`publish`, `writes`), the version of the API (`api_version`), and its watch (`following`).
-//! Creates no volumes; the provisioner calls it after it did.
+//! Publishing of CSIStorageCapacity objects: the desired object (`desired`), desired keys and existing objects (`ledger`), events that
+//! require a refresh (`triggers`), reconciliation (`publish`, `writes`), the API version (`api_version`), and the watch (`following`).
+//! Does not create volumes; the provisioner triggers a refresh after it did.
 
 mod api_version;
 mod desired;

@@ -1,4 +1,4 @@
-//! Makes the objects of one key agree with the driver: call GetCapacity, compare, and decide what to write. Provisions nothing.
+//! Reconciles the objects of one key with the driver: calls GetCapacity, compares, and decides what to write. Does not provision.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -30,13 +30,13 @@ pub(crate) struct Publisher {
     pub(super) owner: Option<OwnerReference>,
     driver: Arc<Driver>,
     pub(super) capacities: Arc<Capacities>,
-    /// Limits GetCapacity calls.
+    /// Rate limit of GetCapacity calls.
     calls: RateLimiter,
     pub(super) ledger: Mutex<Ledger>,
     pub(super) queue: Queue<Key>,
 }
 
-/// Why the objects of a key do not agree with the driver yet; it is tried again.
+/// Why the objects of a key do not match the driver's capacity yet. The key is retried.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfinished {
     #[error("GetCapacity failed: {0}; the published value stays")]
@@ -80,7 +80,7 @@ impl Publisher {
         publisher
     }
 
-    /// Brings the metrics up to date.
+    /// Updates the metrics.
     fn measure(&self, figures: &Objects) {
         self.queue.measure();
         let labels = self.labels();
@@ -105,7 +105,7 @@ impl Publisher {
         }
     }
 
-    /// The driver, and the node in distributed mode (KEP-1472, "monitoring requirements"); upstream has neither.
+    /// The labels driver, and node in distributed mode (KEP-1472, "monitoring requirements"); upstream has neither.
     fn labels(&self) -> Labels {
         if self.options.profile == Profile::Upstream {
             return Labels::new();
@@ -117,7 +117,7 @@ impl Publisher {
             .collect()
     }
 
-    /// Works on ready keys without end. Only call it after the lists: a key that is not known yet counts as not wanted.
+    /// Processes ready keys; does not return. Call it after the initial lists: unknown keys count as not desired.
     pub(crate) async fn work(&self) {
         let threads = self.options.capacity_threads;
         self.queue
@@ -126,12 +126,12 @@ impl Publisher {
             .await;
     }
 
-    /// The objects, for their watch.
+    /// The API access, for the watch.
     pub(crate) fn capacities(&self) -> Arc<Capacities> {
         Arc::clone(&self.capacities)
     }
 
-    /// Selects the objects to watch, on the server; none where it cannot.
+    /// The label selector for the watch. `None` if objects are recognized by owner.
     pub(crate) fn selector(&self) -> Option<String> {
         self.by.selector()
     }
@@ -155,7 +155,7 @@ impl Publisher {
             self.delete_all(duplicates).await?;
         }
         self.calls.acquire().await;
-        // The turn may have come late: look again before asking.
+        // The key may have waited for the rate limit, so check again before the call.
         let Some(parameters) = self.view(key).wanted else {
             return Ok(());
         };
@@ -167,7 +167,7 @@ impl Publisher {
             }
         };
         let answered_at = Instant::now();
-        // The call may have taken long: look again before acting on the answer.
+        // The call may have taken long, so check again before using the response.
         let View {
             wanted: Some(_),
             objects,
@@ -189,7 +189,7 @@ impl Publisher {
         published
     }
 
-    /// GetCapacity failed for a key: the options say what happens to its object.
+    /// Applies the option for failed GetCapacity calls to the objects of a key.
     async fn withdraw(&self, key: &Key) -> Result<(), Unfinished> {
         match self.options.on_capacity_error {
             OnCapacityError::Keep => Ok(()),
@@ -201,7 +201,7 @@ impl Publisher {
         self.ledger.lock().view(key)
     }
 
-    /// KEP-1472: no object means the same as an object with zero.
+    /// Whether an object is published. KEP-1472: a missing object is equivalent to zero capacity.
     fn is_published(&self, values: Values) -> bool {
         values.capacity > 0 || self.options.publishes_zero()
     }

@@ -1,5 +1,5 @@
-//! What may change the answer for a key, as keys to look at: polls, classes, segments, objects, and volumes that came or went. Calls no driver
-//! and writes nothing.
+//! Events after which capacity may have changed, converted to keys: polls, and changes of classes, segments, objects and volumes. Does not
+//! call the driver, and writes nothing.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::{
 use crate::{topology, watch::Change};
 
 impl Publisher {
-    /// Adds every wanted key to the queue in each interval, without end. Each interval is shortened at random, so that publishers that
-    /// were started together do not call their drivers together for long.
+    /// Adds every desired key to the queue once per interval; does not return. Each interval is shortened at random, so that publishers
+    /// started together do not keep calling their drivers simultaneously.
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
         loop {
@@ -29,7 +29,7 @@ impl Publisher {
         }
     }
 
-    /// A class came, changed, or went.
+    /// Handles an added, changed or deleted StorageClass.
     pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
         let (class, exists) = match change {
             Change::Set(class) => (class, true),
@@ -47,7 +47,7 @@ impl Publisher {
         self.look_at(keys);
     }
 
-    /// Segments came or went.
+    /// Handles added or removed segments.
     pub(crate) fn segments_changed(&self, change: topology::Change) {
         let mut ledger = self.ledger.lock();
         let mut keys = change
@@ -64,7 +64,7 @@ impl Publisher {
         self.look_at(keys);
     }
 
-    /// An object came, changed, or went.
+    /// Handles an added, changed or deleted CSIStorageCapacity.
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {
@@ -82,8 +82,8 @@ impl Publisher {
         self.look_at(keys);
     }
 
-    /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
-    /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
+    /// Refreshes the keys of a class (`None`: any class) in segments that overlap `terms` (empty: any segment), after volumes were created
+    /// or deleted there or could not be created. A term that is coarser or finer than a segment overlaps it.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
         let touched = |segment: &Segment| {
             terms.is_empty()

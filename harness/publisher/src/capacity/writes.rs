@@ -1,4 +1,4 @@
-//! Writing the object of a key: create, update, delete, and a read where the ledger may be wrong. Other files decide what to write.
+//! Writes the object of a key: create, update, delete, and a GET if the ledger may be outdated. Does not decide what to write.
 
 use std::sync::Arc;
 
@@ -58,15 +58,15 @@ impl Publisher {
         }
     }
 
-    /// Makes sure that an object still exists that the watch has never delivered.
+    /// Checks that an object which the watch has never delivered still exists.
     pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         self.look_up(object).await?;
-        // What to do is decided anew, with what is known now.
+        // Reconcile the key again with the updated ledger.
         self.queue.add(Key::of(object, self.options.dialect.selector));
         Ok(())
     }
 
-    /// Reads from the server whether this very object still exists.
+    /// Gets the object and updates the ledger.
     async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         let found = match self.capacities.get(&object.name_any()).await {
             Ok(found) => Some(found),
@@ -78,7 +78,7 @@ impl Publisher {
                 });
             }
         };
-        // Somebody may have taken it over meanwhile.
+        // The object may have been recreated, or another publisher may own it now.
         match found.filter(|found| found.metadata.uid == object.metadata.uid && self.by.owns(found)) {
             Some(found) => self.ledger.lock().wrote(found),
             None => self.forget(object),
@@ -93,7 +93,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Deletes this very object as it is known, never one that took its name meanwhile, or that somebody else has taken over.
+    /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified one is not deleted.
     pub(super) async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         let Some(uid) = object.metadata.uid.as_deref() else {
             return Ok(());
@@ -110,7 +110,7 @@ impl Publisher {
                 self.forget(object);
                 Ok(())
             }
-            // Another object has the name, or somebody has changed this one: only a read shows which.
+            // The object was recreated or modified; a GET shows which.
             Err(source) if is_conflict(&source) => {
                 self.ledger.lock().undo_delete(uid);
                 self.look_up(object).await?;

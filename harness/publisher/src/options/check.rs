@@ -1,4 +1,4 @@
-//! The check of the options, before the first request.
+//! Validation of the options before the first request.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use super::{Options, RecognizeBy};
 /// Options contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// An option needs another one.
+    /// An option requires another one.
     #[error("{option} needs {needed}; set it in the environment or as a flag")]
     Missing {
-        /// The option that was chosen.
+        /// The given option.
         option: &'static str,
-        /// What it needs.
+        /// The missing option.
         needed: &'static str,
     },
     /// Two options exclude each other.
     #[error("{option} and {other} exclude each other; remove one")]
     Both {
-        /// The one.
+        /// The first option.
         option: &'static str,
-        /// The other.
+        /// The second option.
         other: &'static str,
     },
-    /// A number makes no sense.
+    /// A value is out of range.
     #[error("{option} is out of range; {hint}")]
     Range {
         /// The option.
         option: &'static str,
-        /// What to choose instead.
+        /// How to fix the value.
         hint: &'static str,
     },
 }
@@ -37,7 +37,7 @@ const POSITIVE: &str = "choose more than 0";
 const COUNT: &str = "choose 1 or more";
 
 impl Options {
-    /// Checks everything that can be wrong before the first request.
+    /// Validates everything that can be validated before the first request.
     pub fn check(&self) -> Result<(), OptionsError> {
         self.check_needs()?;
         let exclusive = [
@@ -155,7 +155,7 @@ impl Options {
         ]
     }
 
-    /// Leases count in whole seconds, and a leader must know that it lost one before others may take it.
+    /// Leases have durations in whole seconds. A leader must stop before another instance may acquire the Lease.
     fn wrong_election(&self) -> [(bool, &'static str, &'static str); 3] {
         let election = &self.election;
         [
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn each_value_that_makes_no_sense_is_refused_by_its_name() {
+    fn each_invalid_value_is_an_error_that_names_its_option() {
         let wrong: [(Change, &str); 16] = [
             (|it| it.capacity_ownerref_level = -2, "--capacity-ownerref-level"),
             (|it| it.capacity_threads = 0, "--capacity-threads"),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_just_large_enough_is_taken() {
+    fn minimum_values_are_accepted() {
         let right: [Change; 5] = [
             |it| it.capacity_ownerref_level = -1,
             |it| it.node_deployment_max_delay = it.node_deployment_base_delay,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_decides_what_is_left_open() {
+    fn the_profile_sets_the_defaults_of_unset_options() {
         let of = |profile| Options {
             profile,
             ..Options::default()
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_pod_else_its_node_else_its_machine() {
+    fn a_process_is_named_after_its_pod_else_its_node_else_its_host() {
         let mut options = Options {
             pod_name: Some("publisher-0".to_owned()),
             node_name: Some("n1".to_owned()),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_within_their_bounds() {
+    fn values_out_of_range_are_not_parsed() {
         assert_eq!(values::rate("0"), Ok(0.0));
         assert_eq!(values::rate("2.5"), Ok(2.5));
         for wrong in ["-1", "inf", "NaN", "many"] {

@@ -1,13 +1,13 @@
-//! Feature gates: those of external-provisioner by name, and what each means here. Acts on nothing.
+//! Feature gates with the names of external-provisioner, and their effect here. Does not know how features are implemented.
 
-/// Which of external-provisioner's features are on.
+/// The enabled feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGates {
-    /// `Topology`: requests have accessibility requirements, if the driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS.
+    /// `Topology`: CreateVolume requests have accessibility requirements if the driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS.
     pub topology: bool,
-    /// `VolumeAttributesClass`: the attributes class of a claim counts. Off, claims are provisioned as if they named none.
+    /// `VolumeAttributesClass`: use the class that a PVC names. If off, it is ignored.
     pub attributes_class: bool,
-    /// `ReleaseLeaderElectionOnExit`: the leader gives its Lease back when it stops. On by default, unlike upstream.
+    /// `ReleaseLeaderElectionOnExit`: release the Lease at exit. On by default, unlike upstream.
     pub release_on_exit: bool,
 }
 
@@ -21,7 +21,7 @@ impl Default for FeatureGates {
     }
 }
 
-/// A gate and where it is kept; none: it exists upstream, and only off is possible here.
+/// A gate and its field. `None`: the gate exists upstream, and only false is supported here.
 type Gate = (&'static str, Option<fn(&mut FeatureGates) -> &mut bool>);
 
 const GATES: [Gate; 4] = [
@@ -34,7 +34,7 @@ const GATES: [Gate; 4] = [
     ("VolumeAttributesClass", Some(|gates| &mut gates.attributes_class)),
 ];
 
-/// Reads `Name=true,Other=false`.
+/// Parses `Name=true,Other=false`.
 pub(super) fn feature_gates(text: &str) -> Result<FeatureGates, String> {
     let mut gates = FeatureGates::default();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gates_are_read_as_upstream_writes_them() {
+    fn gates_are_parsed_as_upstream() {
         let usual = FeatureGates::default();
         assert_eq!(feature_gates(""), Ok(usual));
         assert_eq!(
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_gate_is_refused_with_the_known_ones() {
+    fn an_unknown_gate_is_an_error_that_lists_the_known_ones() {
         let unknown = feature_gates("Topologie=true").unwrap_err();
         assert!(
             unknown.contains("Topologie") && unknown.contains("VolumeAttributesClass"),

@@ -1,9 +1,9 @@
-//! Flags of external-provisioner that are accepted and ignored: command lines written for it must work, and the log must say which flags
-//! had no effect. Knows no flag that has one.
+//! Flags of external-provisioner that are accepted and ignored: its command lines must work, and the log must list flags without effect.
+//! Does not know effective flags.
 
 use std::ffi::OsString;
 
-/// A flag, whether a value follows it, and why it has no effect.
+/// Flag name, whether a value follows, and why it has no effect.
 type Ignored = (&'static str, bool, &'static str);
 
 const LOGS: &str = "the log goes to standard error as text; choose how much with -v or RUST_LOG";
@@ -46,7 +46,7 @@ const IGNORED: [Ignored; 26] = [
     ("vmodule", true, LOGS),
 ];
 
-/// Removes the ignored flags from the arguments of a program. Returns the other arguments, and a sentence about each removed flag.
+/// Removes ignored flags from the arguments of a program. Returns the other arguments, and a sentence about each removed flag.
 pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<String>) {
     let (mut left, mut removed) = (Vec::new(), Vec::new());
     let mut arguments = arguments.into_iter();
@@ -68,7 +68,7 @@ pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (
     (left, removed)
 }
 
-/// The name of a flag, and whether its value is in the same argument.
+/// The flag name, and whether the argument contains the value.
 fn flag(argument: &str) -> Option<(&str, bool)> {
     let text = argument.strip_prefix("--")?;
     Some(
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_flags_go_with_their_values_and_the_rest_stays() {
+    fn ignored_flags_are_removed_with_their_values() {
         let arguments = [
             "program",
             "--logtostderr",
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flag_with_an_effect_is_ignored() {
+    fn flags_with_an_effect_are_not_in_the_ignored_table() {
         let command = <crate::Options as clap::Args>::augment_args(clap::Command::new("program"));
         for (name, ..) in IGNORED {
             let has_effect = command
@@ -114,7 +114,7 @@ mod tests {
         }
         assert!(
             IGNORED.is_sorted_by_key(|(name, ..)| name),
-            "the table is in order"
+            "the table is sorted"
         );
     }
 }

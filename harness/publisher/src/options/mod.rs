@@ -1,5 +1,5 @@
-//! The options of a publisher: the flags of the program, which can be set in process too. Flags have the names of external-provisioner's
-//! where they mean the same. Acts on nothing.
+//! The options of a publisher: the flags of the program, also settable in process. Flags have the names of external-provisioner's where the
+//! meaning is equal. Does not know their effects.
 
 mod check;
 mod gates;
@@ -22,21 +22,21 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::{Dialect, chance::Chance};
 
-/// 3000 objects can be refreshed in each minute, which is the usual interval.
+/// Allows 3000 refreshes within the default interval of one minute.
 const GET_CAPACITY_QPS: f64 = 50.0;
 
-/// All choices. [`Options::default`] has the defaults of the flags, except that objects get no owner.
+/// All options. [`Options::default`] has the defaults of the flags, except that objects get no owner.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// Unix socket of the CSI driver.
+    /// Path of the CSI driver's Unix socket.
     #[arg(long, value_name = "PATH", default_value = "/run/csi/socket")]
     pub csi_address: PathBuf,
 
-    /// Time that one CSI call may take.
+    /// Timeout of a CSI call.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     pub timeout: Duration,
 
-    /// What to do where KEP-1472 leaves a choice.
+    /// Defaults where KEP-1472 allows several behaviours.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Profile::Kep)]
     pub profile: Profile,
 
@@ -44,15 +44,15 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub enable_capacity: bool,
 
-    /// Time between two refreshes of every object.
+    /// Interval for refreshing every object.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     pub capacity_poll_interval: Duration,
 
-    /// By how much of the interval a refresh may come earlier, at random, so that many publishers do not call their drivers at once.
+    /// Maximum fraction of the interval by which a refresh may be earlier, to spread the calls of many publishers.
     #[arg(long, value_name = "FRACTION", value_parser = fraction, default_value = "0.1")]
     pub capacity_poll_jitter: f64,
 
-    /// How many objects are worked on at once.
+    /// Number of objects processed concurrently.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub capacity_threads: usize,
 
@@ -65,45 +65,45 @@ pub struct Options {
     )]
     pub capacity_ownerref_level: i32,
 
-    /// How the publisher recognizes its objects: by their labels, or as external-provisioner 2.0.0 by their owner.
+    /// How the publisher recognizes its objects: by labels, or by owner as external-provisioner 2.0.0 did.
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = RecognizeBy::Labels)]
     pub recognize_by: RecognizeBy,
 
-    /// Publish for storage classes with immediate binding too.
+    /// Publish also for storage classes with Immediate binding.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub capacity_for_immediate_binding: bool,
 
-    /// Publish zero capacity as an object with "0" [default: as the profile says].
+    /// Publish zero capacity as an object with "0" [default: depends on the profile].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub publish_zero: Option<bool>,
 
-    /// What happens to an object when GetCapacity fails for it.
+    /// What to do with an object when GetCapacity fails for it.
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = OnCapacityError::Keep)]
     pub on_capacity_error: OnCapacityError,
 
-    /// How long the objects of a node stay after its driver unregistered: a driver that restarts comes back within it
-    /// [default: 10s; none with the profile upstream].
+    /// How long to retain the objects of a node after its driver unregistered, in case it is only restarting [default: 10s; none with the
+    /// profile upstream].
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub unregistration_grace: Option<Duration>,
 
-    /// Requests per second for publishing; 0 is no limit.
+    /// API requests per second for publishing; 0 disables the limit.
     #[arg(long, value_name = "RATE", value_parser = rate, default_value = "1")]
     pub kube_api_capacity_qps: f64,
 
-    /// Requests for publishing that may come at once.
+    /// Burst of API requests for publishing.
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     pub kube_api_capacity_burst: u32,
 
-    /// GetCapacity calls per second, so that a large cluster does not overload its storage (KEP-1472, "scalability"); 0 is no limit
+    /// GetCapacity calls per second, to protect the storage backend in a large cluster (KEP-1472, "scalability"); 0 disables the limit
     /// [default: 50; none with the profile upstream].
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub get_capacity_qps: Option<f64>,
 
-    /// GetCapacity calls that may come at once.
+    /// Burst of GetCapacity calls.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     pub get_capacity_burst: u32,
 
-    /// How many claims, and how many volumes, are worked on at once.
+    /// Number of PVCs, and of PersistentVolumes, processed concurrently.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     pub worker_threads: usize,
 
@@ -111,15 +111,15 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub node_deployment: bool,
 
-    /// Distributed mode: select the own node for claims with immediate binding, where it has enough capacity.
+    /// Distributed mode: select the own node for PVCs with Immediate binding if it has enough capacity.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
     pub node_deployment_immediate_binding: bool,
 
-    /// Wait before selecting the own node, doubled after each attempt; up to as much again is subtracted at random.
+    /// Delay before selecting the own node; doubles after each attempt, minus a random part of this value.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "20s")]
     pub node_deployment_base_delay: Duration,
 
-    /// Longest wait before selecting the own node.
+    /// Maximum delay before selecting the own node.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s")]
     pub node_deployment_max_delay: Duration,
 
@@ -127,23 +127,23 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub strict_topology: bool,
 
-    /// Send the segments of the cluster to the driver for volumes with immediate binding.
+    /// Send the segments of the cluster to the driver for volumes with Immediate binding.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
     pub immediate_topology: bool,
 
-    /// Wait after the first failure; each further one doubles it.
+    /// Backoff after the first failure; doubles with each further one.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1s")]
     pub retry_interval_start: Duration,
 
-    /// Longest wait after a failure.
+    /// Maximum backoff after a failure.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub retry_interval_max: Duration,
 
-    /// Volumes are named after their claim's uid, with this before it.
+    /// Prefix of volume names; the PVC's UID follows.
     #[arg(long, value_name = "PREFIX", default_value = "pvc")]
     pub volume_name_prefix: String,
 
-    /// So many characters of the uid are used, without its dashes; -1 uses it as it is.
+    /// Number of characters of the UID in volume names, without dashes; -1 uses the whole UID.
     #[arg(
         long,
         value_name = "COUNT",
@@ -152,35 +152,35 @@ pub struct Options {
     )]
     pub volume_name_uuid_length: i32,
 
-    /// Filesystem of volumes whose class names none.
+    /// Filesystem of volumes whose storage class sets none.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_fstype: String,
 
-    /// Send the names of claim and volume to the driver, in the parameters of CreateVolume.
+    /// Pass the names of PVC and PersistentVolume to the driver in the CreateVolume parameters.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub extra_create_metadata: bool,
 
-    /// Mark volumes as read-only whose claim has no other access mode than ReadOnlyMany.
+    /// Mark volumes as read-only if ReadOnlyMany is the only access mode of the PVC.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub controller_publish_readonly: bool,
 
-    /// Features that are on or off, like Topology=false; the names are external-provisioner's.
+    /// Feature gates, such as Topology=false; the names are external-provisioner's.
     #[arg(long, value_name = "NAME=BOOL,…", value_parser = feature_gates, default_value = "", hide_default_value = true)]
     pub feature_gates: FeatureGates,
 
-    /// Namespace of the objects; needed for publishing.
+    /// Namespace of the objects; required for publishing.
     #[arg(long, value_name = "NAME", env = "NAMESPACE")]
     pub namespace: Option<String>,
 
-    /// The pod of this program; needed for an owner.
+    /// Pod of this process; required for an owner.
     #[arg(long, value_name = "NAME", env = "POD_NAME")]
     pub pod_name: Option<String>,
 
-    /// The node of this program; needed in distributed mode.
+    /// Node of this process; required in distributed mode.
     #[arg(long, value_name = "NAME", env = "NODE_NAME")]
     pub node_name: Option<String>,
 
-    /// One of several instances works, the others wait.
+    /// Leader election: one instance works, the others wait.
     #[command(flatten)]
     pub election: LeaderElectionOptions,
 
@@ -188,19 +188,19 @@ pub struct Options {
     #[command(flatten)]
     pub http: HttpOptions,
 
-    /// Removing the objects that distributed instances left behind.
+    /// The cleaner of orphaned objects of distributed instances.
     #[command(flatten)]
     pub cleaner: CleanerOptions,
 
-    /// The time of day for what is written with one.
+    /// Wall clock for timestamps.
     #[arg(skip = Timestamp::now as fn() -> Timestamp)]
     pub clock: fn() -> Timestamp,
 
-    /// The random choices.
+    /// The random number generator.
     #[arg(skip)]
     pub chance: Chance,
 
-    /// Forms that the specifications leave open.
+    /// Equivalent forms that the specifications allow.
     #[arg(skip)]
     pub dialect: Dialect,
 }
@@ -261,12 +261,12 @@ impl Options {
         }
     }
 
-    /// Whether zero capacity is an object with "0"; otherwise there is no object then.
+    /// Whether zero capacity is published as an object with "0". Otherwise there is no object.
     pub(crate) fn publishes_zero(&self) -> bool {
         self.publish_zero.unwrap_or(self.profile == Profile::Upstream)
     }
 
-    /// GetCapacity calls per second; 0 is no limit.
+    /// GetCapacity calls per second. 0: unlimited.
     pub(crate) fn get_capacity_qps(&self) -> f64 {
         let by_profile = match self.profile {
             Profile::Kep => GET_CAPACITY_QPS,
@@ -275,7 +275,7 @@ impl Options {
         self.get_capacity_qps.unwrap_or(by_profile)
     }
 
-    /// How long a segment stays after the driver unregistered.
+    /// How long a segment is retained after the driver unregistered.
     pub(crate) fn unregistration_grace(&self) -> Duration {
         let by_profile = match self.profile {
             Profile::Kep => Duration::from_secs(10),
@@ -284,12 +284,12 @@ impl Options {
         self.unregistration_grace.unwrap_or(by_profile)
     }
 
-    /// The only node that this instance is responsible for, in distributed mode.
+    /// In distributed mode the only node of this instance. `None` in central mode.
     pub(crate) fn own_node(&self) -> Option<&str> {
         self.node_name.as_deref().filter(|_| self.node_deployment)
     }
 
-    /// Names this process among others of the same driver, for people: its pod, else its node, else its machine.
+    /// A readable name of this process among those of the same driver: its pod, else its node, else its host.
     pub(crate) fn place(&self) -> String {
         let named = self.pod_name.as_deref().or(self.node_name.as_deref());
         let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_flags_but_for_the_owner() {
+    fn defaults_equal_those_of_the_flags_except_for_the_owner() {
         let mut from_flags = parse(&[]);
         assert_eq!(from_flags.capacity_ownerref_level, 1);
         from_flags.capacity_ownerref_level = -1;
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_written_like_upstream() {
+    fn flags_are_parsed_as_upstream() {
         let options = parse(&[
             "--enable-capacity",
             "--strict-topology=true",
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_option_is_named() {
+    fn a_missing_option_is_an_error_that_names_it() {
         let options = Options {
             enable_capacity: true,
             ..Options::default()
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_refused() {
+    fn values_out_of_range_are_errors() {
         for options in [
             Options {
                 capacity_threads: 0,

@@ -1,13 +1,13 @@
-//! Options that belong together: election, endpoint, cleaner.
+//! Groups of options: leader election, HTTP endpoint, cleaner.
 
 use std::{net::SocketAddr, time::Duration};
 
 use super::values::{Labels, duration, labels};
 
-/// One of several instances works, the others wait.
+/// Leader election: one instance works, the others wait.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LeaderElectionOptions {
-    /// Work only while holding the Lease that is named after the driver.
+    /// Work only while holding the Lease named after the driver.
     #[arg(id = "leader_election", long = "leader-election", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub enabled: bool,
 
@@ -20,15 +20,15 @@ pub struct LeaderElectionOptions {
     )]
     pub namespace: Option<String>,
 
-    /// So long after the last renewal others may take the Lease; whole seconds.
+    /// Time after the last renewal until another instance may acquire the Lease; whole seconds.
     #[arg(id = "lease_duration", long = "leader-election-lease-duration", value_name = "DURATION", value_parser = duration, default_value = "15s")]
     pub lease_duration: Duration,
 
-    /// The program ends if it could not renew the Lease for so long.
+    /// Time without a successful renewal after which the program exits.
     #[arg(id = "renew_deadline", long = "leader-election-renew-deadline", value_name = "DURATION", value_parser = duration, default_value = "10s")]
     pub renew_deadline: Duration,
 
-    /// Time between two attempts to take or renew the Lease.
+    /// Time between two attempts to acquire or renew the Lease.
     #[arg(id = "retry_period", long = "leader-election-retry-period", value_name = "DURATION", value_parser = duration, default_value = "5s")]
     pub retry_period: Duration,
 
@@ -53,11 +53,11 @@ impl Default for LeaderElectionOptions {
 /// Metrics and health over HTTP.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HttpOptions {
-    /// Serve metrics and health there, such as 127.0.0.1:8080; an address without a host is on all interfaces.
+    /// Address for metrics and health, such as 127.0.0.1:8080; without a host it means all interfaces.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub http_endpoint: Option<SocketAddr>,
 
-    /// The old name of --http-endpoint.
+    /// Deprecated name of --http-endpoint.
     #[arg(long, value_name = "ADDRESS", value_parser = address, hide = true)]
     pub metrics_address: Option<SocketAddr>,
 
@@ -76,19 +76,19 @@ impl Default for HttpOptions {
     }
 }
 
-/// The cleaner: it removes the objects of nodes on which the driver does not run any more (KEP-1472, "without central controller").
-/// Needs no driver, and publishes nothing.
+/// The cleaner: deletes the objects of nodes that no longer run the driver (KEP-1472, "without central controller"). Needs no driver, and
+/// publishes nothing.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CleanerOptions {
-    /// Only delete the objects that distributed instances on vanished nodes left behind; needs no CSI socket.
+    /// Only delete orphaned objects of distributed instances on removed nodes; needs no CSI socket.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub clean_orphans: bool,
 
-    /// The driver whose objects are cleaned.
+    /// Driver whose objects are cleaned.
     #[arg(long, value_name = "NAME")]
     pub driver_name: Option<String>,
 
-    /// Delete the objects of a node after its driver was absent for so long.
+    /// Time for which the driver must be absent from a node before the node's objects are deleted.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub orphan_after: Duration,
 }
@@ -103,7 +103,7 @@ impl Default for CleanerOptions {
     }
 }
 
-/// Go programs take `:8080` for all interfaces.
+/// Go programs interpret `:8080` as all interfaces.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let whole = match text.strip_prefix(':') {
         Some(port) => format!("[::]:{port}"),

@@ -1,61 +1,61 @@
-//! Values that options may have, and how they are written. Knows no option.
+//! Types of option values and their parsers. Does not know the options.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::jiff::SignedDuration;
 
-/// What to do where KEP-1472 leaves a choice.
+/// Defaults where KEP-1472 allows several behaviours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// As the text of the KEP has it first: no object where there is no capacity; metrics with the driver, and the node where there is one.
+    /// As the KEP's text suggests: no object for zero capacity; object metrics with driver label, and node label if distributed.
     #[default]
     Kep,
-    /// As external-provisioner does: zero capacity is an object with "0", objects go at once with the registration of the driver, and the
-    /// metrics about objects have no labels.
+    /// As external-provisioner: zero capacity is an object with "0", objects are deleted as soon as the driver unregisters, and object
+    /// metrics have no labels.
     Upstream,
 }
 
-/// What happens to an object when GetCapacity fails for it.
+/// What to do with an object when GetCapacity fails for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum OnCapacityError {
-    /// The last known capacity stays.
+    /// Retain the last known capacity.
     #[default]
     Keep,
-    /// The object is deleted until GetCapacity succeeds again.
+    /// Delete the object until GetCapacity succeeds again.
     Withdraw,
 }
 
 /// How a publisher recognizes its objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum RecognizeBy {
-    /// By the labels for driver and manager, by which the server filters.
+    /// By the driver and managed-by labels, with a label selector.
     #[default]
     Labels,
-    /// By the controlling owner; objects get no labels, and everything in the namespace is watched (external-provisioner 2.0.0).
+    /// By the controlling owner; objects have no labels, and the whole namespace is watched (external-provisioner 2.0.0).
     Owner,
 }
 
-/// Labels as a flag has them: `key:value,key:value`.
+/// Labels as written in a flag: `key:value,key:value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(pub BTreeMap<String, String>);
 
-/// Reads durations as they are written elsewhere in Kubernetes: `500ms`, `10s`, `1m30s`.
+/// Parses a Go duration: `500ms`, `10s`, `1m30s`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed: Result<SignedDuration, _> = text.parse();
     let duration = parsed.ok().and_then(|signed| Duration::try_from(signed).ok());
-    // Go writes no time at all as a bare 0.
+    // Go accepts 0 without a unit.
     duration
         .or_else(|| (text == "0").then_some(Duration::ZERO))
         .ok_or_else(|| format!("{text:?} is no duration; write it like 500ms, 10s or 1m30s"))
 }
 
-/// Reads a number from 0 to 1.
+/// Parses a number from 0 to 1.
 pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| format!("{text:?} is no number from 0 to 1; write it like 0.1"))
 }
 
-/// Reads a number that is not negative.
+/// Parses a non-negative number.
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     let number = text
         .parse()
@@ -64,7 +64,7 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{text:?} is no rate; write it like 0.5 or 20, and 0 for no limit"))
 }
 
-/// Reads labels.
+/// Parses labels.
 pub(super) fn labels(text: &str) -> Result<Labels, String> {
     let pair = |part: &str| {
         let (key, value) = part.split_once(':')?;

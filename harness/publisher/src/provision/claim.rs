@@ -1,21 +1,21 @@
-//! Which claims are ours to provision, and for which node. Pure.
+//! Which PVCs this provisioner provisions, and for which node. Pure.
 
 use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
 use kube::ResourceExt;
 
-/// The node that the scheduler tentatively chose for a claim.
+/// The annotation with the node that the scheduler tentatively selected for a PVC.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// The provisioner that the persistent volume controller chose for a claim, where that controller runs.
+/// The annotations with the provisioner of a PVC, set by the PersistentVolume controller if it runs.
 const PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
 
-/// The class of a claim before it became a field.
+/// The beta annotation for the StorageClass name.
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// Name of the class of a claim.
+/// StorageClass name of a PVC.
 pub(super) fn class_name(claim: &PersistentVolumeClaim) -> Option<&str> {
     let annotated = claim.annotations().get(BETA_CLASS);
     let field = || claim.spec.as_ref()?.storage_class_name.as_ref();
@@ -25,7 +25,7 @@ pub(super) fn class_name(claim: &PersistentVolumeClaim) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The node that was selected for a claim.
+/// The selected node of a PVC.
 pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
     claim
         .annotations()
@@ -34,12 +34,12 @@ pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
         .filter(|node| !node.is_empty())
 }
 
-/// Whether volumes of a class are only made once their consumer has a node.
+/// Whether the binding mode of a class is WaitForFirstConsumer.
 pub(super) fn waits_for_consumer(class: &StorageClass) -> bool {
     class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer")
 }
 
-/// Whether a claim is for the driver, and still waits for a volume.
+/// Whether a PVC is assigned to the driver and has no volume yet.
 pub(super) fn is_open(claim: &PersistentVolumeClaim, class: &StorageClass, driver: &str) -> bool {
     let elsewhere = PROVISIONER
         .iter()
@@ -53,8 +53,8 @@ pub(super) fn is_open(claim: &PersistentVolumeClaim, class: &StorageClass, drive
     class.provisioner == driver && !elsewhere && !bound && !dying
 }
 
-/// Whether an open claim has what it takes to make its volume now. With `own_node` (distributed mode) only if that node was selected, so
-/// that exactly one instance does it.
+/// Whether an open PVC can be provisioned now. With `own_node` (distributed mode) only if that node was selected, so that exactly one
+/// instance provisions it.
 pub(super) fn is_placed(claim: &PersistentVolumeClaim, class: &StorageClass, own_node: Option<&str>) -> bool {
     match (own_node, selected_node(claim)) {
         (Some(own), selected) => selected == Some(own),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn late_binding_waits_for_a_node_and_immediate_does_not() {
+    fn delayed_binding_waits_for_a_node_and_immediate_binding_does_not() {
         let (late, immediate) = (class("WaitForFirstConsumer"), class("Immediate"));
         let (unplaced, placed) = (claim(&[]), claim(&[(SELECTED_NODE, "n1")]));
         for (claim, class, own_node, ready) in [
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_of_others_bound_claims_and_dying_claims_are_left_alone() {
+    fn pvcs_of_other_drivers_and_bound_or_terminating_pvcs_are_ignored() {
         let immediate = class("Immediate");
         assert!(!is_open(&claim(&[(PROVISIONER[0], "other")]), &immediate, DRIVER));
         assert!(is_open(&claim(&[(PROVISIONER[1], DRIVER)]), &immediate, DRIVER));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_annotation_names_the_class_too() {
+    fn the_beta_annotation_sets_the_class() {
         assert_eq!(class_name(&claim(&[])), Some("fast"));
         assert_eq!(class_name(&claim(&[(BETA_CLASS, "old")])), Some("old"));
         assert_eq!(class_name(&PersistentVolumeClaim::default()), None);

@@ -1,4 +1,4 @@
-//! Making a volume for a claim: one attempt, and what follows from its outcome. Knows when a volume exists, not how it gets bound.
+//! Provisions a volume for a PVC: one attempt and the handling of its result. Does not know how volumes get bound.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::{
     watch::Change,
 };
 
-/// How often giving a node back is tried again at once after a conflict.
+/// Maximum number of immediate retries after conflicts when clearing the selected node.
 const CONFLICTS_MAX: u32 = 5;
 
-/// A claim that is ready for a volume, and its class.
+/// A PVC that is ready to be provisioned, and its class.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) claim: Arc<PersistentVolumeClaim>,
@@ -38,25 +38,25 @@ pub(super) struct Job {
     distributed: bool,
 }
 
-/// A request to the driver, and what it is for.
+/// A CreateVolume request and its PVC.
 #[derive(Debug)]
 pub(super) struct Attempt {
     job: Job,
     request: CreateVolumeRequest,
 }
 
-/// How an attempt ended that needs no repetition.
+/// Results of an attempt that need no retry.
 #[derive(Debug)]
 enum Outcome {
-    /// There is a volume.
+    /// The volume exists.
     Made,
-    /// The node was given back.
+    /// The selected node was cleared for rescheduling.
     Elsewhere,
-    /// The claim went away meanwhile.
+    /// The PVC was deleted meanwhile.
     Unwanted,
 }
 
-/// Why a claim has no volume yet.
+/// Why a PVC was not provisioned.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProvisionError {
     #[error("{0}")]
@@ -82,7 +82,7 @@ pub(super) enum ProvisionError {
 }
 
 impl ProvisionError {
-    /// Whether only a change of claim, class or driver can help.
+    /// Whether a retry can only succeed after a change of PVC, class or driver.
     fn is_infeasible(&self) -> bool {
         match self {
             ProvisionError::Driver(error) => error.code == Code::InvalidArgument && !error.undecided,
@@ -93,14 +93,14 @@ impl ProvisionError {
 }
 
 impl Provisioner {
-    /// The claim and its class, if a volume should be made for it now.
+    /// The PVC and its class, if a volume should be created for it now.
     pub(super) fn job(&self, uid: &str) -> Option<Job> {
         let job = self.open_job(uid)?;
         let placed = claim::is_placed(&job.claim, &job.class, self.options.own_node());
         placed.then_some(job)
     }
 
-    /// The claim and its class, if it still needs a volume of ours.
+    /// The PVC and its class, if it needs a volume from this provisioner.
     pub(super) fn open_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
@@ -147,7 +147,7 @@ impl Provisioner {
             .await;
         let began = Instant::now();
         let prepared = match undecided {
-            // A request whose outcome is unknown is repeated unchanged: another one might make a second volume.
+            // A request with an unknown result is repeated unchanged: another one might create a second volume.
             Some(attempt) => Ok(attempt),
             None => self.prepare(&job).await.map(Arc::new),
         };
@@ -202,7 +202,7 @@ impl Provisioner {
         })
     }
 
-    /// The request with what comes from other objects.
+    /// The request with the fields that come from other objects.
     async fn completed(
         &self,
         job: &Job,
@@ -238,9 +238,9 @@ impl Provisioner {
             .map(|term| term.segments.clone())
             .collect();
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
-        // CSI: a volume that was made from something says so; one that does not is empty.
+        // CSI: a volume created from a content source must report it; otherwise it is empty.
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
-        // The request is remembered until the volume is either published or deleted: no volume must be lost.
+        // The request is stored until the volume is published or deleted, so that no volume is leaked.
         self.remember(attempt);
         let is_unwanted = too_small || not_copied || !self.is_claimed(job);
         if is_unwanted {
@@ -333,7 +333,7 @@ impl Provisioner {
         error
     }
 
-    /// Removes the selected node from a claim, so that the scheduler chooses again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
+    /// Removes the selected node from a PVC, so that the scheduler selects one again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
     async fn give_back(&self, job: &Job) -> Result<Outcome, ProvisionError> {
         let failed = |source| ProvisionError::Api {
             verb: "give the selected node back",
@@ -343,7 +343,7 @@ impl Provisioner {
         let api: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
         let mut claim = (*job.claim).clone();
         for conflicts in 0.. {
-            // Another client may have decided meanwhile.
+            // Another client may have changed the selection meanwhile.
             if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
                 return Ok(Outcome::Elsewhere);
             }
@@ -353,7 +353,7 @@ impl Provisioner {
                 .await
             {
                 Ok(written) => {
-                    // The event, when it comes, tells nothing that is new by then.
+                    // Apply the change now; the later watch event is then a no-op.
                     self.claim_changed(Change::Set(Arc::new(written)));
                     return Ok(Outcome::Elsewhere);
                 }
@@ -372,7 +372,7 @@ impl Provisioner {
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));
     }
 
-    /// The outcome of a request is known, and the capacity in these segments has changed.
+    /// Forgets a request whose result is known, and refreshes the capacity of these segments.
     fn settle(&self, job: &Job, reach: &[Segment]) {
         self.undecided.lock().remove(&uid(&*job.claim));
         self.refresh(None, reach);
@@ -388,7 +388,7 @@ impl Provisioner {
 }
 
 impl Job {
-    /// Namespace and name, as events write them.
+    /// Namespace and name, as written in events.
     fn title(&self) -> String {
         format!(
             "{}/{}",
@@ -397,13 +397,13 @@ impl Job {
         )
     }
 
-    /// The node that decides where the volume is made: for late binding, and where an instance took the claim for its own node.
+    /// The node that determines the volume's topology: for delayed binding, or if an instance selected its own node.
     fn node(&self) -> Option<&str> {
         self.selected()
             .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))
     }
 
-    /// The selected node, whatever it is selected for.
+    /// The selected node, for either binding mode.
     pub(super) fn selected(&self) -> Option<&str> {
         claim::selected_node(&self.claim)
     }

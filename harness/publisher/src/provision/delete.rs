@@ -1,4 +1,4 @@
-//! Deleting the volumes of released PersistentVolumes, and removing the finalizer of their objects. Releases nothing itself.
+//! Deletes the volumes of released PersistentVolumes and removes the finalizer of their objects. Does not release volumes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::{
     watch::Change,
 };
 
-/// Why a volume is still there.
+/// Why a volume was not deleted.
 #[derive(Debug, thiserror::Error)]
 enum DeleteError {
     #[error("{0}")]
@@ -33,7 +33,7 @@ enum DeleteError {
 }
 
 impl Provisioner {
-    /// What is to be done about a volume, if anything.
+    /// What to do with a PersistentVolume. `None`: nothing.
     pub(super) fn chore(&self, volume: &PersistentVolume) -> Option<Chore> {
         let cluster = self.cluster.lock();
         let own = self.options.own_node().map(|node| cluster.topology.locate(node));
@@ -110,7 +110,7 @@ impl Provisioner {
         }
     }
 
-    /// The secrets that the object names for the deletion. They may be gone already, and the driver may do without.
+    /// The secrets for DeleteVolume. They may have been deleted already, and the driver may not need them.
     async fn deletion_secrets(&self, volume: &PersistentVolume) -> BTreeMap<String, String> {
         let Some(place) = volume::deletion_secret(volume) else {
             return BTreeMap::new();
@@ -126,7 +126,7 @@ impl Provisioner {
         })
     }
 
-    /// Deletes this very object; what is left of it, if finalizers hold it.
+    /// Deletes the object with a UID precondition. Returns it if finalizers keep it terminating.
     async fn delete_object(&self, volume: &PersistentVolume) -> kube::Result<Option<PersistentVolume>> {
         if volume.metadata.deletion_timestamp.is_some() {
             return Ok(Some(volume.clone()));
@@ -143,7 +143,7 @@ impl Provisioner {
         }
     }
 
-    /// Removes our finalizer, and only that; the resource version makes sure that no other change is lost.
+    /// Removes only this provisioner's finalizer. The resource version protects concurrent changes.
     async fn remove_finalizer(&self, volume: &PersistentVolume) -> kube::Result<()> {
         let others: Vec<&String> = volume
             .finalizers()
@@ -161,7 +161,7 @@ impl Provisioner {
             .await
         {
             Ok(left) => {
-                // The watch delivers this version, or older ones.
+                // The watch delivers this version or older ones.
                 let left = Change::Set(Arc::new(left));
                 let mut cluster = self.cluster.lock();
                 if cluster.volumes.contains_key(&volume.name_any()) {

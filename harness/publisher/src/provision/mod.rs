@@ -1,12 +1,12 @@
-//! Provisioning: claims become volumes, released volumes are deleted. Other controllers bind claims to volumes and write the status of
-//! claims.
+//! Provisioning: creates volumes for PVCs and deletes released volumes. Does not bind PVCs to volumes or write PVC status; other
+//! controllers do.
 //!
 //! ```text
-//! claim        which claims are ours to provision
+//! claim        which PVCs to provision
 //! requirement  accessibility requirements    request   the CreateVolume request
-//! volume       PersistentVolume objects      create, delete: the two jobs
-//! secret       which secrets a class names      source       what comes from other objects: secrets, attributes, copies
-//! original     claims that are copied            ownership    which instance makes the volume of a claim with immediate binding
+//! volume       PersistentVolume objects      create, delete: the two operations
+//! secret       secret references of classes  source         fields from other objects: secrets, attributes, data sources
+//! original     PVCs that are cloned           ownership    which instance provisions a PVC with Immediate binding
 //! ```
 
 mod claim;
@@ -53,21 +53,21 @@ pub(crate) struct Provisioner {
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     events: Recorder,
-    /// Claims by uid.
+    /// PVCs by UID.
     claims: Queue<String>,
-    /// Volumes by name.
+    /// PersistentVolumes by name.
     volumes: Queue<String>,
-    /// Claims that may be taken for the own node, by uid.
+    /// PVCs for which the own node may be selected, by UID.
     owners: Queue<String>,
-    /// Claims that are kept for those that want copies, by uid.
+    /// PVCs with the cloning-protection finalizer, by UID.
     originals: Queue<String>,
-    /// How often this instance tried to take a claim that has no volume yet, by uid.
+    /// Number of attempts of this instance to select its node for a PVC without a volume, by UID.
     attempts: Mutex<HashMap<String, u32>>,
-    /// Objects, by uid, whose volumes are deleted already.
+    /// UIDs of PersistentVolumes whose volumes are already deleted.
     deleted: Mutex<HashSet<String>>,
-    /// Requests whose outcome is unknown, by uid of the claim: they are repeated unchanged until it is known.
+    /// Requests with unknown result, by UID of the PVC: they are repeated unchanged until the result is known.
     undecided: Mutex<HashMap<String, Arc<create::Attempt>>>,
-    /// Marks the volumes that this process made, as external-provisioner does.
+    /// Identifies the volumes that this process created, as in external-provisioner.
     identity: String,
     metrics: Arc<Metrics>,
 }
@@ -121,7 +121,7 @@ impl Provisioner {
         provisioner
     }
 
-    /// Works on claims without end, as they become ready. Only call it after the lists.
+    /// Processes PVCs as they become ready; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_claims(&self) {
         let threads = self.options.worker_threads;
         self.claims
@@ -130,7 +130,7 @@ impl Provisioner {
             .await;
     }
 
-    /// Works on volumes without end, as they become ready. Only call it after the lists.
+    /// Processes PersistentVolumes as they become ready; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_volumes(&self) {
         let threads = self.options.worker_threads;
         self.volumes
@@ -139,7 +139,7 @@ impl Provisioner {
             .await;
     }
 
-    /// Takes claims with immediate binding for the own node, without end. Only call it after the lists.
+    /// Selects the own node for PVCs with Immediate binding; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_ownership(&self) {
         let threads = self.options.worker_threads;
         self.owners
@@ -148,7 +148,7 @@ impl Provisioner {
             .await;
     }
 
-    /// A claim came, changed, or went.
+    /// Handles an added, changed or deleted PVC.
     pub(crate) fn claim_changed(&self, change: Change<PersistentVolumeClaim>) {
         let before = take(&mut self.cluster.lock().claims, &change, uid);
         self.consider_original(&change);
@@ -160,7 +160,7 @@ impl Provisioner {
             }
             Change::Listed => return,
         };
-        // The status, and what others note in the metadata, is no reason to try earlier than planned.
+        // Changes of status or other metadata do not end the backoff.
         let same = |before: &PersistentVolumeClaim| {
             before.spec == claim.spec && before.metadata.annotations == claim.metadata.annotations
         };
@@ -169,7 +169,7 @@ impl Provisioner {
         }
     }
 
-    /// A class came, changed, or went.
+    /// Handles an added, changed or deleted StorageClass.
     pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
         let mut cluster = self.cluster.lock();
         take(&mut cluster.classes, change, |class| class.name_any());
@@ -181,7 +181,7 @@ impl Provisioner {
         self.look_at_claims(&claims);
     }
 
-    /// A volume came, changed, or went.
+    /// Handles an added, changed or deleted PersistentVolume.
     pub(crate) fn volume_changed(&self, change: Change<PersistentVolume>) {
         take(&mut self.cluster.lock().volumes, &change, |volume| {
             volume.name_any()

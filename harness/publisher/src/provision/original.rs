@@ -1,5 +1,5 @@
-//! Claims whose volumes are to be cloned: a finalizer keeps such an original until no claim waits for a clone of it any more, as
-//! external-provisioner does. Makes no clones.
+//! PVCs that are data sources of clones: as in external-provisioner, a finalizer protects the source PVC while other PVCs wait for a clone
+//! of it. Does not create clones.
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -15,11 +15,11 @@ use crate::{
     watch::Change,
 };
 
-/// Keeps an original.
+/// The finalizer that protects a source PVC.
 const PROTECTION: &str = "provisioner.storage.kubernetes.io/cloning-protection";
 
 impl Provisioner {
-    /// Keeps an original until [`Provisioner::release`].
+    /// Protects a source PVC until [`Provisioner::release`].
     pub(super) async fn protect(&self, original: &PersistentVolumeClaim) -> kube::Result<()> {
         if is_protected(original) {
             return Ok(());
@@ -29,7 +29,7 @@ impl Provisioner {
         self.write(&original).await
     }
 
-    /// A claim came, changed or went: it may be an original on its way out, or the last that waited for a copy of one.
+    /// Handles an added, changed or deleted PVC: it may be a terminating source, or the last one that waited for a clone.
     pub(super) fn consider_original(&self, change: &Change<PersistentVolumeClaim>) {
         let (Change::Set(claim) | Change::Gone(claim)) = change else {
             return;
@@ -50,7 +50,7 @@ impl Provisioner {
         }
     }
 
-    /// Removes the finalizer of originals when no claim waits for a copy, without end. Only call it after the lists.
+    /// Removes the finalizer of source PVCs when no PVC waits for a clone; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_originals(&self) {
         self.originals
             .ready()
@@ -86,7 +86,7 @@ impl Provisioner {
         }
     }
 
-    /// Whether a claim without a volume wants a copy.
+    /// Whether a PVC without a volume has this source.
     fn is_waited_for(&self, original: &PersistentVolumeClaim) -> bool {
         let name = original.name_any();
         let waits = |claim: &PersistentVolumeClaim| {
@@ -116,7 +116,7 @@ fn is_protected(claim: &PersistentVolumeClaim) -> bool {
     claim.finalizers().iter().any(|name| name == PROTECTION)
 }
 
-/// Whether a claim would be gone but for a finalizer, among them ours.
+/// Whether a PVC is terminating and has the cloning-protection finalizer.
 fn is_held(claim: &PersistentVolumeClaim) -> bool {
     claim.metadata.deletion_timestamp.is_some() && is_protected(claim)
 }

@@ -1,5 +1,5 @@
-//! Distributed mode and claims with immediate binding: no scheduler selects a node for them, so the instances do. Each waits a random time,
-//! calls GetCapacity, and takes the claim by selecting its own node; the API server lets only one of them. Makes no volumes.
+//! Immediate binding in distributed mode: no scheduler selects a node, so the instances do. Each waits a random time, calls GetCapacity,
+//! and selects its own node; the API server accepts only one. Does not create volumes.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Provisioner {
-    /// The claim and its class, if any instance may take it for its node.
+    /// The PVC and its class, if any instance may select its node for it.
     fn unowned(&self, uid: &str) -> Option<Job> {
         let takes = self.options.own_node().is_some() && self.options.node_deployment_immediate_binding;
         let job = self.open_job(uid).filter(|_| takes)?;
@@ -28,7 +28,7 @@ impl Provisioner {
         free.then_some(job)
     }
 
-    /// Plans to take a claim, if it may be taken.
+    /// Schedules an attempt to select the own node, if the PVC allows it.
     pub(super) fn consider(&self, uid: &str) {
         if self.unowned(uid).is_some() {
             self.owners.add_at(uid.to_owned(), self.next_attempt(uid));
@@ -37,7 +37,7 @@ impl Provisioner {
         }
     }
 
-    /// One attempt to take a claim.
+    /// One attempt to select the own node for a PVC.
     pub(super) async fn attempt_to_own(&self, uid: &String) {
         let Some(job) = self.unowned(uid) else {
             return self.owners.done(uid);
@@ -46,11 +46,11 @@ impl Provisioner {
             return self.owners.done(uid);
         }
         if !self.has_capacity(&job).await {
-            // Other nodes may have capacity, or this one may later.
+            // Other nodes may have capacity, or this node later.
             return self.owners.postpone(uid);
         }
         let taken = self.take_claim(&job).await;
-        // Counted whoever was faster: a claim that was taken comes back if its volume cannot be made here.
+        // Counted even if another instance was faster: the selection is cleared if the volume cannot be created there.
         *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
         match taken {
             Ok(()) => self.owners.done(uid),
@@ -69,7 +69,7 @@ impl Provisioner {
         }
     }
 
-    /// Later with each attempt, and never the same for two instances.
+    /// The delay grows with each attempt and is randomized per instance.
     fn next_attempt(&self, uid: &str) -> Instant {
         let attempts = self.attempts.lock().get(uid).copied().unwrap_or(0);
         let base = self.options.node_deployment_base_delay;
@@ -88,11 +88,11 @@ impl Provisioner {
         !self.driver.capabilities.topology || requirement(&self.cluster.lock().topology, placement).is_ok()
     }
 
-    /// Whether the driver has capacity for a claim on this node. Where it is not known, making the volume is tried.
+    /// Whether the driver has capacity for a PVC on this node. True if unknown: provisioning is then tried.
     async fn has_capacity(&self, job: &Job) -> bool {
         let spec = job.claim.spec.clone().unwrap_or_default();
         let Ok(wanted) = request::requested_bytes(&spec) else {
-            // Making the volume will fail, with an event that says why.
+            // Provisioning will fail with an event that contains the reason.
             return true;
         };
         let segment = {
@@ -130,7 +130,7 @@ impl Provisioner {
     }
 }
 
-/// The longest wait after so many attempts.
+/// The maximum delay after this number of attempts.
 fn delay(base: Duration, max: Duration, attempts: u32) -> Duration {
     let factor = 1_u32.checked_shl(attempts).unwrap_or(u32::MAX);
     base.saturating_mul(factor).min(max)
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_double_up_to_the_most() {
+    fn delays_double_up_to_the_maximum() {
         let delays: Vec<u64> = [0, 1, 2, 40]
             .map(|attempts| delay(Duration::from_secs(20), Duration::from_secs(60), attempts).as_secs())
             .into();

@@ -1,9 +1,9 @@
-//! Why a claim gets no volume, however often it is tried.
+//! Permanent errors of a PVC or its class.
 
-/// Parameter of classes that names the filesystem.
+/// StorageClass parameter with the filesystem type.
 pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
-/// A claim or its class requests something that cannot be done; only another claim or class helps.
+/// The PVC or its class requests something unsupported; only another PVC or class helps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
     #[error("claim Selector is not supported")]

@@ -1,4 +1,4 @@
-//! The CreateVolume request for a claim, as external-provisioner makes it. Pure. What this provisioner cannot do is refused, not left out.
+//! The CreateVolume request for a PVC, as external-provisioner builds it. Pure. Unsupported fields are errors and not ignored.
 
 use capacity_types::SIDECAR_PREFIX;
 use csi_proto::v1::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Options, capacity::parameters_for_driver, quantity};
 
-/// Access modes of Kubernetes, those of CSI, and those of CSI if the driver has `SINGLE_NODE_MULTI_WRITER`.
+/// Kubernetes access mode, CSI access mode, and CSI access mode if the driver has `SINGLE_NODE_MULTI_WRITER`.
 const MODES: [(&str, Mode, Mode); 4] = [
     (
         "ReadWriteOnce",
@@ -40,7 +40,7 @@ const MODES: [(&str, Mode, Mode); 4] = [
     ),
 ];
 
-/// The request, except for its accessibility requirements.
+/// The request without accessibility requirements.
 pub(super) fn request(
     options: &Options,
     claim: &PersistentVolumeClaim,
@@ -75,7 +75,7 @@ pub(super) fn request(
     })
 }
 
-/// The same request with accessibility requirements.
+/// The request with accessibility requirements.
 pub(super) fn placed(
     request: CreateVolumeRequest,
     requirement: Option<TopologyRequirement>,
@@ -86,7 +86,7 @@ pub(super) fn placed(
     }
 }
 
-/// Name of the volume of a claim, the same for every attempt.
+/// The volume name for a PVC. Equal for every attempt.
 pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> String {
     let uid = claim.metadata.uid.as_deref().unwrap_or_default();
     let prefix = &options.volume_name_prefix;
@@ -99,7 +99,7 @@ pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> S
     }
 }
 
-/// The filesystem that a class names, else the default; empty: the driver chooses.
+/// The filesystem of a class, else the default. Empty: the driver chooses.
 pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Result<&'a str, Refused> {
     let names = |key: &str| key == FSTYPE || key.eq_ignore_ascii_case("fstype");
     let mut found = class
@@ -114,7 +114,7 @@ pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Resul
     }
 }
 
-/// How many bytes a claim requests.
+/// The requested bytes of a PVC.
 pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, Refused> {
     let requests = claim
         .resources
@@ -124,7 +124,7 @@ pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, 
     storage.and_then(quantity::to_bytes).ok_or(Refused::Size)
 }
 
-/// The volume attributes class that a claim names, where that counts.
+/// The VolumeAttributesClass of a PVC, if the feature gate is on.
 pub(super) fn attributes_class<'a>(
     options: &Options,
     claim: &'a PersistentVolumeClaimSpec,
@@ -133,7 +133,7 @@ pub(super) fn attributes_class<'a>(
     name.filter(|name| !name.is_empty() && options.feature_gates.attributes_class)
 }
 
-/// Whether a claim is for a raw device.
+/// Whether the PVC's volume mode is Block.
 pub(super) fn is_block(claim: &PersistentVolumeClaimSpec) -> bool {
     claim.volume_mode.as_deref() == Some("Block")
 }
@@ -175,7 +175,7 @@ fn mode(name: &str, single_node_multi_writer: bool) -> Result<Mode, Refused> {
     Ok(if single_node_multi_writer { *finer } else { *usual })
 }
 
-/// Parameters that name claim and volume, for people who look at the storage.
+/// Parameters with the names of PVC and PersistentVolume, for administrators of the storage backend.
 fn metadata(claim: &PersistentVolumeClaim, volume: &str) -> [(String, String); 3] {
     let (name, namespace) = (&claim.metadata.name, &claim.metadata.namespace);
     [
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn names_filesystems_and_metadata_are_as_chosen() {
+    fn options_set_names_filesystem_and_metadata() {
         let chosen = Options {
             volume_name_prefix: "vol".to_owned(),
             volume_name_uuid_length: 6,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn size_parameters_and_filesystem_come_from_claim_and_class() {
+    fn size_parameters_and_filesystem_come_from_pvc_and_class() {
         let class = class(&[("kind", "fast"), (FSTYPE, "xfs")]);
         let built = build(&claim("7Gi", &["ReadWriteOnce", "ReadOnlyMany"]), &class).unwrap();
         assert_eq!(
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn block_claims_and_finer_modes() {
+    fn block_volumes_and_single_node_access_modes_are_supported() {
         let block = PersistentVolumeClaimSpec {
             volume_mode: Some("Block".to_owned()),
             ..claim("1", &["ReadWriteOncePod"])
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused() {
+    fn unsupported_fields_are_errors() {
         let fine = || claim("1Gi", &["ReadWriteOnce"]);
         let selector = PersistentVolumeClaimSpec {
             selector: Some(LabelSelector::default()),

@@ -1,5 +1,5 @@
-//! Accessibility requirements: from where a new volume must be reachable, and where it had best be made (CSI: `TopologyRequirement`;
-//! same choices as external-provisioner). Pure.
+//! Accessibility requirements of a new volume: requisite and preferred topology (CSI: `TopologyRequirement`), as external-provisioner
+//! chooses them. Pure.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,25 @@ use k8s_openapi::api::core::v1::TopologySelectorTerm;
 
 use crate::topology::{Located, Topology};
 
-/// What decides about the requirements of one volume.
+/// The inputs for one volume.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placement<'a> {
-    /// The selected node, for volumes that wait for their consumer.
+    /// The selected node, for WaitForFirstConsumer.
     pub(super) node: Option<&'a str>,
-    /// Name of the claim: it spreads the volumes of a stateful set with immediate binding.
+    /// PVC name: it spreads the volumes of a StatefulSet with Immediate binding.
     pub(super) claim: &'a str,
     /// `allowedTopologies` of the class.
     pub(super) allowed: &'a [TopologySelectorTerm],
-    /// Require the segment of the node, instead of preferring it.
+    /// Require the segment of the selected node, instead of preferring it.
     pub(super) strict: bool,
     /// Send the segments of the cluster if no node is selected.
     pub(super) immediate: bool,
 }
 
-/// There are no requirements that this volume could have.
+/// No valid requirements exist for this volume.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unplaced {
-    /// The selected node does not exist for the driver any more.
+    /// The selected node has no CSINode any more.
     #[error("the selected node {0} has no CSINode; another node is needed")]
     NodeAbsent(String),
     /// The segment of the selected node is not known yet.
@@ -35,12 +35,12 @@ pub(super) enum Unplaced {
         "no topology key found for node {0}; wait until the driver is registered there and the node has its labels"
     )]
     NodeUnknown(String),
-    /// The class does not allow the selected node.
+    /// `allowedTopologies` excludes the selected node.
     #[error("the selected node {0} is outside of allowedTopologies; select another node or widen the class")]
     NotAllowed(String),
 }
 
-/// The requirements, or `None` if the driver may choose freely.
+/// The requirements. `None`: the driver may choose freely.
 pub(super) fn requirement(
     topology: &Topology,
     placement: Placement<'_>,
@@ -55,7 +55,7 @@ pub(super) fn requirement(
     Ok((!requisite.is_empty()).then(|| listed(&requisite, first)))
 }
 
-/// The requisite segments, in order, and which of them is preferred.
+/// The requisite segments, sorted, and the index of the preferred one.
 fn for_node(
     topology: &Topology,
     node: &str,
@@ -85,7 +85,7 @@ fn for_node(
     }
 }
 
-/// All segments, starting at one that the name of the claim decides.
+/// All segments, and a start index derived from the PVC name.
 fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
     let segments: Vec<Segment> = segments.into_iter().collect();
     let (hash, index) = name_hash(claim);
@@ -96,7 +96,7 @@ fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
     (segments, first)
 }
 
-/// A hash of what the claims of one stateful set have in common, and the ordinal of the claim.
+/// A hash of the common part of a StatefulSet's PVC names, and the ordinal.
 fn name_hash(claim: &str) -> (u32, u32) {
     let (base, ordinal) = match claim
         .rsplit_once('-')
@@ -106,14 +106,14 @@ fn name_hash(claim: &str) -> (u32, u32) {
         _ => (claim, 0),
     };
     let set = base.rsplit_once('-').map_or(base, |(_, set)| set);
-    // FNV-1 of 32 bits.
+    // 32-bit FNV-1 hash.
     let hash = set.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         hash.wrapping_mul(0x0100_0193) ^ u32::from(byte)
     });
     (hash, ordinal)
 }
 
-/// `preferred` is `requisite`, rotated to begin with the best.
+/// `preferred` is `requisite`, rotated to start at `first`.
 fn listed(requisite: &[Segment], first: usize) -> TopologyRequirement {
     let term = |segment: &Segment| Term {
         segments: segment.clone(),
@@ -125,7 +125,7 @@ fn listed(requisite: &[Segment], first: usize) -> TopologyRequirement {
     }
 }
 
-/// Every combination of values that the terms allow.
+/// All combinations of values that the terms allow.
 fn flattened(terms: &[TopologySelectorTerm]) -> BTreeSet<Segment> {
     terms
         .iter()
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Requisite and preferred zones, as text.
+    /// Requisite and preferred zones as text.
     fn text(requirement: Option<TopologyRequirement>) -> Option<(String, String)> {
         let text = |terms: Vec<Term>| {
             terms
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn allowed_topologies_bound_the_choice() {
+    fn allowed_topologies_limit_the_segments() {
         let topology = zones(&["a", "b", "c"]);
         let allowed = allow(&["c", "b"]);
         let late = requirement(&topology, placement(Some("n3"), &allowed)).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_node_the_segments_of_the_cluster_are_sent_if_wanted() {
+    fn without_a_node_cluster_segments_are_sent_if_enabled() {
         let topology = zones(&["a", "b"]);
         assert_eq!(
             text(requirement(&topology, placement(None, &[])).unwrap())
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_node_is_told_apart_from_an_absent_one() {
+    fn a_node_with_unknown_segment_differs_from_an_absent_node() {
         let mut topology = zones(&["a"]);
         assert_eq!(
             requirement(&topology, placement(Some("n9"), &[])),
@@ -296,7 +296,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn preferred_is_requisite_in_another_order(claim in "[a-z-]{0,9}[0-9]{0,3}", count in 1..6usize) {
+        fn preferred_is_a_permutation_of_requisite(claim in "[a-z-]{0,9}[0-9]{0,3}", count in 1..6usize) {
             let names: Vec<String> = (0..count).map(|name| name.to_string()).collect();
             let topology = zones(&names.iter().map(String::as_str).collect::<Vec<_>>());
             let immediate = Placement { claim: &claim, ..placement(None, &[]) };

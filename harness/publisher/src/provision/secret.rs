@@ -1,5 +1,5 @@
-//! Which secrets a class names for a volume: `csi.storage.k8s.io/*-secret-name` and `-secret-namespace`, with templates, and the keys that
-//! they had before, as external-provisioner has them. Pure: reads no secret.
+//! Secret references in StorageClass parameters: `csi.storage.k8s.io/*-secret-name` and `-secret-namespace` with templates, and their
+//! deprecated keys, as in external-provisioner. Pure: reads no Secret.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use kube::ResourceExt;
 
 use super::refused::Refused;
 
-/// What a secret is for.
+/// The CSI call for which a secret is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// CreateVolume and DeleteVolume.
@@ -28,12 +28,12 @@ pub(super) enum Use {
     NodeExpand,
 }
 
-/// Parameters of a class that name a secret.
+/// StorageClass parameters that reference a secret.
 struct Keys {
     used: Use,
     name: &'static str,
     namespace: &'static str,
-    /// Name and namespace before the keys had a prefix.
+    /// Deprecated keys without prefix, for name and namespace.
     before: Option<(&'static str, &'static str)>,
 }
 
@@ -79,14 +79,14 @@ const KEYS: [Keys; 6] = [
     },
 ];
 
-/// Whether a reserved class parameter is one of these.
+/// Whether a reserved StorageClass parameter is one of these keys.
 pub(super) fn is_key(parameter: &str) -> bool {
     KEYS.iter()
         .any(|keys| keys.name == parameter || keys.namespace == parameter)
 }
 
-/// The secret that a class names for a use, if it names one. The namespace depends on nothing that the owner of the claim can choose but
-/// the namespace of the claim.
+/// The secret reference of a class for a use. `None` if it has none. The only PVC field in the namespace template is the PVC's namespace,
+/// so that PVC owners cannot choose another one.
 pub(super) fn reference(
     used: Use,
     class: &StorageClass,
@@ -115,7 +115,7 @@ pub(super) fn reference(
     }))
 }
 
-/// Name and namespace as the class has them: both, or none.
+/// Name and namespace templates of the class: both or none.
 fn templates(used: Use, class: &StorageClass) -> Result<Option<(&str, &str)>, Refused> {
     let parameter = |key: &str| {
         let parameters = class.parameters.as_ref()?;
@@ -142,7 +142,7 @@ fn templates(used: Use, class: &StorageClass) -> Result<Option<(&str, &str)>, Re
     }
 }
 
-/// A text with `${…}` replaced; a value that is not there is an error.
+/// Expands `${…}`. An unknown variable is an error.
 fn filled(template: &str, values: &BTreeMap<String, String>) -> Result<String, Refused> {
     let (mut text, mut rest) = (String::new(), template);
     while let Some((before, after)) = rest.split_once("${") {
@@ -155,7 +155,7 @@ fn filled(template: &str, values: &BTreeMap<String, String>) -> Result<String, R
     Ok(text + rest)
 }
 
-/// Whether a text is the name of an object, with dots if it may have some (RFC 1123).
+/// Whether a text is a valid object name (RFC 1123). `dots`: a subdomain with dots is allowed.
 fn is_name(text: &str, longest: usize, dots: bool) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let label = |label: &str| {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_are_filled() {
+    fn templates_are_expanded() {
         assert_eq!(read(&[]), Ok(None));
         for (name, namespace, expected) in [
             ("s", "n", "n/s"),
@@ -224,13 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_secret_is_refused() {
+    fn invalid_secret_references_are_errors() {
         let half = || Err(Refused::SecretHalf(NAME, NAMESPACE));
         assert_eq!(read(&[(NAME, "s")]), half());
         assert_eq!(read(&[(NAME, ""), (NAMESPACE, "n")]), half());
         let twice = [(NAME, "s"), ("csiProvisionerSecretName", "s"), (NAMESPACE, "n")];
         assert_eq!(read(&twice), Err(Refused::SecretTwice(NAME)));
-        // The owner of a claim must not choose another namespace.
+        // PVC owners must not be able to choose another namespace.
         for namespace in ["${pvc.name}", "${pvc.annotations['team/key']}", "${open"] {
             let refused = Err(Refused::SecretTemplate(namespace.to_owned()));
             assert_eq!(read(&[(NAME, "s"), (NAMESPACE, namespace)]), refused);

@@ -1,5 +1,5 @@
-//! Fields of the CreateVolume request that come from other objects than claim and class: secrets, a VolumeAttributesClass, a source volume
-//! or snapshot. Changes nothing but that the original of a copy is kept.
+//! Fields of the CreateVolume request from objects other than PVC and class: secrets, VolumeAttributesClass, source volume or snapshot.
+//! Changes nothing except that it protects a source PVC.
 
 use std::collections::BTreeMap;
 
@@ -23,23 +23,23 @@ use super::{
 };
 use crate::quantity;
 
-/// The kind of a data source that is a claim, which has no API group.
+/// Kind of a data source that is a PVC. It has no API group.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// The group and kind of a data source that is a snapshot (external-snapshotter).
+/// API group of VolumeSnapshots (external-snapshotter).
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";
 const SNAPSHOT: &str = "VolumeSnapshot";
 
-/// The data source of a claim, by its name in the claim's namespace.
+/// The data source of a PVC, by name in the PVC's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
-    /// The volume of a claim.
+    /// The volume of a PVC.
     Claim(&'a str),
     /// A VolumeSnapshot.
     Snapshot(&'a str),
 }
 
 impl Provisioner {
-    /// The secrets that the driver wants to see to make a volume.
+    /// The secrets for CreateVolume.
     pub(super) async fn creation_secrets(
         &self,
         claim: &PersistentVolumeClaim,
@@ -55,7 +55,7 @@ impl Provisioner {
         }
     }
 
-    /// What is in a secret, as the driver gets it.
+    /// The contents of a Secret, as sent to the driver.
     pub(super) async fn secrets(&self, place: &SecretReference) -> kube::Result<BTreeMap<String, String>> {
         let namespace = place.namespace.as_deref().unwrap_or_default();
         let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
@@ -68,7 +68,7 @@ impl Provisioner {
             .collect())
     }
 
-    /// The mutable parameters of the volume attributes class that a claim names.
+    /// The mutable parameters of the PVC's VolumeAttributesClass.
     pub(super) async fn mutable_parameters(
         &self,
         claim: &PersistentVolumeClaimSpec,
@@ -90,7 +90,7 @@ impl Provisioner {
         Ok(class.parameters.unwrap_or_default())
     }
 
-    /// The content source for a claim with a data source.
+    /// The content source for a PVC with a data source.
     pub(super) async fn content_source(
         &self,
         claim: &PersistentVolumeClaim,
@@ -134,7 +134,7 @@ impl Provisioner {
         Ok(volume_content_source::Type::Volume(volume))
     }
 
-    /// The driver's snapshot behind a VolumeSnapshot that is ready and bound to its content.
+    /// The snapshot handle of a VolumeSnapshot that is ready and bound to its content.
     async fn snapshot_source(
         &self,
         claim: &PersistentVolumeClaim,
@@ -176,7 +176,7 @@ impl Provisioner {
         ))
     }
 
-    /// An object of external-snapshotter; without a namespace, one of the whole cluster.
+    /// An object of external-snapshotter. `namespace` `None`: cluster-scoped.
     async fn snapshot_object(
         &self,
         kind: &str,
@@ -194,7 +194,7 @@ impl Provisioner {
         })
     }
 
-    /// The handle of a volume of which a copy can be made for a claim.
+    /// The handle of a volume that can be cloned for a PVC.
     fn copied(
         &self,
         wanted: &PersistentVolumeClaimSpec,
@@ -225,7 +225,7 @@ impl Provisioner {
     }
 }
 
-/// The data source of a claim.
+/// The data source of a PVC.
 pub(super) fn source<'a>(
     claim: &PersistentVolumeClaim,
     spec: &'a PersistentVolumeClaimSpec,
@@ -252,7 +252,7 @@ pub(super) fn source<'a>(
     }
 }
 
-/// The volume of a claim that is bound and stays.
+/// The volume of a PVC that is bound and not terminating.
 fn bound_volume(original: &PersistentVolumeClaim) -> Option<&str> {
     let phase = original.status.as_ref()?.phase.as_deref();
     let stays = original.metadata.deletion_timestamp.is_none();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn only_claims_and_snapshots_of_the_same_namespace_can_be_copied() {
+    fn only_pvcs_and_snapshots_of_the_same_namespace_can_be_sources() {
         let mut claim = PersistentVolumeClaim::default();
         claim.metadata.namespace = Some("apps".to_owned());
         assert_eq!(source(&claim, &PersistentVolumeClaimSpec::default()), Ok(None));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_original_is_bound_and_stays() {
+    fn a_source_pvc_must_be_bound_and_not_terminating() {
         let mut original = PersistentVolumeClaim::default();
         let spec = original.spec.get_or_insert_default();
         spec.volume_name = Some("pvc-1".to_owned());
@@ -324,6 +324,6 @@ mod tests {
         original.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
             k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
         ));
-        assert_eq!(bound_volume(&original), None, "on its way out");
+        assert_eq!(bound_volume(&original), None, "terminating");
     }
 }

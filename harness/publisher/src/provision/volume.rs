@@ -1,4 +1,4 @@
-//! PersistentVolume objects: made from what the driver answered, and read again when they are released. Pure.
+//! PersistentVolume objects: built from CreateVolume responses, and interpreted when they are released. Pure.
 
 use std::collections::BTreeMap;
 
@@ -25,22 +25,22 @@ use super::{
 };
 use crate::{Options, quantity};
 
-/// Keeps the object until its volume is deleted.
+/// The finalizer that protects the object until its volume is deleted.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
 
-/// Names the driver that made the volume.
+/// The annotation with the driver that created the volume.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
-/// Names the process that made the volume.
+/// The volume attribute with the identity of the process that created the volume.
 const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 
-/// Annotations that name the secret for the deletion; empty if it needs none.
+/// The annotations with the secret for DeleteVolume. Empty if it needs none.
 const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-name",
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
 ];
 
-/// A value that is different for each process.
+/// An identity that differs for each process.
 pub(super) fn identity(driver: &str, options: &Options) -> String {
     let now = (options.clock)().as_millisecond();
     let node = options
@@ -50,24 +50,24 @@ pub(super) fn identity(driver: &str, options: &Options) -> String {
     format!("{now}-{}-{driver}{node}", options.chance.below(10_000))
 }
 
-/// The sources of the object of a new volume.
+/// The inputs for the object of a new volume.
 pub(super) struct Made<'a> {
-    /// Name of the object.
+    /// Name of the PersistentVolume.
     pub(super) name: &'a str,
     pub(super) claim: &'a PersistentVolumeClaim,
     pub(super) class: &'a StorageClass,
-    /// What the driver answered.
+    /// The volume from the CreateVolume response.
     pub(super) volume: &'a Volume,
     pub(super) requested_bytes: i64,
-    /// Whether the driver knows topology.
+    /// Whether the driver supports topology.
     pub(super) topology: bool,
-    /// Of this process.
+    /// Identity of this process.
     pub(super) identity: &'a str,
     pub(super) options: &'a Options,
 }
 
 impl Made<'_> {
-    /// The object for a volume that was made for a claim.
+    /// The PersistentVolume for a PVC's new volume.
     pub(super) fn object(&self) -> Result<PersistentVolume, Refused> {
         let (claim, class, volume) = (self.claim, self.class, self.volume);
         let spec = claim.spec.clone().unwrap_or_default();
@@ -109,7 +109,7 @@ impl Made<'_> {
         })
     }
 
-    /// The secret that the class names for a use.
+    /// The secret reference of the class for a use.
     fn secret(&self, used: Use) -> Result<Option<SecretReference>, Refused> {
         secret::reference(used, self.class, self.name, self.claim)
     }
@@ -137,16 +137,16 @@ impl Made<'_> {
     }
 }
 
-/// What is still to be done about a volume of this driver.
+/// A pending action for a volume of this driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
-    /// It is not needed any more: delete the volume, then the object.
+    /// The PersistentVolume is released: delete the volume, then the object.
     Delete,
-    /// The object goes and the volume stays: only remove our finalizer.
+    /// The object is terminating and the volume is retained: only remove the finalizer.
     RemoveFinalizer,
 }
 
-/// What is to be done about an object, if anything; with `own` (distributed mode) only for volumes that this node reaches.
+/// The pending action for a PersistentVolume, if any. With `own` (distributed mode) only for volumes accessible from that segment.
 pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segment>) -> Option<Chore> {
     let spec = object.spec.as_ref()?;
     let ours = object
@@ -165,14 +165,14 @@ pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segmen
     let held = object.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
     let dying = object.metadata.deletion_timestamp.is_some();
     match (deletes, released) {
-        // Without our finalizer, a dying object has been dealt with.
+        // A terminating object without the finalizer has already been processed.
         (true, true) if held || !dying => Some(Chore::Delete),
         (false, _) if held => Some(Chore::RemoveFinalizer),
         _ => None,
     }
 }
 
-/// From where the volume of an object is reachable; empty if from everywhere.
+/// The segments from which the volume is accessible. Empty: from everywhere.
 pub(super) fn segments(object: &PersistentVolume) -> Vec<Segment> {
     let affinity = object.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref());
     let terms = affinity
@@ -193,7 +193,7 @@ fn segment(term: &NodeSelectorTerm) -> Segment {
         .collect()
 }
 
-/// The secret that an object names for the deletion of its volume.
+/// The secret for DeleteVolume.
 pub(super) fn deletion_secret(object: &PersistentVolume) -> Option<SecretReference> {
     let [name, namespace] = DELETION_SECRET.map(|key| object.annotations().get(key).cloned());
     let is_there = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
@@ -211,7 +211,7 @@ fn annotations(driver: &str, deletion: Option<SecretReference>) -> BTreeMap<Stri
         .collect()
 }
 
-/// One term for each segment that the volume is reachable from; `None` if the driver named none.
+/// One term for each accessible segment. `None` if the driver returned no topology.
 fn affinity(volume: &Volume) -> Option<VolumeNodeAffinity> {
     let expression = |(key, value): (&String, &String)| NodeSelectorRequirement {
         key: key.clone(),
@@ -255,7 +255,7 @@ mod tests {
         made_with(reclaim, 7 << 30, &Options::default(), |_| {})
     }
 
-    /// The object for a volume of so many bytes, for a claim that was changed in some way.
+    /// The PersistentVolume for a volume of this size, for a PVC modified by `change`.
     fn made_with(
         reclaim: &str,
         bytes: i64,
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_object_says_where_the_volume_is_and_whose() {
+    fn the_persistent_volume_contains_topology_size_driver_and_class() {
         let object = made("Delete");
         assert_eq!(segments(&object), [zone("a")]);
         let spec = object.spec.unwrap();
@@ -330,13 +330,13 @@ mod tests {
     }
 
     #[test]
-    fn the_object_says_how_the_volume_is_mounted() {
+    fn the_persistent_volume_contains_mount_options_and_filesystem() {
         let of = |options: &Options, change| made_with("Delete", 0, options, change).spec.unwrap();
         let usual = of(&Options::default(), |_| {});
         assert_eq!(
             usual.capacity.unwrap()["storage"].0,
             "1",
-            "a driver that answers without a size made the requested one"
+            "without a size in the response the requested size applies"
         );
         assert_eq!(usual.mount_options, Some(vec!["noatime".to_owned()]));
         let csi = usual.csi.unwrap();
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(
             with_modes(&read_only, |_| {}),
             None,
-            "no modes are not modes that only read"
+            "an empty list of modes is not read-only"
         );
         assert_eq!(
             with_modes(&Options::default(), readers),
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn only_released_volumes_of_ours_are_deleted_and_kept_ones_let_go() {
+    fn only_released_volumes_of_the_driver_are_deleted_and_retained_ones_lose_the_finalizer() {
         let released = in_phase(made("Delete"), "Released");
         assert_eq!(chore(&released, DRIVER, None), Some(Chore::Delete));
         assert_eq!(chore(&released, "other", None), None);
@@ -388,14 +388,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_looks_after_what_it_reaches() {
+    fn an_instance_deletes_only_volumes_accessible_from_its_node() {
         let released = in_phase(made("Delete"), "Released");
         assert_eq!(chore(&released, DRIVER, Some(&zone("a"))), Some(Chore::Delete));
         assert_eq!(chore(&released, DRIVER, Some(&zone("b"))), None);
     }
 
     #[test]
-    fn a_dying_object_is_finished_once() {
+    fn a_terminating_object_is_processed_once() {
         let mut dying = in_phase(made("Delete"), "Released");
         dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         assert_eq!(chore(&dying, DRIVER, None), Some(Chore::Delete));

@@ -1,8 +1,8 @@
-//! What is known about wanted and existing objects, and which keys need a look after each change. Makes no requests; uses the clock only to
-//! note when an object was found.
+//! Desired keys and existing objects, and the keys that each change affects. Does not make requests. Uses the clock only to record when an
+//! object was first seen.
 //!
-//! Objects come from the watch and from our own writes, in any order. A create that is still under way, and deletions of our own, are
-//! remembered, so that their watch events cause no work.
+//! Objects come from the watch and from this publisher's writes, in any order. Creates in progress and own deletions are recorded, so that
+//! their watch events cause no work.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -21,7 +21,7 @@ use crate::{cluster::is_older, dialect::SelectorForm};
 /// Parameters of a publishable class.
 type Parameters = Arc<BTreeMap<String, String>>;
 
-/// The wanted keys and the existing objects of the publisher.
+/// The desired keys and the existing objects of the publisher.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     classes: BTreeMap<Arc<str>, Parameters>,
@@ -38,40 +38,40 @@ pub(crate) struct Ledger {
 struct Known {
     key: Key,
     object: Arc<CSIStorageCapacity>,
-    /// Seen by the watch, not only in the answer to our own create.
+    /// Whether the watch delivered it. False if it is only known from the response to this publisher's create.
     confirmed: bool,
-    /// A list of all objects did not have it, though no watch event said that it is gone.
+    /// Whether a complete list lacked it although no watch event reported its deletion.
     doubtful: bool,
-    /// We are deleting it.
+    /// Whether this publisher is deleting it.
     deleting: bool,
-    /// When the driver last answered with the values that it has; when it was found, if never.
+    /// When GetCapacity last returned the object's values. Initially, when the object was first seen.
     answered_at: Instant,
 }
 
-/// How many objects there are, and should be.
+/// Numbers of desired and existing objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Wanted keys.
+    /// Desired keys.
     pub(crate) goal: usize,
-    /// Wanted keys that have an object.
+    /// Desired keys with an object.
     pub(crate) current: usize,
-    /// Objects that are to be deleted.
+    /// Objects to be deleted.
     pub(crate) obsolete: usize,
 }
 
-/// What holds for one key now.
+/// The state of one key.
 #[derive(Debug, PartialEq)]
 pub(crate) struct View {
-    /// Parameters of the class; `None` if the key is not wanted.
+    /// Parameters of the class. `None` if the key is not desired.
     pub(crate) wanted: Option<Parameters>,
-    /// Existing objects, the one to keep first.
+    /// Existing objects. The first one is retained, others are duplicates.
     pub(crate) objects: Vec<Arc<CSIStorageCapacity>>,
-    /// Whether the first object may no longer exist.
+    /// Whether the first object may have been deleted.
     pub(crate) doubtful: bool,
 }
 
 impl Ledger {
-    /// An empty ledger of a publisher that writes selectors in this form.
+    /// An empty ledger. `form`: how this publisher writes selectors.
     pub(crate) fn new(form: SelectorForm) -> Ledger {
         Ledger {
             form,
@@ -79,7 +79,7 @@ impl Ledger {
         }
     }
 
-    /// A class is to be published with these parameters, or no more (`None`). The keys that this concerns.
+    /// Sets the parameters of a publishable class. `None`: it is no longer publishable. Returns the affected keys.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
         let class: Arc<str> = class.into();
         let changed = match parameters {
@@ -96,14 +96,14 @@ impl Ledger {
         self.segments.iter().map(|segment| key(&class, segment)).collect()
     }
 
-    /// A segment came. The keys that this concerns.
+    /// Adds a segment. Returns the affected keys.
     pub(crate) fn add_segment(&mut self, segment: &Segment) -> Vec<Key> {
         let segment = Arc::new(segment.clone());
         let new = self.segments.insert(Arc::clone(&segment));
         self.keys_in(&segment).filter(|_| new).collect()
     }
 
-    /// A segment went. The keys that this concerns.
+    /// Removes a segment. Returns the affected keys.
     pub(crate) fn remove_segment(&mut self, segment: &Segment) -> Vec<Key> {
         match self.segments.take(segment) {
             Some(segment) => self.keys_in(&segment).collect(),
@@ -111,7 +111,7 @@ impl Ledger {
         }
     }
 
-    /// All wanted keys.
+    /// All desired keys.
     pub(crate) fn wanted(&self) -> Vec<Key> {
         self.segments
             .iter()
@@ -119,7 +119,7 @@ impl Ledger {
             .collect()
     }
 
-    /// The wanted keys whose class and segment meet these conditions.
+    /// The desired keys whose class and segment meet these conditions.
     pub(crate) fn wanted_where(
         &self,
         class: impl Fn(&str) -> bool,
@@ -132,7 +132,7 @@ impl Ledger {
             .collect()
     }
 
-    /// The watch delivered an object. The key that needs a look because of that.
+    /// Records an object from the watch. Returns its key if it needs reconciliation.
     pub(crate) fn seen(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
         let uid = object.metadata.uid.clone()?;
         if object.metadata.deletion_timestamp.is_some() {
@@ -144,14 +144,14 @@ impl Ledger {
             .filter(|key| !self.creating.contains(key))
     }
 
-    /// The watch delivered a deletion. The key that needs a look because of that.
+    /// Records a deletion from the watch. Returns the key if it needs reconciliation.
     pub(crate) fn gone(&mut self, uid: &str) -> Option<Key> {
         let known = self.forget(uid)?;
         (!known.deleting && self.is_wanted(&known.key)).then_some(known.key)
     }
 
-    /// The watch started over and listed all objects: those that are known only from our own writes may be gone. Their keys. Of one that we
-    /// have deleted besides, no event will tell that it is gone.
+    /// Records that a restarted watch has listed all objects. Those known only from own writes may have been deleted: returns their keys.
+    /// Forgets those that this publisher deleted too, because no event will report their deletion.
     pub(crate) fn listed(&mut self) -> Vec<Key> {
         let is_unseen = |known: &Known| known.deleting && !known.confirmed;
         let unseen = self.objects.iter().filter(|(_, known)| is_unseen(known));
@@ -168,7 +168,7 @@ impl Ledger {
             .collect()
     }
 
-    /// What holds for a key.
+    /// The state of a key.
     pub(crate) fn view(&self, key: &Key) -> View {
         let uids = self.by_key.get(key).into_iter().flatten();
         let mut known: Vec<&Known> = uids
@@ -192,7 +192,7 @@ impl Ledger {
         }
     }
 
-    /// The driver answered for a key at this time, and its object has the values of the answer.
+    /// Records that GetCapacity returned values at this time and that the key's object has them.
     pub(crate) fn record_answer(&mut self, key: &Key, at: Instant) {
         for uid in self.by_key.get(key).into_iter().flatten() {
             if let Some(known) = self.objects.get_mut(uid) {
@@ -201,7 +201,7 @@ impl Ledger {
         }
     }
 
-    /// The age of the values of each object of a wanted key.
+    /// The age of the values of each object with a desired key.
     pub(crate) fn ages(&self, now: Instant) -> Vec<(Key, Duration)> {
         let first = |(key, uids): (&Key, &BTreeSet<String>)| {
             let known = uids.iter().find_map(|uid| self.objects.get(uid))?;
@@ -211,7 +211,7 @@ impl Ledger {
         wanted.filter_map(first).collect()
     }
 
-    /// How many objects there are, and should be.
+    /// Numbers of desired and existing objects.
     pub(crate) fn counts(&self) -> Counts {
         let current = self.by_key.keys().filter(|key| self.is_wanted(key)).count();
         Counts {
@@ -221,12 +221,12 @@ impl Ledger {
         }
     }
 
-    /// We are about to create an object.
+    /// Records that a create is in progress.
     pub(crate) fn begin_create(&mut self, key: &Key) {
         self.creating.insert(key.clone());
     }
 
-    /// The create ended, with the object if it succeeded. Whether there is now more than one.
+    /// Records the end of a create, with the object if it succeeded. Returns whether the key now has duplicates.
     pub(crate) fn end_create(&mut self, key: &Key, created: Option<CSIStorageCapacity>) -> bool {
         self.creating.remove(key);
         if let Some(object) = created
@@ -237,7 +237,7 @@ impl Ledger {
         self.by_key.get(key).is_some_and(|uids| uids.len() > 1)
     }
 
-    /// We wrote this version of an object, or read it.
+    /// Records a version of an object that this publisher wrote or got.
     pub(crate) fn wrote(&mut self, object: CSIStorageCapacity) {
         if let Some(uid) = object.metadata.uid.clone()
             && let Some(known) = self.objects.get_mut(&uid)
@@ -247,17 +247,17 @@ impl Ledger {
         }
     }
 
-    /// We are about to delete an object: it counts as gone from now on.
+    /// Records that a deletion is in progress: the object counts as deleted.
     pub(crate) fn begin_delete(&mut self, uid: &str) {
         self.mark_deleting(uid, true);
     }
 
-    /// The deletion failed: the object counts again.
+    /// Records that a deletion failed: the object exists again.
     pub(crate) fn undo_delete(&mut self, uid: &str) {
         self.mark_deleting(uid, false);
     }
 
-    /// The object is not there any more, as the server answered us.
+    /// Removes an object that does not exist according to the server.
     pub(crate) fn forget_object(&mut self, uid: &str) {
         self.forget(uid);
     }
@@ -268,7 +268,7 @@ impl Ledger {
         }
     }
 
-    /// Keeps the newest version of an object; whether it was unknown.
+    /// Stores the newest version of an object. Returns whether the object was unknown.
     fn store(&mut self, uid: &str, object: Arc<CSIStorageCapacity>, confirmed: bool) -> bool {
         let key = Key::of(&object, self.form);
         self.store_as(uid, key, object, confirmed)

@@ -1,4 +1,4 @@
-//! The ledger, change by change. No test here needs a server.
+//! Tests of the ledger, change by change. They need no server.
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
@@ -27,7 +27,7 @@ fn existing(uid: &str, class: &str, segment: &Segment, version: u64) -> Arc<CSIS
     Arc::new(object)
 }
 
-/// One class, two zones.
+/// A ledger with one class and two zones.
 fn ledger() -> Ledger {
     let mut ledger = Ledger::default();
     ledger.set_class("fast", Some(Parameters::default()));
@@ -46,7 +46,7 @@ fn names(ledger: &Ledger, key: &Key) -> Vec<String> {
 }
 
 #[test]
-fn classes_and_segments_concern_their_keys_once() {
+fn changes_of_classes_and_segments_return_the_affected_keys_once() {
     let mut ledger = ledger();
     assert_eq!(ledger.wanted().len(), 2);
     assert_eq!(
@@ -68,18 +68,18 @@ fn classes_and_segments_concern_their_keys_once() {
 }
 
 #[test]
-fn an_object_concerns_its_key_when_it_comes_and_when_it_goes() {
+fn added_and_deleted_objects_return_their_key() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     assert_eq!(
         ledger.seen(existing("1", "fast", &zone("a"), 1)),
         Some(a.clone()),
-        "adopt it"
+        "the object is adopted"
     );
     assert_eq!(
         ledger.seen(existing("1", "fast", &zone("a"), 2)),
         None,
-        "the next refresh will look at it"
+        "the next refresh handles it"
     );
     assert_eq!(
         ledger.seen(existing("2", "fast", &zone("a"), 3)),
@@ -90,18 +90,18 @@ fn an_object_concerns_its_key_when_it_comes_and_when_it_goes() {
     assert_eq!(ledger.gone("1"), Some(a));
     let obsolete = ledger.seen(existing("3", "slow", &zone("a"), 4)).unwrap();
     assert_eq!(ledger.view(&obsolete).wanted, None);
-    assert_eq!(ledger.gone("3"), None, "it is not wanted");
+    assert_eq!(ledger.gone("3"), None, "the key is not desired");
 }
 
 #[test]
-fn watch_events_of_our_own_writes_need_no_work() {
+fn watch_events_of_own_writes_return_no_key() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.begin_create(&a);
     assert_eq!(
         ledger.seen(existing("1", "fast", &zone("a"), 1)),
         None,
-        "the watch is faster than the answer"
+        "the watch event precedes the response"
     );
     assert!(!ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone())));
     ledger.begin_delete("1");
@@ -130,7 +130,7 @@ fn an_older_version_does_not_replace_a_newer_one() {
 }
 
 #[test]
-fn what_only_we_know_of_is_doubted_after_a_new_list() {
+fn objects_known_only_from_own_writes_are_doubtful_after_a_new_list() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.begin_create(&a);
@@ -144,7 +144,7 @@ fn what_only_we_know_of_is_doubted_after_a_new_list() {
 }
 
 #[test]
-fn what_was_made_and_deleted_unseen_is_gone_with_the_next_list() {
+fn objects_created_and_deleted_between_watches_are_forgotten_at_the_next_list() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.begin_create(&a);
@@ -157,7 +157,7 @@ fn what_was_made_and_deleted_unseen_is_gone_with_the_next_list() {
 }
 
 #[test]
-fn a_dying_object_counts_as_gone() {
+fn a_terminating_object_counts_as_deleted() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.seen(existing("1", "fast", &zone("a"), 1));
@@ -168,7 +168,7 @@ fn a_dying_object_counts_as_gone() {
 }
 
 #[test]
-fn counts_follow_what_is_wanted_and_what_exists() {
+fn counts_match_desired_keys_and_existing_objects() {
     let mut ledger = ledger();
     let counts = |goal, current, obsolete| Counts {
         goal,
@@ -182,14 +182,14 @@ fn counts_follow_what_is_wanted_and_what_exists() {
     assert_eq!(
         ledger.counts(),
         counts(2, 1, 2),
-        "a duplicate and one without a class"
+        "a duplicate and an object without a class"
     );
     ledger.set_class("fast", None);
     assert_eq!(ledger.counts(), counts(0, 0, 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_age_counts_from_the_last_answer_of_the_driver() {
+async fn the_age_counts_from_the_last_get_capacity_response() {
     let mut ledger = ledger();
     ledger.seen(existing("1", "fast", &zone("a"), 1));
     let a = key("fast", &zone("a"));
@@ -198,17 +198,16 @@ async fn an_age_counts_from_the_last_answer_of_the_driver() {
     assert_eq!(
         age(&ledger),
         [(a.clone(), Duration::from_secs(5))],
-        "it never did"
+        "the driver has not responded yet"
     );
     ledger.record_answer(&a, Instant::now());
     tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
 }
 
-/// external-provisioner compares every object with every key at its start and at each reading of the metrics: with so many objects that
-/// would not end.
+/// external-provisioner compares every object with every key at startup and at each scrape, which is too slow for this number of objects.
 #[test]
-fn a_ledger_of_many_objects_is_read_in_linear_time() {
+fn a_ledger_with_many_objects_is_processed_in_linear_time() {
     const OBJECTS: usize = 10_000;
     let mut ledger = Ledger::default();
     ledger.set_class("fast", Some(Parameters::default()));
@@ -229,10 +228,10 @@ fn a_ledger_of_many_objects_is_read_in_linear_time() {
 }
 
 proptest! {
-    /// Classes and segments may come and go in any order, and together: what is wanted is the product of those that are left, and an
-    /// object of another key is never forgotten.
+    /// After any sequence of changes the desired keys are the product of the remaining classes and segments, and no object of another key
+    /// is forgotten.
     #[test]
-    fn what_is_wanted_is_what_is_left(changes in prop::collection::vec((0..2u8, 0..4usize, any::<bool>()), 0..40)) {
+    fn desired_keys_are_the_product_of_classes_and_segments(changes in prop::collection::vec((0..2u8, 0..4usize, any::<bool>()), 0..40)) {
         let mut ledger = Ledger::default();
         let (mut classes, mut segments) = (BTreeSet::new(), BTreeSet::new());
         let all: Vec<(String, Segment)> = (0..16).map(|n| (format!("c{}", n / 4), zone(&format!("z{}", n % 4)))).collect();
@@ -266,7 +265,7 @@ proptest! {
 }
 
 #[test]
-fn a_part_of_what_is_wanted_is_found_by_class_and_segment() {
+fn desired_keys_are_filtered_by_class_and_segment() {
     let mut ledger = ledger();
     ledger.set_class("slow", Some(Parameters::default()));
     let both = |found: Vec<Key>| found.len();
@@ -282,7 +281,7 @@ fn a_part_of_what_is_wanted_is_found_by_class_and_segment() {
 }
 
 #[test]
-fn an_object_that_the_server_does_not_have_is_forgotten() {
+fn an_object_that_does_not_exist_on_the_server_is_forgotten() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.seen(existing("1", "fast", &zone("a"), 1));
