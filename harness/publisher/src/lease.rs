@@ -424,7 +424,11 @@ mod tests {
         let server = TestServer::default();
         let election = election(&server);
         election.release().await;
-        assert_eq!(server.requests(), Vec::<String>::new(), "the lease was never held");
+        assert_eq!(
+            server.requests(),
+            Vec::<String>::new(),
+            "the lease was never held"
+        );
         server.answer_with(held(&election.identity, 0));
         server.echo();
         assert!(election.attempt().await);

@@ -345,7 +345,11 @@ mod tests {
         queue.failed(&"a");
         let before = Instant::now();
         assert_eq!(queue.next().await, "a");
-        assert_eq!(before.elapsed().as_secs(), 1, "the success reset the failure count");
+        assert_eq!(
+            before.elapsed().as_secs(),
+            1,
+            "the success reset the failure count"
+        );
     }
 
     #[tokio::test(start_paused = true)]

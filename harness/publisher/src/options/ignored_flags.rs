@@ -112,9 +112,6 @@ mod tests {
                 .any(|argument| argument.get_long() == Some(name));
             assert!(!has_effect, "--{name}");
         }
-        assert!(
-            IGNORED.is_sorted_by_key(|(name, ..)| name),
-            "the table is sorted"
-        );
+        assert!(IGNORED.is_sorted_by_key(|(name, ..)| name), "the table is sorted");
     }
 }
