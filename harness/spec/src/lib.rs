@@ -1,21 +1,21 @@
-//! What the documents demand of storage-capacity tracking (KEP-1472), capacity scoring (KEP-4049) and CSI, as pure functions.
+//! The requirements of storage capacity tracking (KEP-1472), capacity scoring (KEP-4049) and the CSI spec, as pure functions.
 //!
 //! ```text
-//! world      what there is: nodes, drivers, classes, objects, claims, pods, and how the programs are set
-//! objects    world → the CSIStorageCapacity objects that must, may and must not be there once everything is quiet
-//! placement  world → the nodes that a pod may go to, the best of them, and why the others are excluded
-//! volumes    world and what drivers have made → the volumes that claims must have, and those that must be gone
-//! metrics    world and what programs have done → what their metrics say
-//! always     world and history → what must hold at every moment
-//! settings   with which a program must not go on
-//! rules      every rule with the requirements that it comes from; a violation names one
+//! world      cluster state: nodes, drivers, classes, objects, PVCs, pods, and the settings of the programs
+//! objects    world → the CSIStorageCapacity objects that must, may and must not exist at quiescence
+//! placement  world → the feasible nodes of a pod, the best of them, and the reasons against the others
+//! volumes    world and CreateVolume calls → the volumes that PVCs must have, and those that must be deleted
+//! metrics    world and the programs' actions → required metric values
+//! always     world and events → invariants at every moment
+//! settings   settings with which a program must exit
+//! rules      every rule with its requirement ids; a violation refers to one
 //! ```
 //!
-//! Deliberately absent: clocks, input and output, tasks, and code of any publisher or scheduler. A rule is written down from the
-//! documents; where they leave a choice, all of its outcomes are allowed, under a [`rules::Question`]. The requirement ids are those of
-//! `suites/requirements.yaml`.
+//! Does not know clocks, I/O, tasks, or code of any publisher or scheduler. Rules follow the KEPs and the CSI spec. If these leave a
+//! choice, all outcomes are allowed under a [`rules::Question`]. Requirement ids are those of `suites/requirements.yaml`. "Quiescence"
+//! means: no request in flight, every watch up to date, capacity polled since the last change.
 //!
-//! A world is made of what the API server sends, object by object, and of what is known of drivers and programs besides:
+//! A world is built from API objects, and from the known state of drivers and programs:
 //!
 //! ```
 //! use capacity_spec::world::{Answer, Change, Instance, Publisher};
@@ -41,10 +41,10 @@
 //! let publisher = Publisher { namespace: "csi".to_owned(), ..Publisher::default() };
 //! world.apply(Change::Publisher(instance, Some(publisher)));
 //!
-//! // Nothing is published yet.
+//! No object is published yet: the rule `MISSING` is violated.
 //! let violations = objects::judge(&world, &world.objects);
 //! assert_eq!(violations[0].rule, rules::MISSING);
-//! // And this is what should be.
+//! The objects that should exist violate no rule.
 //! let stored = objects::settled(&world);
 //! assert!(objects::judge(&world, &stored).is_empty());
 //! ```

@@ -1,4 +1,4 @@
-//! What metrics must say once everything is quiet (KEP-1472 and KEP-4049, "Monitoring Requirements").
+//! Required metric values at quiescence (KEP-1472 and KEP-4049, "Monitoring Requirements").
 
 use std::collections::BTreeMap;
 
@@ -20,22 +20,22 @@ const PLUGINS: &str = "scheduler_plugin_execution_duration_seconds_count";
 const REQUESTS: &str = "apiserver_request_total";
 const DURATIONS: &str = "apiserver_request_duration_seconds_sum";
 
-/// The names of all series that rules speak of.
+/// The names of all series that rules check.
 pub const NAMES: [&str; 10] = [
     GOAL, CURRENT, OBSOLETE, DEPTH, CALLS, SECONDS, ATTEMPTS, PLUGINS, REQUESTS, DURATIONS,
 ];
 
-/// The queue of a publisher's work.
+/// Name of the publisher's workqueue.
 const QUEUE: &str = "csistoragecapacity";
 
-/// One series.
+/// One time series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// Its name.
+    /// The metric name.
     pub name: String,
-    /// Its labels.
+    /// The labels.
     pub labels: BTreeMap<String, String>,
-    /// Its value.
+    /// The value.
     pub value: f64,
 }
 
@@ -45,39 +45,39 @@ impl Sample {
     }
 }
 
-/// What a program has told of itself, and what it has done by then.
+/// One scrape of a program, and the program's actions up to then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Its name for the API server.
+    /// The name of its API client.
     pub client: String,
-    /// Who that is.
+    /// Which program it is.
     pub of: Speaker,
     /// All series whose names are in [`NAMES`].
     pub samples: Vec<Sample>,
 }
 
-/// Who tells metrics.
+/// A program with metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Speaker {
     /// A publisher.
     Publisher {
-        /// Which.
+        /// The instance.
         instance: Instance,
-        /// How many calls of GetCapacity the driver has answered since it began to run.
+        /// Number of GetCapacity calls that the driver has answered since the program started.
         answered: u64,
-        /// Seconds that it has waited for these answers, at least.
+        /// Minimum total duration of these calls in seconds.
         waited: f64,
     },
     /// A scheduler.
     Scheduler {
-        /// How many pods with claims it has bound since it began to run.
+        /// Number of pods with PVCs that it has bound since it started.
         placed: u64,
     },
     /// The API server.
     Server,
 }
 
-/// What is wrong with a reading if everything is quiet.
+/// Checks a scrape at quiescence.
 pub fn judge(world: &World, reading: &Reading) -> Vec<Violation> {
     let mut check = Check {
         reading,
@@ -101,7 +101,7 @@ pub fn judge(world: &World, reading: &Reading) -> Vec<Violation> {
     check.wrong
 }
 
-/// How many objects there are to be.
+/// Allowed range of a number of objects.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
     from: u32,
@@ -109,7 +109,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// One more; `is_open`: or not.
+    /// Adds one object. `is_open`: it may be absent.
     fn add(&mut self, is_open: bool) {
         self.to += 1;
         self.from += u32::from(!is_open);
@@ -123,7 +123,7 @@ struct Check<'r> {
 
 impl Check<'_> {
     fn objects(&mut self, world: &World, instance: &Instance, publisher: &Publisher) {
-        // Without the type, or with a driver that tells nothing, there is nothing to be counted.
+        // Without the type, or if the driver lacks GET_CAPACITY, there are no objects to count.
         let wanted = Wanted::of(world, instance, publisher);
         if world.api.version().is_none() || wanted.is_mute() {
             return;
@@ -151,7 +151,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether each series about objects says whose they are.
+    /// Checks the driver and node labels of every series about objects.
     fn labelled(&mut self, instance: &Instance) {
         let samples = &self.reading.samples;
         let mut about = samples.iter().filter(|it| it.name.starts_with(RESOURCE));
@@ -210,7 +210,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether there is a series with these labels.
+    /// Whether a series with these labels exists.
     fn any(&self, name: &str, labels: &[(&str, &str)]) -> bool {
         let mut samples = self.reading.samples.iter();
         samples.any(|sample| {
@@ -219,14 +219,14 @@ impl Check<'_> {
         })
     }
 
-    /// The sum of the series of a name that are meant; none: there is none.
+    /// The sum of the matching series with this name. `None` if there is none.
     fn sum(&self, name: &str, is_meant: impl Fn(&Sample) -> bool) -> Option<f64> {
         let samples = self.reading.samples.iter();
         let meant = samples.filter(|sample| sample.name == name && is_meant(sample));
         meant.map(|sample| sample.value).reduce(|sum, value| sum + value)
     }
 
-    /// Whether a series is a number of objects within bounds.
+    /// Checks that a number of objects is within bounds.
     fn within(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
         let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {

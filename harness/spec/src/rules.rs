@@ -1,30 +1,30 @@
-//! Every rule that a world or a history can break, with the requirements that it comes from, and the choices that the documents leave.
+//! Every rule with its requirements, and the choices that the KEPs and the CSI spec leave open.
 //!
-//! Data only: what decides whether a rule is kept stands beside the part of the world that it is about.
+//! Data only. Does not know how a rule is checked: that is next to the part of the world that it concerns.
 
 /// One rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name: what it is about, and what goes wrong.
+    /// The id: subject, then error.
     pub id: &'static str,
-    /// Ids of the requirements that it comes from, as `suites/requirements.yaml` has them.
+    /// Ids of the requirements, as in `suites/requirements.yaml`.
     pub requirements: &'static [&'static str],
-    /// What must be so, in one sentence.
+    /// The requirement in one sentence.
     pub sentence: &'static str,
 }
 
-/// A choice that the documents leave.
+/// A choice that the KEPs and the CSI spec leave open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// Whether a zero capacity is left out or published as an object (KEP-1472, "Determining parameters" against the comment of the type).
+    /// Whether zero capacity is published as an object (KEP-1472: "Determining parameters" contradicts the comment of the type).
     ZeroOrNothing,
-    /// Whether an object stays or goes while the driver does not tell its figure.
+    /// Whether an object is retained or deleted while GetCapacity fails.
     KeepOrWithdraw,
-    /// Whether classes with immediate binding are published: the KEP says all classes of the driver, and nobody needs theirs.
+    /// Whether classes with Immediate binding are published. The KEP says all classes of the driver, but nothing uses these objects.
     ImmediateClasses,
-    /// Whether a driver without topology has one object for all nodes or none.
+    /// Whether a driver without topology has one object for all nodes, or none.
     WithoutTopology,
-    /// A publisher that does not poll hears of changes of the backend when something else makes it ask, or never.
+    /// When a publisher without polling detects changes of the backend: at the next other trigger, or never.
     WithoutPolling,
 }
 
@@ -41,7 +41,7 @@ macro_rules! rules {
 }
 
 rules! {
-    // Objects, once everything is quiet.
+    // Objects, at quiescence.
     MISSING: "objects/missing",
         ["PUB-14", "PUB-02", "PUB-03", "PUB-08", "PUB-10", "PUB-20", "PUB-25", "SCALE-01", "SCALE-02", "API-02"],
         "where the driver has capacity, its publisher has an object for each class and segment";
@@ -79,7 +79,7 @@ rules! {
         ["PUB-42", "PUB-45", "FAIL-13", "BM-13"],
         "an object goes when the last of its owners is gone";
 
-    // Volumes, once everything is quiet.
+    // Volumes, at quiescence.
     NOT_PROVISIONED: "volumes/not-provisioned",
         ["PROV-02", "PROV-09", "PROV-11", "PROV-14"],
         "a claim whose node is chosen, or that needs none, gets a volume where the driver has room for one";
@@ -94,7 +94,7 @@ rules! {
         ["PUB-26", "PROV-05"],
         "where a volume was made or deleted, or found no room, the publisher asks for the figures of its class again";
 
-    // Where a pod is.
+    // Placement of pods.
     NO_CAPACITY: "placement/no-capacity",
         ["SCHED-01", "SCHED-05", "SCHED-06", "SCHED-07", "SCHED-08", "SCHED-10", "SCHED-11", "SCHED-12", "SCHED-21", "API-10", "API-12"],
         "a pod goes to no node without a capacity object that is large enough for each claim that is to be provisioned there";

@@ -1,22 +1,22 @@
-//! Settings with which a program must not go on: it ends, and says why.
+//! Settings with which a program must exit with an error.
 
 use crate::rules;
 use crate::violation::{Subject, Violation};
 use crate::world::{Publisher, Scheduler, Scoring, World};
 
-/// Why a publisher must not go on; none: it may.
+/// Why a publisher must exit. `None` if it may run.
 pub fn refused_publisher(publisher: &Publisher) -> Option<&'static str> {
     let is_lost = publisher.publishes && !publisher.is_told_its_namespace;
     is_lost.then_some("it is not told its namespace")
 }
 
-/// Why a scheduler must not go on; none: it may.
+/// Why a scheduler must exit. `None` if it may run.
 pub fn refused_scheduler(scheduler: &Scheduler) -> Option<&'static str> {
     let is_unused = scheduler.shape.is_some() && scheduler.scores() == Scoring::Off;
     is_unused.then_some("it is told a shape, and nothing is scored by it")
 }
 
-/// What goes on though it must not. `runs_scheduler`: whether a scheduler runs.
+/// Programs that run although they must exit. `runs_scheduler`: whether a scheduler runs.
 pub fn judge(world: &World, runs_scheduler: bool) -> Vec<Violation> {
     let violation = |program: String, why: &str| Violation {
         rule: rules::GOES_ON,

@@ -1,4 +1,4 @@
-//! A rule that is broken, and by what.
+//! A violated rule and its subject.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use capacity_types::{Segment, segment};
 use crate::rules::Rule;
 use crate::world::{Instance, NamespacedName};
 
-/// A rule that is broken.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The rule.
     pub rule: &'static Rule,
-    /// What breaks it.
+    /// What violates it.
     pub subject: Subject,
-    /// What is there and what should be, in words.
+    /// Actual and expected state as text.
     pub detail: String,
 }
 
-/// What a violation is about.
+/// The subject of a violation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// What a publisher says of a class at a segment.
+    /// The objects of a publisher for a class and a segment.
     Pair {
         /// The publisher.
         instance: Instance,
@@ -36,19 +36,19 @@ pub enum Subject {
     Pod(NamespacedName),
     /// A claim.
     Claim(NamespacedName),
-    /// A volume, by the name that a driver was asked to make it under.
+    /// A volume, by its name in CreateVolume.
     Volume(String),
-    /// What a program tells of itself, by its name for the API server.
+    /// The metrics of a program, by the name of its API client.
     Program(String),
-    /// How a program is set.
+    /// The settings of a program.
     Settings(String),
-    /// A request to the API server, by the plural name of its resource.
+    /// A request to the API server, by its plural resource name.
     Request(String),
     /// A call to a driver.
     Call {
         /// The driver.
         driver: String,
-        /// The segment that is asked for.
+        /// The segment of the call.
         segment: Segment,
     },
 }

@@ -1,8 +1,8 @@
-//! Who does something in a history.
+//! The originator of an event.
 
 use crate::world::Instance;
 
-/// Who does something.
+/// The originator of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
     /// A publisher.
@@ -13,8 +13,8 @@ pub enum Author {
     Scheduler,
     /// The user of the cluster, who may do anything.
     User,
-    /// Something that has no part in the story, and nothing to ask of anybody.
+    /// A component that has no role here and must not call the driver.
     Stranger,
-    /// Somebody else, who may do anything.
+    /// Any other client, which may do anything.
     Other,
 }

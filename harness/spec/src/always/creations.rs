@@ -1,4 +1,4 @@
-//! CreateVolume calls: for which claims, how large, and where.
+//! CreateVolume calls: PVC, size and topology.
 
 use capacity_types::Segment;
 
@@ -10,7 +10,7 @@ use crate::world::capacity::bytes;
 use crate::world::change::Aspect;
 use crate::world::{Binding, Claim, Deployment, StorageClass, World};
 
-/// What a provisioner's request depends on.
+/// The kinds of objects that a provisioner's request depends on.
 const ASPECTS: [Aspect; 5] = [
     Aspect::Claims,
     Aspect::Classes,
@@ -19,7 +19,7 @@ const ASPECTS: [Aspect; 5] = [
     Aspect::Settings,
 ];
 
-/// Something that may be so of a claim and its class.
+/// A predicate on a PVC and its class.
 type IsSo<'s> = dyn Fn(&World, &Claim, &StorageClass) -> bool + 's;
 
 impl Monitor {
@@ -35,7 +35,7 @@ impl Monitor {
         self.refresh_after(&creation);
         self.ledger.created(creation);
         if !self.world.publishers.contains_key(&by) {
-            // The call was under way when its program ended, and nobody has heard the answer.
+            // The call was in flight when its program exited, so the response was not received.
             self.ledger.restarted(&by);
         }
         violation.into_iter().collect()
@@ -43,7 +43,7 @@ impl Monitor {
 
     fn strange_creation(&self, creation: &Creation) -> Option<(&'static Rule, String)> {
         if let Some(open) = self.ledger.undecided(&creation.name) {
-            // It is repeated as it was, whatever has changed meanwhile.
+            // The retry must be unchanged, whatever has changed meanwhile.
             let is_elsewhere = open.by == creation.by && open.place != creation.place;
             let detail = || {
                 let (before, now) = (&open.place, &creation.place);
@@ -85,7 +85,7 @@ impl Monitor {
             let detail = format!("a copy is asked for: {}", creation.is_copy);
             return Some((rules::WRONG_SOURCE, detail));
         }
-        // A claim that had no node yet says nothing of where its volume was to be.
+        // A PVC without a node in an older state does not constrain the topology.
         let any_ready = |is_so: &IsSo<'_>| {
             any(&|world, claim, class| is_ready(creation, claim, class) && is_so(world, claim, class))
         };
@@ -93,7 +93,7 @@ impl Monitor {
             .map(|detail| (rules::MISPLACED, detail))
     }
 
-    /// What is wrong with where a volume is asked for and made. `any`: whether something is so of a claim that it may be for.
+    /// What is wrong with the requested or actual topology of a volume. `any`: whether a predicate holds for a PVC of the volume.
     fn misplaced(&self, creation: &Creation, any: impl Fn(&IsSo<'_>) -> bool) -> Option<String> {
         let is_for_any_node = |world: &World, claim: &Claim, class: &StorageClass| {
             !is_for_its_node(creation, world, claim, class)
@@ -112,7 +112,7 @@ impl Monitor {
     }
 }
 
-/// Whether a volume may be made for a claim by whoever asks.
+/// Whether the caller may create a volume for a PVC.
 fn is_ready(creation: &Creation, claim: &Claim, class: &StorageClass) -> bool {
     match (&claim.selected_node, &creation.by.node) {
         (None, None) => class.binding == Binding::Immediate,
@@ -122,7 +122,7 @@ fn is_ready(creation: &Creation, claim: &Claim, class: &StorageClass) -> bool {
     }
 }
 
-/// Whether `allowedTopologies` has a term that does not speak against a segment. Keys that the driver knows nothing of restrict nothing.
+/// Whether a term of `allowedTopologies` does not exclude the segment. Keys that are unknown to the driver are ignored.
 fn may_be_in(class: &StorageClass, segment: &Segment) -> bool {
     let admits =
         |(key, values): &(String, Vec<String>)| segment.get(key).is_none_or(|it| values.contains(it));
@@ -130,7 +130,7 @@ fn may_be_in(class: &StorageClass, segment: &Segment) -> bool {
     class.allowed_topologies.is_empty() || terms.any(|term| term.iter().all(admits))
 }
 
-/// Whether a volume is where its node is, for a provisioner that is told to see to that.
+/// Whether a volume is in its node's segment, if the provisioner has strict topology.
 fn is_near_enough(
     creation: &Creation,
     world: &World,
@@ -141,7 +141,7 @@ fn is_near_enough(
     if !is_for_its_node(creation, world, claim, class) {
         return true;
     }
-    // A provisioner on a node knows its own segment, and one for all nodes those that the API server has of them.
+    // A distributed provisioner knows its own segment, a central one those of the API server.
     let publisher = world.publishers.get(&creation.by);
     if let Some(publisher) = publisher.filter(|it| it.deployment != Deployment::Central) {
         return publisher.is_for(world, &creation.by, segment);
@@ -151,10 +151,10 @@ fn is_near_enough(
     own.is_none_or(|own| own == *segment)
 }
 
-/// Whether a volume is wanted in the segment of its node and nowhere else.
+/// Whether a volume must be in its node's segment.
 fn is_for_its_node(creation: &Creation, world: &World, claim: &Claim, class: &StorageClass) -> bool {
     let publisher = world.publishers.get(&creation.by);
-    // How it is set was not otherwise before it began.
+    // A publisher's settings are constant while it runs.
     let is_strict = publisher.is_none_or(|publisher| publisher.strict_topology);
     is_strict && class.binding != Binding::Immediate && claim.selected_node.is_some()
 }

@@ -1,4 +1,4 @@
-//! Nodes that the scheduler chooses.
+//! Nodes that the scheduler selects.
 
 use super::monitor::Monitor;
 use crate::placement::{Outcome, View, assumed};
@@ -7,7 +7,7 @@ use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
 use crate::world::{Change, NamespacedName, Pod, PodVolume, World};
 
-/// What a decision depends on besides the pod: also its claims, some of which may be bound by now because of that very decision.
+/// The kinds of objects that a decision depends on besides the pod. Includes PVCs: that very decision may already have bound some of them.
 const ASPECTS: [Aspect; 8] = [
     Aspect::Nodes,
     Aspect::CsiNodes,
@@ -25,7 +25,7 @@ impl Monitor {
         let waits = |(key, pod): &(&NamespacedName, &Pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
         };
-        // A pod that is gone again is judged by nobody, and of several that share the claim any may have been meant.
+        // A deleted pod cannot be checked, and any of several pods with the same PVC may have been scheduled.
         let is_gone = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
         let had_another = || {
             self.lately.any(&self.world, &[Aspect::Pods], |world| {
@@ -65,7 +65,7 @@ impl Monitor {
     }
 
     pub(super) fn filtered(&self, extender: &str, pod: &NamespacedName, nodes: &[String]) -> Vec<Violation> {
-        // The question may have been under way when the pod was deleted.
+        // The call may have been in flight when the pod was deleted.
         if !self.world.pods.contains_key(pod) {
             return Vec::new();
         }
@@ -73,7 +73,7 @@ impl Monitor {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
             extenders.all(|it| !it.is_unconcerned)
         };
-        // Extenders take nodes out themselves, and which of the others is best is seen later.
+        // Extenders remove nodes themselves, and whether the best node is chosen is checked later.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
         let out = |node: &String| Some((node.clone(), self.decided(pod, node, &later).into_iter().next()?));
         let detail = match nodes.iter().find_map(out) {
@@ -88,7 +88,7 @@ impl Monitor {
         }]
     }
 
-    /// What is wrong with a node, in whatever the scheduler may have known, but for what breaks these rules.
+    /// What is wrong with a node in every state that the scheduler may have seen. Ignores violations of the rules in `besides`.
     fn decided(&self, pod: &NamespacedName, node: &str, besides: &[&Rule]) -> Vec<Violation> {
         let outcome = Outcome::On(node.to_owned());
         let judged = |world: &World| {
@@ -97,7 +97,7 @@ impl Monitor {
             violations
         };
         let violations = judged(&self.world);
-        // It may know the flag from before, or have begun with a server that does not show it.
+        // The scheduler may know the flag from before, or have started with a server that does not return it.
         let is_allowed = |world: &World| {
             let hidden = (!world.api.release.has_flag()).then(|| world.without_flags());
             judged(world).is_empty()

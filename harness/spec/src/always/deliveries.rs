@@ -1,4 +1,4 @@
-//! What publishers are sent: their own objects, and no others.
+//! Watch events to publishers: only for their own objects.
 
 use super::monitor::Monitor;
 use crate::rules;
@@ -8,11 +8,11 @@ use crate::world::{Instance, NamespacedName};
 impl Monitor {
     pub(super) fn delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
-        // No selector tells owners apart, and none is known for a label that was not seen yet.
+        // Selectors cannot distinguish owners, and an unknown label cannot be checked.
         if publisher.by_owner || publisher.managed_by(instance).is_none() {
             return None;
         }
-        // What was its own once leaves with an event, however late that comes.
+        // An object that once matched is reported when it stops matching, however late.
         let ever = self.former.of(key);
         let is_strange = !ever.is_empty() && !ever.iter().any(|object| publisher.owns(instance, key, object));
         is_strange.then(|| Violation {

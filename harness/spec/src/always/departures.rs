@@ -1,28 +1,28 @@
-//! Drivers that are not registered on a node any more, and may be again soon.
+//! Drivers that unregistered from a node and may register again soon.
 //!
-//! One that restarts is away for a moment. How long a publisher waits for it is its own, so that until it is back a publisher may act as if
-//! it had never gone. Does not say what must be gone once everything is quiet.
+//! A restarting driver is absent for a moment. A publisher chooses its own grace period, so until the driver returns it may act as if the
+//! driver were registered. Does not know what must be deleted at quiescence.
 
 use std::collections::BTreeMap;
 
 use crate::world::{Change, CsiNode, World};
 
-/// CSINodes as they were while the drivers were registered that are gone from them.
+/// Unregistered drivers by CSINode, with their last registration.
 #[derive(Default)]
 pub(super) struct Departures {
     away: BTreeMap<String, CsiNode>,
-    /// Those of CSINodes that have gone, and those that are back with other keys, since everything was last quiet: a publisher may not know
-    /// of that yet.
+    /// Registrations that ended since the last quiescence because the CSINode was deleted or the driver returned with other keys: a
+    /// publisher may not have observed that yet.
     over: BTreeMap<String, CsiNode>,
 }
 
 impl Departures {
-    /// Takes in a change that the world is about to make.
+    /// Records a change before it is applied to the world.
     pub(super) fn before(&mut self, world: &World, change: &Change) {
         let Change::CsiNode(name, after) = change else {
             return;
         };
-        // Where the CSINode itself goes, so does the node.
+        // A deleted CSINode means a deleted node.
         let (Some(before), Some(after)) = (world.csi_nodes.get(name), after) else {
             self.over.extend(self.away.remove_entry(name));
             return;
@@ -43,12 +43,12 @@ impl Departures {
         }
     }
 
-    /// Everything is quiet.
+    /// Resets at quiescence.
     pub(super) fn settle(&mut self) {
         self.over.clear();
     }
 
-    /// Whether something is so of a world, or of the same with all these drivers still there.
+    /// Whether a predicate holds for the world, or for the world with all these drivers registered.
     pub(super) fn either(&self, world: &World, is_so: impl Fn(&World) -> bool) -> bool {
         let has_none = self.away.is_empty() && self.over.is_empty();
         is_so(world) || (!has_none && is_so(&self.undone(world)))

@@ -1,4 +1,4 @@
-//! What publishers have to ask their driver for.
+//! GetCapacity calls that publishers must make.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,33 +6,33 @@ use capacity_types::Segment;
 
 use crate::world::Instance;
 
-/// The segments that publishers have to ask their driver about for a class, since a volume of the class was made or deleted, or found no
-/// room.
+/// Segments for which a publisher must call GetCapacity, by class, because a volume of the class was created, deleted, or failed with
+/// RESOURCE_EXHAUSTED.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
     pub(super) by_class: BTreeMap<Instance, BTreeMap<String, BTreeSet<Segment>>>,
-    /// Volumes that found no room since everything was last quiet.
+    /// Volumes without capacity since the last quiescence.
     failed: BTreeSet<String>,
 }
 
 impl Due {
-    /// A volume finds no room; whether for the first time. One that is tried again and again is followed by questions again and again, and
-    /// there is no moment at which all are asked.
+    /// Records that a volume failed for lack of capacity. Returns whether it was the first time. Continuous retries cause continuous calls,
+    /// so there is no moment at which all calls have been made.
     pub(super) fn is_first_failure(&mut self, volume: &str) -> bool {
         self.failed.insert(volume.to_owned())
     }
 
-    /// Everything is quiet.
+    /// Resets at quiescence.
     pub(super) fn settle(&mut self) {
         self.failed.clear();
     }
 
-    /// A publisher starts or ends: it asks for everything when it starts.
+    /// A publisher starts or stops: when it starts, it calls GetCapacity for everything.
     pub(super) fn restarted(&mut self, instance: &Instance) {
         self.by_class.remove(instance);
     }
 
-    /// The API server becomes another, and may not serve the type for a while.
+    /// The API server changes and may not serve the type for a while.
     pub(super) fn forget(&mut self) {
         self.by_class.clear();
     }

@@ -1,4 +1,4 @@
-//! Volumes that could not be made, and volumes that are deleted.
+//! Failed CreateVolume calls and deleted volumes.
 
 use super::author::Author;
 use super::monitor::Monitor;
@@ -9,7 +9,7 @@ use crate::world::change::Aspect;
 use crate::world::{NamespacedName, Volume, World};
 
 impl Monitor {
-    /// Takes in that a volume was asked for.
+    /// Records a failed CreateVolume call.
     pub(super) fn failed(&mut self, creation: &Creation) {
         let is_failed = matches!(
             creation.ending,
@@ -25,7 +25,7 @@ impl Monitor {
         }
     }
 
-    /// What is not told of, if everything is quiet now.
+    /// Failures without an event, if the cluster is quiescent now.
     pub(super) fn untold_failures(&self) -> impl Iterator<Item = Violation> {
         let waits = |claim: &NamespacedName| {
             let claim = self.world.claims.get(claim);
@@ -41,7 +41,7 @@ impl Monitor {
         })
     }
 
-    /// What is wrong about the deletion of a volume by a program: somebody still claims it, whatever the program has heard of.
+    /// What is wrong with the deletion of a volume by a program: a PVC is bound to it in every state that the program may have seen.
     pub(super) fn deleted(&self, id: &str, by: &Author) -> Option<Violation> {
         if *by == Author::User {
             return None;
@@ -58,7 +58,7 @@ impl Monitor {
     }
 }
 
-/// Whether a claim is bound to the volume with that id.
+/// Whether a PVC is bound to the volume with this id.
 fn is_claimed(world: &World, id: &str) -> bool {
     let is_it = |volume: &Volume| volume.handle == id && !volume.is_deleted;
     let mut volumes = world.volumes.iter().filter(|(_, volume)| is_it(volume));

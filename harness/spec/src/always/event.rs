@@ -1,4 +1,4 @@
-//! What happens in a history.
+//! The events of a history.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,44 +11,44 @@ use super::request::Request;
 use crate::volumes::Creation;
 use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Parameters};
 
-/// Something that happens.
+/// One event.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The surroundings change: whatever no program under judgement has done.
+    /// The environment changes: anything that no checked program caused.
     Changed(Change),
-    /// A capacity object is written, and the API server has taken it.
+    /// A capacity object was written to the API server.
     Wrote {
-        /// By whom.
+        /// The writer.
         by: Author,
         /// The object's key.
         key: NamespacedName,
-        /// As it is then; none: it is deleted.
+        /// The new object. `None`: it was deleted.
         object: Option<CapacityObject>,
     },
-    /// The user asks the API server for this. All that was asked for before is answered.
+    /// The user sends these requests to the API server. All earlier ones have been answered.
     Ordered(Vec<Order>),
-    /// The API server has refused that, with this HTTP status.
+    /// The API server rejected the user's request with this HTTP status.
     Refused(u16),
-    /// Everything is there that a case begins with.
+    /// All initial objects of a case exist.
     Prepared,
-    /// A program begins to run, or ends, by its name for the API server: what it knew only by itself is forgotten.
+    /// A program starts or exits, by the name of its API client: state that only it knew is lost.
     Began(Arc<str>),
-    /// A program has asked the API server for something.
+    /// A program sent a request to the API server.
     Requested(Request),
-    /// A request or a watch of a program has failed, through no fault of its own.
+    /// A request or a watch of a program failed through no fault of its own.
     Disturbed,
-    /// A replica of a publisher takes or renews the Lease, by its name for the API server.
+    /// A replica of a publisher acquired or renewed the Lease, by the name of its API client.
     Led(Arc<str>),
-    /// A publisher is sent an event of a capacity object.
+    /// A publisher receives a watch event of a capacity object.
     Delivered {
         /// The publisher.
         to: Instance,
         /// The object's key.
         key: NamespacedName,
     },
-    /// The driver is asked for capacity.
+    /// A GetCapacity call.
     Asked {
-        /// By whom.
+        /// The caller.
         by: Author,
         /// The driver.
         driver: String,
@@ -56,32 +56,32 @@ pub enum Event {
         segment: Segment,
         /// `parameters`.
         parameters: Parameters,
-        /// What it answers; none: an error, or nothing.
+        /// The response. `None`: an error or no response.
         answer: Option<Figures>,
-        /// What it may answer by what its storage has been since everything was last quiet; empty: that is not known.
+        /// Possible responses, given the storage since the last quiescence. Empty: unknown.
         possible: Vec<Figures>,
-        /// When, since the history began; none: calls may take a while, and when this one began is not known.
+        /// Time since the start of the history. `None`: unknown, because the driver delays calls.
         at: Option<Duration>,
     },
-    /// A driver is asked to make a volume.
+    /// A CreateVolume call.
     Created(Creation),
-    /// A driver has deleted a volume.
+    /// A DeleteVolume call succeeded.
     Deleted {
         /// `volume_id`.
         id: String,
-        /// Who asked for that.
+        /// The caller.
         by: Author,
     },
-    /// An Event object about a claim is written.
+    /// An Event object about a PVC was written.
     Told(NamespacedName),
-    /// The scheduler chooses a node for a claim that waits for its pod.
+    /// The scheduler selects a node for a PVC with delayed binding.
     Selected {
         /// The claim.
         claim: NamespacedName,
         /// The node.
         node: String,
     },
-    /// The scheduler asks an extender which of these nodes a pod may go to.
+    /// The scheduler calls an extender's filter for a pod.
     Filtered {
         /// The extender's name.
         extender: String,
@@ -97,6 +97,6 @@ pub enum Event {
         /// The node.
         node: String,
     },
-    /// Nothing is in flight, every watch is at the newest revision, and every publisher has asked the driver since the last change.
+    /// Quiescence: nothing is in flight, every watch is at the newest revision, and every publisher has polled since the last change.
     Quiet,
 }

@@ -1,17 +1,17 @@
-//! Capacity objects as they ever were: a watch may begin in the past, and tell all of it.
+//! All former label sets of capacity objects: a watch may start in the past and deliver all of them.
 //!
-//! Keeps what tells whose an object is, which its labels do. Does not know who watches.
+//! Owns the labels, which determine an object's publisher. Does not know the watches.
 
 use std::collections::BTreeMap;
 
 use crate::world::{CapacityObject, Change, NamespacedName, World};
 
-/// Each object, as it was when it first had each of its sets of labels.
+/// Each object, as it was when it first had each of its label sets.
 #[derive(Debug, Default)]
 pub(super) struct Former(BTreeMap<NamespacedName, Vec<CapacityObject>>);
 
 impl Former {
-    /// At the beginning of a history.
+    /// The initial objects of a history.
     pub(super) fn new(world: &World) -> Self {
         let mut former = Former::default();
         for (key, object) in &world.objects {
@@ -20,14 +20,14 @@ impl Former {
         former
     }
 
-    /// Takes a change in.
+    /// Records a change.
     pub(super) fn changed(&mut self, change: &Change) {
         if let Change::Object(key, Some(object)) = change {
             self.put(key, object);
         }
     }
 
-    /// An object with each set of labels that it ever had.
+    /// The object with each label set that it ever had.
     pub(super) fn of(&self, key: &NamespacedName) -> &[CapacityObject] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }

@@ -1,19 +1,19 @@
-//! Which replicas of a publisher hold the Lease.
+//! Replicas of a publisher that hold the Lease.
 
 use std::sync::Arc;
 
-/// The replicas that hold the Lease, or did when everything was last quiet or since; the last one is last.
+/// The replicas that held the Lease at or after the last quiescence. The most recent one is last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaders(Vec<Arc<str>>);
 
 impl Leaders {
-    /// A replica takes or renews the Lease.
+    /// A replica acquires or renews the Lease.
     pub(super) fn led(&mut self, client: Arc<str>) {
         self.0.retain(|leader| *leader != client);
         self.0.push(client);
     }
 
-    /// Everything is quiet: who has lost the Lease knows that.
+    /// At quiescence replicas that lost the Lease know it.
     pub(super) fn settle(&mut self) {
         let last = self.0.len().saturating_sub(1);
         self.0.drain(..last);

@@ -1,26 +1,26 @@
-//! What must hold at every moment, over a history of changes, writes, questions and decisions.
+//! Invariants at every moment, over a history of changes, writes, calls and decisions.
 //!
-//! Programs learn of changes later, and of each kind of object on its own: between two moments at which everything is quiet, a program
-//! may act on any mixture of what has been. Something is a violation only if no such mixture allows it.
+//! Programs observe changes late, and each kind of object independently: between two moments of quiescence they may act on any combination
+//! of recent states. An action is a violation only if no such combination allows it.
 //!
 //! ```text
-//! event      what happens, by an author             monitor    takes one event after the other, and says what is wrong
-//! writes     of capacity objects                    questions  to the driver
-//! requests   to the API server                      orders     of the user, and what the API server makes of them
-//! decisions  of the scheduler                       deliveries of objects to publishers
-//! creations  of volumes                             ends       of volumes, and of attempts to make them
-//! views      the mixtures that a program may have acted on
-//! paces      how often programs may ask             refreshes  when a publisher has to
-//! unpolled   what a publisher goes by that does not poll
+//! event      one event and its originator           monitor    consumes events and returns violations
+//! writes     of capacity objects                    questions  GetCapacity calls
+//! requests   to the API server                      orders     user requests and the API server's results
+//! decisions  of the scheduler                       deliveries watch events to publishers
+//! creations  CreateVolume calls                     ends       deletions of volumes, failed CreateVolume calls
+//! views      the states that a program may have acted on
+//! paces      rate limits of requests and calls      refreshes  required GetCapacity calls
+//! unpolled   publishers that do not poll
 //!
-//! What is kept for that:
+//! State:
 //!
-//! told       what the driver ever answered          former     objects as they ever were
-//! withdrawn  what publishers have deleted
-//! departures drivers that may be back soon          reads      what programs have listed and watched
-//! failures   to make volumes                        order      what the user asks for
-//! leaders    replicas that hold the Lease           due        what publishers have to ask for again
-//! pace       how often programs have asked
+//! told       GetCapacity responses                  former     former labels of objects
+//! withdrawn  objects that publishers deleted
+//! departures drivers that may register again        reads      lists and watches of programs
+//! failures   CreateVolume failures                  order      user requests
+//! leaders    replicas that hold the Lease           due        pending GetCapacity calls
+//! pace       rate counters
 //! ```
 
 mod author;

@@ -1,4 +1,4 @@
-//! Takes one event after the other, and says what is wrong.
+//! Consumes events in order and returns violations.
 
 use std::borrow::Cow;
 
@@ -19,42 +19,41 @@ use crate::violation::Violation;
 use crate::volumes::{self, Backend, Ledger};
 use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Objects, World};
 
-/// Watches a history.
+/// Checks a history.
 pub struct Monitor {
-    /// The world as it is.
+    /// The current world.
     pub(super) world: World,
-    /// What has changed since everything was last quiet.
+    /// Changes since the last quiescence.
     pub(super) lately: Lately,
-    /// The capacity objects as they ever were.
+    /// Former labels of capacity objects.
     pub(super) former: Former,
-    /// Drivers that may be registered again soon.
+    /// Drivers that may register again.
     pub(super) departures: Departures,
-    /// What the driver ever answered.
+    /// All GetCapacity responses.
     pub(super) told: Told,
-    /// What publishers have deleted themselves.
+    /// Objects that publishers deleted themselves.
     pub(super) withdrawn: Withdrawn,
-    /// What the driver was asked to make.
+    /// CreateVolume calls and their results.
     pub(super) ledger: Ledger,
-    /// What the user has asked the API server for.
+    /// Pending user requests.
     pub(super) orders: Orders,
-    /// The capacity objects that publishers know to have created.
-    /// The replicas that may write.
+    /// Replicas that may write.
     pub(super) leaders: Leaders,
-    /// Volumes that could not be made.
+    /// Failed CreateVolume calls.
     pub(super) failures: Failures,
-    /// What programs have read of the capacity objects.
+    /// Lists and watches of capacity objects by programs.
     pub(super) reads: Reads,
-    /// What publishers have to ask the driver for.
+    /// GetCapacity calls that publishers must make.
     pub(super) due: Due,
-    /// How often programs have asked.
+    /// Rate counters of programs.
     pub(super) paces: Paces,
-    /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
+    /// The capacity objects at the last quiescence, with later changes by clients that are not checked.
     before: Objects,
-    /// Whether the server was ever of a release that hides the maximum of objects: no event tells a publisher that it is there again.
+    /// Whether the server was ever of a release without `maximumVolumeSize`: no watch event reports that the field reappears.
     pub(super) has_hidden_maximum: bool,
 }
 
-/// What is wrong with a history that begins with this world, which is quiet.
+/// The violations in a history that starts with this quiescent world.
 pub fn judge(world: World, events: impl IntoIterator<Item = Event>) -> Vec<Violation> {
     let mut monitor = Monitor::new(world);
     let events = events.into_iter();
@@ -62,7 +61,7 @@ pub fn judge(world: World, events: impl IntoIterator<Item = Event>) -> Vec<Viola
 }
 
 impl Monitor {
-    /// Begins with a world that is quiet.
+    /// Starts with a quiescent world.
     pub fn new(world: World) -> Self {
         Monitor {
             lately: Lately::since(&world),
@@ -83,12 +82,12 @@ impl Monitor {
         }
     }
 
-    /// The world as it is after all events so far.
+    /// The world after all events so far.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Takes an event in, and says what is wrong about it.
+    /// Applies an event and returns its violations.
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
         self.paces.happened(&event);
         match event {
@@ -171,7 +170,7 @@ impl Monitor {
         }
     }
 
-    /// Whether an event may change what would be wrong if everything were quiet after it.
+    /// Whether the event may change the violations that quiescence after it would have.
     pub fn is_news(&self, event: &Event) -> bool {
         match event {
             Event::Delivered { .. }
@@ -198,7 +197,7 @@ impl Monitor {
         }
     }
 
-    /// From now on an object is to be as it is now, or gone, unless a program has a reason to change that.
+    /// Makes the object's current state, or its absence, the expected one until a program has a reason to change it.
     pub(super) fn accept(&mut self, key: NamespacedName, object: Option<CapacityObject>) {
         match object {
             Some(object) => drop(self.before.insert(key, object)),
@@ -206,7 +205,7 @@ impl Monitor {
         }
     }
 
-    /// A publisher ends, or begins anew: its objects are as its life so far has left them.
+    /// A publisher stops or restarts: accepts the current state of its objects.
     fn accept_all(&mut self, instance: &Instance) {
         let Some(publisher) = self.world.publishers.get(instance) else {
             return;
@@ -238,7 +237,7 @@ impl Monitor {
         self.world.apply(change);
     }
 
-    /// What would be wrong with the capacity objects if everything were quiet now.
+    /// Violations by capacity objects if the cluster is quiescent now.
     pub fn unsettled(&self) -> Vec<Violation> {
         let mut violations = objects::judge_since(&self.before, &self.heard(), &self.world.objects);
         self.excuse_what_was_told(&mut violations);
@@ -247,20 +246,20 @@ impl Monitor {
         violations
     }
 
-    /// What would be wrong with claims and volumes if everything were quiet now.
+    /// Violations by PVCs and volumes if the cluster is quiescent now.
     pub fn unsettled_volumes(&self, backend: &dyn Backend) -> Vec<Violation> {
         volumes::judge(&self.world, &self.ledger, backend)
     }
 
-    /// The world that says what objects there must be if everything is quiet now: with the capacity objects as they were before the
-    /// programs did anything, and with what drivers were heard to answer before they failed.
+    /// The world from which the required objects are computed if the cluster is quiescent now: with the capacity objects before the
+    /// programs' actions, and with responses that drivers returned before they failed.
     pub fn demanding(&self) -> World {
         let mut world = self.heard().into_owned();
         world.objects.clone_from(&self.before);
         world
     }
 
-    /// The world with what drivers were heard to answer before they failed. Most have not failed.
+    /// The world with responses that drivers returned before they failed. Most drivers have not failed.
     fn heard(&self) -> Cow<'_, World> {
         if self.world.drivers.values().all(Driver::tells_all) {
             return Cow::Borrowed(&self.world);
@@ -273,11 +272,11 @@ impl Monitor {
     fn quiet(&mut self) -> Vec<Violation> {
         let violations = self.unsettled();
         if self.world.api.version().is_none() && !self.world.publishers.is_empty() {
-            // Nothing can be written: what publishers have heard, they act on once it can.
+            // Nothing can be written now: publishers act on the received responses later.
             return violations;
         }
         self.before.clone_from(&self.world.objects);
-        // What was heard is in the objects by now.
+        // The objects contain the received responses by now.
         self.told.forget();
         self.world.drivers.values_mut().for_each(Driver::forget);
         self.lately = Lately::since(&self.world);

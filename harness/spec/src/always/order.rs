@@ -1,53 +1,53 @@
-//! What the user of a cluster asks of the API server about capacity objects and drivers. Judges nothing.
+//! User requests about capacity objects and drivers. Checks nothing.
 
 use capacity_types::{NodeTopology, Quantity};
 
 use crate::world::{CapacityObject, CsiDriver, NamespacedName};
 
-/// Something that the user asks of the API server.
+/// A user request to the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// A capacity object is to be created.
+    /// Create a capacity object.
     Create {
-        /// Its key; with `is_prefix`, its name begins so, and the server chooses the rest (`generateName`).
+        /// Its key; with `is_prefix`, the name is a prefix (`generateName`).
         key: NamespacedName,
-        /// Whether the server is to choose the rest of the name.
+        /// Whether the server completes the name.
         is_prefix: bool,
         /// The object.
         object: CapacityObject,
     },
-    /// A capacity object is to be changed; unset fields stay as they are.
+    /// Patch a capacity object. Unset fields are unchanged.
     Change {
-        /// Its key; none: it is found by what it says.
+        /// Its key. `None`: it is identified by the fields.
         key: Option<NamespacedName>,
         /// The fields.
         fields: Fields,
     },
-    /// A capacity object is to be replaced.
+    /// Replace a capacity object.
     Replace {
         /// Its key.
         key: NamespacedName,
-        /// What it is to be.
+        /// The new object.
         object: CapacityObject,
-        /// Whether it names a version that is long past.
+        /// Whether the resource version is outdated.
         is_stale: bool,
     },
-    /// A capacity object is to be deleted; the key as for a change.
+    /// Delete a capacity object. Key as for a patch.
     Delete(Option<NamespacedName>),
-    /// A namespace is to be deleted, with the objects in it.
+    /// Delete a namespace with its objects.
     DeleteNamespace(String),
-    /// Capacity objects are written in a way of which nothing is said.
+    /// Any other write of capacity objects; not checked.
     Other,
-    /// A CSIDriver is to be created.
+    /// Create a CSIDriver.
     CreateDriver(String, CsiDriver),
 }
 
-/// What a change says of the fields of a capacity object.
+/// The capacity object fields of a patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
-    /// `storageClassName`; none: it says nothing of that.
+    /// `storageClassName`. `None`: not in the patch.
     pub class: Option<String>,
-    /// `nodeTopology`; none: it says nothing of that.
+    /// `nodeTopology`. `None`: not in the patch.
     pub topology: Option<NodeTopology>,
     /// `capacity`.
     pub capacity: Figure,
@@ -55,13 +55,13 @@ pub struct Fields {
     pub maximum: Figure,
 }
 
-/// What a change says of a figure.
+/// A capacity value in a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Figure {
-    /// Nothing.
+    /// Not in the patch.
     #[default]
     Kept,
-    /// That it is this from now on, or unset.
+    /// The new value, or unset.
     Set(Option<Quantity>),
 }
 
@@ -75,7 +75,7 @@ impl Figure {
 }
 
 impl Fields {
-    /// An object after the change.
+    /// Applies the patch to an object.
     pub(super) fn put(&self, before: &CapacityObject) -> CapacityObject {
         CapacityObject {
             class: self.class.clone().unwrap_or_else(|| before.class.clone()),
@@ -88,7 +88,7 @@ impl Fields {
 }
 
 impl Order {
-    /// Whether it may be about an object.
+    /// Whether the request may concern an object.
     fn is_about(&self, key: &NamespacedName) -> bool {
         match self {
             Order::Create {
@@ -107,12 +107,12 @@ impl Order {
     }
 }
 
-/// What the user asks for.
+/// The pending user requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Orders(pub(super) Vec<Order>);
 
 impl Orders {
-    /// All that was asked for before is answered; only the objects of a namespace are deleted after that.
+    /// Replaces the requests: earlier ones have been answered, except for deletions of the objects of a namespace.
     pub(super) fn ordered(&mut self, orders: Vec<Order>) {
         let before = std::mem::replace(&mut self.0, orders);
         let namespaces = before.into_iter();
@@ -120,7 +120,7 @@ impl Orders {
         self.0.extend(namespaces);
     }
 
-    /// The one that a written object is of. One that tells no key may be of several.
+    /// Takes the request that wrote an object. A request without a key may match several objects.
     pub(super) fn taken(&mut self, key: &NamespacedName) -> Option<Order> {
         let at = self.0.iter().position(|order| order.is_about(key))?;
         Some(match &self.0[at] {

@@ -1,5 +1,4 @@
-//! What the user of a cluster writes, against what the API server makes of it: it stores that, refuses what is not legal, and does
-//! nothing else.
+//! User requests compared with the API server's results: it stores what is requested, rejects invalid objects, and writes nothing else.
 
 use super::monitor::Monitor;
 use super::order::Order;
@@ -7,15 +6,15 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, CsiDriver, NamespacedName, Objects};
 
-/// How the API server answers what is not legal, and what replaces another version than there is.
+/// HTTP status for invalid objects, and for a replacement of an outdated version.
 const UNPROCESSABLE: u16 = 422;
 const CONFLICT: u16 = 409;
 
-/// The longest name of an object.
+/// Maximum length of an object name.
 const NAME_MAX: usize = 253;
 
 impl Order {
-    /// Why the API server refuses it whatever there is; none: it is legal (KEP-1472, "API").
+    /// Why the API server must reject the request in any state. `None`: it is valid (KEP-1472, "API").
     fn fault(&self, objects: &Objects) -> Option<&'static str> {
         match self {
             Order::Create { key, object, .. } => faults(&key.name, object),
@@ -41,13 +40,13 @@ impl Order {
     }
 }
 
-/// What is not legal about a change.
+/// Why a change is invalid (immutable fields).
 fn unmoved(before: &CapacityObject, after: &CapacityObject) -> Option<&'static str> {
     let is_moved = (&after.class, &after.topology) != (&before.class, &before.topology);
     is_moved.then_some("class and topology of an object cannot be changed")
 }
 
-/// What is not legal about an object.
+/// Why an object is invalid.
 fn faults(name: &str, object: &CapacityObject) -> Option<&'static str> {
     let is_negative = object.capacity.is_some_and(|capacity| capacity.nanos() < 0);
     match () {
@@ -73,7 +72,7 @@ fn is_subdomain(text: &str) -> bool {
 }
 
 impl Monitor {
-    /// The user's request has changed a capacity object. What is wrong about what came of it.
+    /// Checks a capacity object that the user's request has written.
     pub(super) fn stored(
         &mut self,
         key: &NamespacedName,
@@ -100,7 +99,7 @@ impl Monitor {
         wrong.map(|wrong| violation(wrong, key))
     }
 
-    /// What is other than it was asked for.
+    /// How the stored object differs from the request.
     fn is_other(
         &self,
         order: &Order,
@@ -128,7 +127,7 @@ impl Monitor {
         }
     }
 
-    /// An object as a server of this release has it.
+    /// An object as a server of this release returns it.
     fn as_served(&self, object: &CapacityObject) -> CapacityObject {
         let has_maximum = self.world.api.release.has_maximum();
         CapacityObject {
@@ -137,7 +136,7 @@ impl Monitor {
         }
     }
 
-    /// The user's request was refused with that code.
+    /// Checks a rejection of the user's request with this status.
     pub(super) fn refused(&self, code: u16) -> Option<Violation> {
         let order = self.orders.0.first()?;
         let (key, is_strange) = match order {
@@ -153,7 +152,7 @@ impl Monitor {
         is_legal.then(|| violation((rules::NEEDLESSLY_ILLEGAL, why()), &key))
     }
 
-    /// The user's request has created a driver object.
+    /// Checks a CSIDriver that the user's request has created.
     pub(super) fn stored_driver(&mut self, name: &str, stored: &CsiDriver) -> Option<Violation> {
         let is_it = |order: &Order| matches!(order, Order::CreateDriver(of, _) if of == name);
         let at = self.orders.0.iter().position(is_it)?;
@@ -168,7 +167,7 @@ impl Monitor {
         })
     }
 
-    /// What a case begins with is there: every object that was asked for.
+    /// Checks that all requested initial objects of a case exist.
     pub(super) fn all_stored(&mut self) -> Vec<Violation> {
         let orders = std::mem::take(&mut self.orders.0).into_iter();
         let missing = orders.filter_map(|order| match order {
@@ -182,7 +181,7 @@ impl Monitor {
     }
 }
 
-/// Whether two objects are the same in what users write.
+/// Whether two objects have equal user-written fields.
 fn is_same(one: &CapacityObject, other: &CapacityObject) -> bool {
     one.says_as(other) && (&one.class, &one.topology) == (&other.class, &other.topology)
 }

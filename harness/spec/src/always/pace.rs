@@ -1,4 +1,4 @@
-//! How often programs have asked, as far as that is limited.
+//! Rate limiters and counters for programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use capacity_types::Segment;
 use super::event::Event;
 use crate::world::{Instance, Parameters};
 
-/// So many at once, and then so many in each second.
+/// A rate limit: burst, and then a number per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) burst: u32,
     pub(super) per_second: u32,
 }
 
-/// What is left of a pace, in time: each use takes the time after which there is another.
+/// The state of a rate limit, as time: each use costs the interval between uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Credit {
     left: Duration,
@@ -24,7 +24,7 @@ pub(super) struct Credit {
 }
 
 impl Pace {
-    /// Whether there may be another use at that time.
+    /// Whether the limit admits another use at this time.
     pub(super) fn admits(self, credit: &mut Option<Credit>, at: Duration) -> bool {
         let cost = Duration::from_secs(1) / self.per_second.max(1);
         let full = cost * self.burst;
@@ -38,19 +38,19 @@ impl Pace {
     }
 }
 
-/// How often what was asked for.
+/// Usage counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paces {
     /// By client, resource and namespace.
     pub(super) watches: BTreeMap<(Arc<str>, String, Option<String>), Option<Credit>>,
-    /// Of the driver.
+    /// GetCapacity calls.
     pub(super) questions: BTreeMap<Instance, Option<Credit>>,
-    /// How often a publisher has asked for a figure since anything has happened.
+    /// Number of calls of a publisher with equal arguments since the last relevant event.
     pub(super) in_vain: BTreeMap<Instance, BTreeMap<(Parameters, Segment), u32>>,
 }
 
 impl Paces {
-    /// Takes in that something happens: after most of it a publisher may ask.
+    /// Records an event: most events are a reason to call GetCapacity.
     pub(super) fn happened(&mut self, event: &Event) {
         let is_nothing = match event {
             Event::Asked { answer, .. } => answer.is_some(),
@@ -63,7 +63,7 @@ impl Paces {
         }
     }
 
-    /// A publisher starts or ends.
+    /// A publisher starts or stops.
     pub(super) fn restarted(&mut self, instance: &Instance) {
         self.questions.remove(instance);
     }

@@ -1,4 +1,4 @@
-//! How often programs may ask: watches that end at once, calls of the driver with a limit, and figures that nothing has changed.
+//! Rate limits of programs: restarted watches, GetCapacity calls with a limit, and calls without a reason.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{Binding, Instance, Parameters, StorageClass};
 
-/// How often a client may begin the same watch. A list and a first watch, a second one after it has ended, and all of that again after
-/// failures take a few at once; who waits longer each time, as client-go does, is far below the rate.
+/// Rate limit for starting the same watch. A list with a first watch, a second one after it ended, and the same again after failures need a
+/// burst. Clients that back off as client-go does are far below the rate.
 const WATCHES: Pace = Pace {
     burst: 20,
     per_second: 10,
 };
 
-/// How often a publisher that does not poll may ask for the figure of a class while nothing happens: it may be told of the same change
-/// twice, and ask once more for what was on its way.
+/// Number of GetCapacity calls per class that a publisher without polling may make without an event: it may receive the same change twice,
+/// and one call may be in flight.
 const IN_VAIN: u32 = 3;
 
-/// A rule that is broken, and how.
+/// A violated rule, and the detail.
 type Broken = (&'static Rule, String);
 
 impl Monitor {
-    /// Whether a watch begins too soon after others.
+    /// Checks the rate of starting watches.
     pub(super) fn hurried_watch(&mut self, request: &Request) -> Option<Violation> {
         if request.verb != "watch" {
             return None;
@@ -50,7 +50,7 @@ impl Monitor {
         })
     }
 
-    /// Whether a publisher asks more often than it is told to, or without a reason. `at`: none where it is not known when it asked.
+    /// Checks a publisher's GetCapacity call against its rate limit, and for a reason. `at`: `None` if the time is unknown.
     pub(super) fn hurried_question(
         &mut self,
         instance: &Instance,
@@ -66,7 +66,7 @@ impl Monitor {
         let classes = self.world.classes.values();
         let meant = classes.filter(|class| class.driver_parameters() == *parameters);
         let meant: Vec<&StorageClass> = meant.collect();
-        // On its node a publisher asks before it makes a volume that waits for no pod: that is no question of what it publishes.
+        // A distributed instance also calls GetCapacity before provisioning with Immediate binding, independent of publishing.
         let may_be_for_a_volume = |class: &&StorageClass| class.binding == Binding::Immediate;
         if instance.node.is_some() && meant.iter().any(may_be_for_a_volume) {
             return None;
@@ -90,9 +90,9 @@ impl Monitor {
         })
     }
 
-    /// A question too many for a limit.
+    /// A call that exceeds the rate limit.
     fn beyond_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Broken> {
-        // What waits for its turn on the way may arrive together with the next one.
+        // A delayed call may arrive together with the next one.
         let pace = Pace {
             burst: limit + 1,
             per_second: limit,
@@ -102,7 +102,7 @@ impl Monitor {
         (!pace.admits(credit, at)).then(|| (rules::HURRIED_QUESTION, detail()))
     }
 
-    /// A question that was asked often enough, as nothing has happened since.
+    /// A call that repeats earlier ones although nothing has happened since.
     fn in_vain(
         &mut self,
         instance: &Instance,

@@ -1,4 +1,4 @@
-//! GetCapacity calls: who asks, and for what.
+//! GetCapacity calls: caller and arguments.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::world::change::Aspect;
 use crate::world::class::without_sidecars;
 use crate::world::{Figures, Instance, Parameters, StorageClass, World};
 
-/// What a publisher's questions depend on.
+/// The kinds of objects that a publisher's calls depend on.
 const ASPECTS: [Aspect; 4] = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Classes, Aspect::Settings];
 
 impl Monitor {
@@ -53,7 +53,7 @@ impl Monitor {
         };
         let violations = strange.into_iter().chain(wrong).chain(hurried).collect();
         match answer.filter(|figures| figures.is_sound()) {
-            // What a publisher receives for parameters that it should have left out, it publishes for the class all the same.
+            // The publisher publishes a response for the class even if the request wrongly contained sidecar parameters.
             Some(figures) => self
                 .told
                 .add(driver, without_sidecars(parameters), segment, figures),
@@ -62,7 +62,7 @@ impl Monitor {
         violations
     }
 
-    /// What is strange about a publisher's question.
+    /// Why a publisher's call is unexpected.
     fn strange(
         &self,
         instance: &Instance,
@@ -71,7 +71,7 @@ impl Monitor {
         parameters: &Parameters,
     ) -> Option<&'static str> {
         if !self.world.publishers.contains_key(instance) {
-            // It was under way when its publisher ended: nobody is there any more who could ask.
+            // The call was in flight when its publisher exited.
             return None;
         }
         let any = |is_so: &dyn Fn(&World) -> bool| self.lately.any(&self.world, &ASPECTS, is_so);
@@ -79,7 +79,7 @@ impl Monitor {
             class.provisioner == instance.driver && class.driver_parameters() == *parameters
         };
         let is_of_class = |world: &World| world.classes.values().any(is_meant);
-        // Who makes volumes may ask whether there is room for one, where a claim of the class may have it.
+        // A provisioner may check the capacity for a PVC in a topology that the class allows.
         let may_provision_there = |world: &World| {
             let mut classes = world.classes.values();
             classes.any(|class| is_meant(class) && class.names(segment))

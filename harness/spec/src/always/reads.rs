@@ -1,38 +1,38 @@
-//! What clients have read of the capacity objects.
+//! Lists and watches of capacity objects by clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::request::Request;
 
-/// How often a client has listed and watched.
+/// Number of lists and watches of a client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     lists: u32,
     watches: u32,
 }
 
-/// What clients have read of the capacity objects.
+/// Lists and watches of capacity objects by clients.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     by_client: BTreeMap<Arc<str>, Tally>,
-    /// How often something has gone wrong after which anybody may have to read anew.
+    /// Number of failures after which any client may have to list again.
     excuses: u32,
 }
 
 impl Reads {
-    /// A client begins to run.
+    /// A client starts.
     pub(super) fn began(&mut self, client: &str) {
         self.by_client.remove(client);
     }
 
-    /// Something has gone wrong after which anybody may have to read anew.
+    /// Records a failure after which any client may have to list again.
     pub(super) fn disturbed(&mut self) {
         self.excuses += 1;
     }
 
-    /// Takes a request in. Whether it is a list that nothing made necessary: each is followed by a watch, and only the end of a watch
-    /// leads to another list.
+    /// Records a request. Returns whether it is an unnecessary list: each list is followed by a watch, and only the end of a watch requires
+    /// another list.
     pub(super) fn is_needless(&mut self, request: &Request) -> bool {
         let tally = self.by_client.entry(request.client.clone()).or_default();
         match request.verb.as_str() {

@@ -1,4 +1,4 @@
-//! Figures that a volume has changed: the publisher asks for them again, whenever it would poll next.
+//! Refreshes after a volume changed capacity: the publisher must call GetCapacity again, regardless of its poll interval.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::volumes::{Creation, Ending, is_for};
 use crate::world::{Instance, Parameters};
 
 impl Monitor {
-    /// Takes in that somebody asks for a figure.
+    /// Records a GetCapacity call.
     pub(super) fn refreshed(&mut self, by: &Author, parameters: &Parameters, segment: &Segment) {
         let Author::Publisher(instance) = by else {
             return;
@@ -26,7 +26,7 @@ impl Monitor {
         }
     }
 
-    /// Whether the question is one that is due.
+    /// Whether the call is a required refresh.
     pub(super) fn is_due(&self, by: &Author, parameters: &Parameters, segment: &Segment) -> bool {
         let Author::Publisher(instance) = by else {
             return false;
@@ -38,7 +38,7 @@ impl Monitor {
         })
     }
 
-    /// Takes in that a volume was asked for, and what is due then.
+    /// Records a CreateVolume call and the refreshes that it requires.
     pub(super) fn refresh_after(&mut self, creation: &Creation) {
         let place = match &creation.ending {
             Ending::Made {
@@ -52,7 +52,7 @@ impl Monitor {
         let mut claims = self.world.claims.values();
         let claim = claims.find(|claim| is_for(&creation.name, claim));
         if let Some(class) = claim.map(|claim| claim.class.clone()) {
-            // Either may have keys that the other has not.
+            // Either one may have keys that the other lacks.
             let is_meant =
                 |segment: &Segment| segment::contains(segment, place) || segment::contains(place, segment);
             let segments = self.segments_where(&creation.by, is_meant);
@@ -64,7 +64,7 @@ impl Monitor {
         }
     }
 
-    /// Takes in that a driver has deleted a volume, and what is due then.
+    /// Records a DeleteVolume call and the refreshes that it requires.
     pub(super) fn refresh_after_deletion(&mut self, id: &str, by: &Author) {
         let Author::Publisher(instance) = by else {
             return;
@@ -79,7 +79,7 @@ impl Monitor {
         self.refresh(instance, class, segments);
     }
 
-    /// The segments of a publisher, as far as they are meant.
+    /// The publisher's segments that match.
     fn segments_where(&self, instance: &Instance, is_meant: impl Fn(&Segment) -> bool) -> BTreeSet<Segment> {
         let publisher = self.world.publishers.get(instance);
         let wanted = publisher.map(|it| Wanted::of(&self.world, instance, it));
@@ -99,7 +99,7 @@ impl Monitor {
         due.entry(class).or_default().extend(segments);
     }
 
-    /// What was not asked for, if everything is quiet now.
+    /// Missing refreshes, if the cluster is quiescent now.
     pub(super) fn unrefreshed(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
         if self.world.api.version().is_none() {
@@ -109,7 +109,7 @@ impl Monitor {
             if due.values().all(BTreeSet::is_empty) {
                 continue;
             }
-            // One with a limit has much to ask before, where a volume is tried again and again.
+            // A publisher with a rate limit may be busy with earlier calls while a volume is retried.
             let publisher = self.world.publishers.get(instance);
             let Some(publisher) = publisher.filter(|it| it.publishes && it.asks_per_second.is_none()) else {
                 continue;
@@ -132,7 +132,7 @@ impl Monitor {
     }
 }
 
-/// Whether there is a figure that a publisher has to know: for some classes and segments that is left open, and after an error it waits.
+/// Whether the publisher must know the capacity: for some classes and segments publishing is optional, and after an error it backs off.
 fn is_told(demand: &Demand) -> bool {
     matches!(
         demand.question(),

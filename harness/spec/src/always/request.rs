@@ -1,4 +1,4 @@
-//! A request to the API server, as far as rules speak of it. Judges nothing.
+//! A request to the API server, with the fields that rules use. Checks nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use capacity_types::capacity_api::RESOURCE;
 
 use super::author::Author;
 
-/// The kinds among which a publisher looks for the owner of its objects, and from which level on it needs to read them: the pod leads to
-/// what owns it, and a replica set to the deployment. What owns the objects in the end is named, and not read.
+/// The kinds that a publisher reads to find the owner of its objects, and the owner level from which it needs them: pod → ReplicaSet →
+/// Deployment. The last owner itself is only referenced, not read.
 pub(super) const OWNERS: [(&str, Option<u8>); 5] = [
     ("pods", Some(0)),
     ("replicasets", Some(2)),
@@ -17,27 +17,27 @@ pub(super) const OWNERS: [(&str, Option<u8>); 5] = [
     ("daemonsets", None),
 ];
 
-/// A request that the API server has answered.
+/// A request with its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who asked.
+    /// The originator.
     pub by: Author,
-    /// Its name for the API server, which tells replicas apart.
+    /// The name of the API client, which distinguishes replicas.
     pub client: Arc<str>,
-    /// Such as `list`.
+    /// The verb, such as `list`.
     pub verb: String,
-    /// Plural name, with a subresource as in `pods/binding`.
+    /// Plural name, with the subresource as in `pods/binding`.
     pub resource: String,
-    /// The namespace; none: all of them, or an object that has none.
+    /// The namespace. `None`: all namespaces, or a cluster-scoped object.
     pub namespace: Option<String>,
-    /// Whether it was answered as it was meant.
+    /// Whether it succeeded.
     pub is_answered: bool,
-    /// When, since the history began.
+    /// Time since the start of the history.
     pub at: Duration,
 }
 
 impl Request {
-    /// Whether a rule speaks of requests of a verb about a resource.
+    /// Whether a rule checks this verb and resource.
     pub fn is_judged(verb: &str, resource: &str) -> bool {
         resource == RESOURCE
             || verb == "watch"

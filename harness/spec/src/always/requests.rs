@@ -1,4 +1,4 @@
-//! Requests to the API server: within the roles that the documents name, and no more lists than watching needs.
+//! Requests to the API server: only with documented RBAC permissions, and no unnecessary lists.
 
 use capacity_types::capacity_api::RESOURCE;
 
@@ -9,12 +9,12 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::Publisher;
 
-/// What a publisher may do with capacity objects (external-provisioner, README, "Capacity support").
+/// Verbs of a publisher on capacity objects (external-provisioner, README, "Capacity support").
 const OF_PUBLISHERS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
-/// What a cleaner needs of them (KEP-1472, "With central controller" and "Without").
+/// Verbs of a cleaner on capacity objects (KEP-1472, "With central controller" and "Without").
 const OF_CLEANERS: [&str; 4] = ["get", "list", "watch", "delete"];
 
-/// What changes nothing.
+/// Verbs without side effects.
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 impl Monitor {
@@ -24,7 +24,7 @@ impl Monitor {
     }
 
     fn strange_request(&mut self, request: &Request) -> Option<Violation> {
-        // A cleaner need not watch them.
+        // A cleaner need not watch capacity objects.
         let is_judged = request.resource == RESOURCE && request.by != Author::Cleaner;
         let is_needless = is_judged && self.reads.is_needless(request);
         let wrong = match self.is_granted(request) {
@@ -35,7 +35,7 @@ impl Monitor {
         wrong.map(|rule| violation(rule, request))
     }
 
-    /// Whether a replica writes that does not hold the Lease.
+    /// Whether a replica writes without holding the Lease.
     fn is_unled(&self, request: &Request) -> bool {
         let Author::Publisher(instance) = &request.by else {
             return false;
@@ -46,12 +46,12 @@ impl Monitor {
         is_elected && is_write && request.resource == RESOURCE && !self.leaders.contains(&request.client)
     }
 
-    /// Whether the documents name what is asked for among what the program may do.
+    /// Whether the documented permissions of the program cover the request.
     fn is_granted(&self, request: &Request) -> bool {
         match &request.by {
             Author::Publisher(instance) => match self.world.publishers.get(instance) {
                 Some(publisher) => is_granted_to(publisher, request),
-                // It was under way when its publisher ended.
+                // The request was in flight when its publisher exited.
                 None => true,
             },
             Author::Cleaner if request.resource == RESOURCE => {

@@ -1,4 +1,4 @@
-//! What the driver answered: ever, and since everything was last quiet.
+//! GetCapacity responses: all, and those since the last quiescence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use capacity_types::Segment;
 
 use crate::world::{Answer, Driver, Figures, Parameters};
 
-/// Answers by driver, parameters and segment.
+/// Responses by driver, parameters and segment.
 #[derive(Default)]
 pub(super) struct Told(BTreeMap<String, BTreeMap<Parameters, BTreeMap<Segment, Answers>>>);
 
-/// The answers to one question.
+/// The responses to equal calls.
 #[derive(Default)]
 struct Answers {
-    /// The largest figures ever.
+    /// The maximum of all responses.
     largest: Figures,
-    /// All since everything was last quiet.
+    /// All responses since the last quiescence.
     lately: BTreeSet<Figures>,
 }
 
 impl Told {
-    /// Takes an answer in.
+    /// Records a response.
     pub(super) fn add(&mut self, driver: &str, parameters: Parameters, segment: Segment, figures: Figures) {
         let of_driver = self.0.entry(driver.to_owned()).or_default();
         let answers = of_driver
@@ -33,7 +33,7 @@ impl Told {
         answers.lately.insert(figures);
     }
 
-    /// The largest figures that were ever answered.
+    /// The maximum of all responses.
     pub(super) fn largest(
         &self,
         driver: &str,
@@ -47,7 +47,7 @@ impl Told {
         self.0.get(driver)?.get(parameters)?.get(segment)
     }
 
-    /// What was answered since everything was last quiet.
+    /// The responses since the last quiescence.
     pub(super) fn lately(
         &self,
         driver: &str,
@@ -58,8 +58,8 @@ impl Told {
         answers.into_iter().flat_map(|answers| &answers.lately)
     }
 
-    /// Puts down what was told of a segment lately where drivers do not tell a figure now. The parameters may have been others, as a
-    /// class may have been made anew.
+    /// Adds the recent responses for a segment to those drivers that return an error now. The parameters may differ, because a class may
+    /// have been recreated.
     pub(super) fn put_down(&self, drivers: &mut BTreeMap<String, Driver>) {
         for (name, questions) in &self.0 {
             let mut lately: BTreeMap<&Segment, BTreeSet<Figures>> = BTreeMap::new();
@@ -74,7 +74,7 @@ impl Told {
             }
             let known = driver.answers.values_mut().flatten();
             for (segment, answer) in known {
-                // What makes no sense tells as little as an error.
+                // An invalid response counts as an error.
                 if matches!(answer, Answer::Figures(figures) if !figures.is_sound()) {
                     *answer = Answer::error();
                 }
@@ -85,7 +85,7 @@ impl Told {
         }
     }
 
-    /// Everything is quiet: what comes from now on is told lately.
+    /// Resets the recent responses at quiescence.
     pub(super) fn forget(&mut self) {
         let answers = self.0.values_mut().flat_map(BTreeMap::values_mut);
         answers.flatten().for_each(|(_, answers)| answers.lately.clear());

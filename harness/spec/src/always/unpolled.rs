@@ -1,4 +1,4 @@
-//! What a publisher that does not poll may go by: the last answer that it was given, whatever the driver would answer now.
+//! Publishers that do not poll may use the last response that they received, whatever the driver would return now.
 
 use super::monitor::Monitor;
 use crate::objects::Pairs;
@@ -6,7 +6,7 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, Instance};
 
-/// The rules about figures that the driver would answer now.
+/// Rules that compare objects with the driver's current response.
 const ABOUT_FIGURES: [&Rule; 3] = [
     rules::MISSING,
     rules::WRONG_FIGURES,
@@ -14,7 +14,7 @@ const ABOUT_FIGURES: [&Rule; 3] = [
 ];
 
 impl Monitor {
-    /// Leaves out what such publishers were told since everything was last quiet, and have had no reason to ask for again.
+    /// Removes violations about objects that match a response since the last quiescence: the publisher had no reason to call again.
     pub(super) fn excuse_what_was_told(&self, violations: &mut Vec<Violation>) {
         for (instance, publisher) in self.world.publishers.iter().filter(|(_, it)| !it.polls) {
             let own = Pairs::of(&self.world, instance, publisher);
@@ -22,7 +22,7 @@ impl Monitor {
         }
     }
 
-    /// Whether a violation is about a figure that a publisher with these objects was told lately.
+    /// Whether the violation concerns a value that the publisher with these objects received recently.
     fn is_told_lately(
         &self,
         violation: &Violation,

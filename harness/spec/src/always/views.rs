@@ -1,23 +1,23 @@
-//! What a program may have acted on: of each kind of object it has seen some moment since everything was last quiet, and of different
-//! kinds different moments.
+//! The states that a program may have acted on: for each kind of object the state at some moment since the last quiescence, and different
+//! moments for different kinds.
 
 use std::collections::BTreeMap;
 
 use crate::world::change::Aspect;
 use crate::world::{Change, Instance, Publisher, World};
 
-/// More mixtures than these are not tried: then anything counts as allowed.
+/// Maximum number of combinations. Above it any action counts as allowed.
 const MIXTURES_MAX: usize = 1024;
 
-/// The changes since everything was last quiet.
+/// The changes since the last quiescence.
 pub(super) struct Lately {
-    /// The world as it was then.
+    /// The world at the last quiescence.
     settled: World,
     changes: BTreeMap<Aspect, Vec<Change>>,
 }
 
 impl Lately {
-    /// Everything is quiet.
+    /// Starts at quiescence.
     pub(super) fn since(world: &World) -> Self {
         Lately {
             settled: world.clone(),
@@ -25,7 +25,7 @@ impl Lately {
         }
     }
 
-    /// A publisher as it was set at each moment at which it ran.
+    /// The settings of a publisher at each moment at which it ran.
     pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
         let changes = self.of(Aspect::Settings).iter();
         let changed = changes.filter_map(move |change| match change {
@@ -35,7 +35,7 @@ impl Lately {
         self.settled.publishers.get(instance).into_iter().chain(changed)
     }
 
-    /// Takes a change in.
+    /// Records a change.
     pub(super) fn add(&mut self, change: Change) {
         self.changes.entry(change.aspect()).or_default().push(change);
     }
@@ -44,8 +44,8 @@ impl Lately {
         self.changes.get(&aspect).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether something is so in one of the worlds that a program may have seen. `aspects`: what it depends on; of anything else the
-    /// program knows what is so now.
+    /// Whether a predicate holds in a state that a program may have seen. `aspects`: the kinds on which it depends; all others have their
+    /// current state.
     pub(super) fn any(&self, now: &World, aspects: &[Aspect], is_so: impl Fn(&World) -> bool) -> bool {
         if is_so(now) {
             return true;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_may_be_seen_at_different_moments_and_each_kind_at_one() {
+    fn a_view_combines_one_moment_per_kind() {
         let mut world = World::default();
         let mut lately = Lately::since(&world);
         for name in ["a", "b"] {

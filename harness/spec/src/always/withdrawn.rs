@@ -1,4 +1,4 @@
-//! Objects that publishers have deleted themselves: to make the same again, more often than anything has changed, is a fight with oneself.
+//! Objects that publishers deleted themselves: recreating them without a change is flapping.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use capacity_types::Segment;
 use crate::world::change::Aspect;
 use crate::world::{CapacityObject, Change, Instance};
 
-/// What was deleted since everything was last quiet.
+/// Deletions since the last quiescence.
 #[derive(Default)]
 pub(super) struct Withdrawn {
     pairs: BTreeMap<(Instance, String, Segment), Pair>,
-    /// How often something has happened for which an object may go and come again.
+    /// Number of events that may cause a deletion followed by a recreation.
     reasons: u32,
 }
 
-/// An object that its publisher has deleted.
+/// An object that its publisher deleted.
 struct Pair {
     object: CapacityObject,
-    /// How often the same was made again.
+    /// Number of recreations with equal values.
     returns: u32,
 }
 
@@ -36,7 +36,7 @@ impl Withdrawn {
         pair.object = object.clone();
     }
 
-    /// A publisher makes an object; whether that is without reason.
+    /// A publisher creates an object. Returns whether it does so without a reason.
     pub(super) fn created(&mut self, by: &Instance, object: &CapacityObject) -> bool {
         let Some(segment) = object.segment() else {
             return false;
@@ -49,7 +49,7 @@ impl Withdrawn {
         pair.returns > self.reasons
     }
 
-    /// Something has changed: what follows from the cluster may be as before again, once for each such change.
+    /// A change of the environment: it may cause one recreation.
     pub(super) fn changed(&mut self, change: &Change) {
         let follows = matches!(
             change.aspect(),
@@ -58,8 +58,8 @@ impl Withdrawn {
         self.reasons += u32::from(!follows);
     }
 
-    /// The driver has told no figure, for which an object may go, or somebody else has changed an object: the one that was kept of two may
-    /// be gone.
+    /// GetCapacity failed, or another client changed an object: the publisher may have deleted an object, or the other of two duplicates
+    /// may be gone.
     pub(super) fn excused(&mut self) {
         self.reasons += 1;
     }

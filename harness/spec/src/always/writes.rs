@@ -1,4 +1,4 @@
-//! Writes of capacity objects: by whom, to whose, and what for.
+//! Writes of capacity objects: writer, ownership and reason.
 
 use capacity_types::Quantity;
 
@@ -11,7 +11,7 @@ use crate::world::capacity::bytes;
 use crate::world::change::Aspect;
 use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Publisher, World};
 
-/// What a publisher's objects depend on.
+/// The kinds of objects that a publisher's objects depend on.
 const ASPECTS: [Aspect; 5] = [
     Aspect::Nodes,
     Aspect::CsiNodes,
@@ -53,14 +53,14 @@ impl Monitor {
             _ => false,
         };
         if !is_at_work {
-            // Nobody is there who would mend it: what came of it was judged just now.
+            // No program runs that could fix the object. The write was checked above.
             self.accept(key.clone(), object.clone());
         }
         self.apply(Change::Object(key, object));
         violations
     }
 
-    /// What a publisher has deleted itself, it does not make again.
+    /// A publisher must not recreate an object that it deleted itself.
     fn withdraw(
         &mut self,
         by: &Author,
@@ -72,7 +72,7 @@ impl Monitor {
             return;
         };
         match (self.world.objects.get(key), object) {
-            // One that is wrong anyway is told as that.
+            // A wrong deletion is reported under its own rule.
             (Some(existing), None) if wrong.is_empty() => self.withdrawn.deleted(instance, existing),
             (None, Some(object)) if self.withdrawn.created(instance, object) => {
                 wrong.push((rules::FLAPPING, object.figures()));
@@ -88,7 +88,7 @@ impl Monitor {
         object: Option<&CapacityObject>,
         wrong: &mut Vec<(&'static Rule, String)>,
     ) {
-        // It may have been stopped, or set otherwise, while its write was under way.
+        // It may have been stopped or reconfigured while its write was in flight.
         let now = self.world.publishers.get(instance).into_iter();
         let publishers: Vec<&Publisher> = now.chain(self.lately.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
@@ -123,7 +123,7 @@ impl Monitor {
         }
     }
 
-    /// What is wrong with an object that is created or changed.
+    /// Checks an object that is created or updated.
     fn set(
         &self,
         instance: &Instance,
@@ -157,12 +157,12 @@ impl Monitor {
         }
     }
 
-    /// Whether the publisher may have seen an object without the maximum that it has: a server of the first alpha does not show it.
+    /// Whether the publisher may have seen the object without its maximum, as v1alpha1 of 1.19 and 1.20 returns it.
     fn may_have_lacked_maximum(&self, object: &CapacityObject) -> bool {
         object.maximum.is_some() && self.has_hidden_maximum
     }
 
-    /// Whether a publisher may have sent a maximum that the server has dropped: it may know it as a release that keeps it.
+    /// Whether a publisher may have sent a maximum that the server dropped, because it knows the server as a newer release.
     fn may_have_lost_maximum(&self) -> bool {
         !self.world.api.release.has_maximum()
             && self.lately.any(&self.world, &[Aspect::Settings], |world| {
@@ -170,14 +170,14 @@ impl Monitor {
             })
     }
 
-    /// Whether the publisher may have seen the class, and the segment, of an object.
+    /// Whether the publisher may have seen the class and the segment of an object.
     fn may_want(&self, instance: &Instance, object: &CapacityObject) -> bool {
         object
             .segment()
             .is_some_and(|segment| self.in_view(instance, |wanted| wanted.has(&object.class, &segment)))
     }
 
-    /// Whether something is so of what the publisher may have thought that it has to publish.
+    /// Whether a predicate holds for a state of desired objects that the publisher may have seen.
     fn in_view(&self, instance: &Instance, is_so: impl Fn(&Wanted<'_>) -> bool) -> bool {
         let is_wanted = |world: &World| {
             let publisher = world.publishers.get(instance);
@@ -188,7 +188,7 @@ impl Monitor {
         })
     }
 
-    /// A figure is some that the driver has answered, or less.
+    /// Checks that the values were returned by the driver, or are smaller.
     fn figures(
         &self,
         instance: &Instance,
@@ -216,8 +216,8 @@ impl Monitor {
         }
     }
 
-    /// Whether an object is right, and the only one for its class and segment, whatever the publisher may have seen. One that says its
-    /// segment in other words than labels may be replaced.
+    /// Whether an object is correct and unique for its class and segment in every state that the publisher may have seen. An object whose
+    /// selector uses expressions may be replaced.
     fn is_needless(
         &self,
         instance: &Instance,
@@ -238,7 +238,7 @@ impl Monitor {
         !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
     }
 
-    /// The cleaner deletes what publishers of nodes without the driver left, and nothing else.
+    /// The cleaner may only delete objects of publishers on nodes without the driver.
     fn by_cleaner(&self, key: &NamespacedName, wrong: &mut Vec<(&'static Rule, String)>) {
         let aspects = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Settings];
         let object = self.world.objects.get(key);
@@ -261,7 +261,7 @@ impl Monitor {
     }
 }
 
-/// Whether the figures of an object are at most those that were answered.
+/// Whether the values of an object are at most those of responses.
 fn is_within(object: &CapacityObject, told: Option<&Figures>) -> bool {
     let within = |quantity: Option<Quantity>, told: Option<i64>| {
         quantity.is_none_or(|quantity| bytes(quantity) <= told.map_or(0, i128::from))

@@ -1,15 +1,15 @@
-//! What becomes of objects that no publisher looks after: garbage collection, and the cleaner (KEP-1472, lifecycle of objects).
+//! Objects without a running publisher: garbage collection, and the cleaner (KEP-1472, lifecycle of objects).
 
 use crate::rules::{self, Rule};
 use crate::world::{CapacityObject, NamespacedName, Owner, World};
 
-/// What becomes of an object that no publisher looks after.
+/// What must happen to an object without a running publisher.
 pub(super) enum Fate {
-    /// Nobody may touch it.
+    /// No program may change it.
     Stays,
-    /// It has to go, by this rule.
+    /// It must be deleted, by this rule.
     Goes(&'static Rule),
-    /// It may go or stay.
+    /// It may be deleted or retained.
     Open,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn fate(world: &World, key: &NamespacedName, object: &CapacityObject)
     Fate::Goes(rules::ORPHANED)
 }
 
-/// Whether all owners are gone that it had.
+/// Whether all owners of the object were deleted.
 pub(super) fn is_collected(world: &World, object: &CapacityObject) -> bool {
     let is_gone = |owner: &Owner| world.gone_owners.contains(&owner.uid);
     !object.owners.is_empty() && object.owners.iter().all(is_gone)

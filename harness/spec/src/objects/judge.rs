@@ -1,7 +1,6 @@
-//! The objects that are there, against what must and may be.
+//! Compares existing objects with those that must and may exist.
 //!
-//! What the objects were before the publishers did anything is handed in, and what they made of them. Whoever edits objects by hand
-//! meanwhile moves what "before" is.
+//! The inputs are the objects before and after the publishers' actions. A manual change meanwhile counts as part of "before".
 
 use std::collections::BTreeSet;
 
@@ -13,16 +12,16 @@ use crate::rules::{self, Question, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Owner, Publisher, World};
 
-/// Compares the objects that are there once nothing is in flight with what there must be. `world.objects`: as they were before.
+/// Compares the objects at quiescence with the required ones. `world.objects`: the objects before the publishers' actions.
 pub fn judge(world: &World, stored: &Objects) -> Vec<Violation> {
     judge_since(&world.objects, world, stored)
 }
 
-/// The same, where `all` are the objects as they were before, whatever the world has.
+/// The same, with the objects before the publishers' actions in `all` instead of the world.
 pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec<Violation> {
     let mut violations = Vec::new();
     if world.api.version().is_none() {
-        // Nobody can see an object, so nothing can be demanded of one.
+        // Objects cannot be read, so none are required.
         return violations;
     }
     let ownership = Ownership::of(world);
@@ -42,15 +41,15 @@ pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec
     violations
 }
 
-/// What one publisher has made of its objects.
+/// Checks the objects of one publisher.
 struct Judge<'w> {
     world: &'w World,
-    /// All objects as they were before.
+    /// All objects before the publishers' actions.
     all: &'w Objects,
     instance: &'w Instance,
     publisher: &'w Publisher,
     wanted: Wanted<'w>,
-    /// Its objects as they were before, by class and segment.
+    /// The publisher's objects before its actions, by class and segment.
     before: Pairs<'w, Vec<&'w CapacityObject>>,
 }
 
@@ -79,7 +78,7 @@ impl<'w> Judge<'w> {
 
     fn judge(&self, objects: &[Stored<'_>], violations: &mut Vec<Violation>) {
         let mut found: Pairs<'_, Vec<Stored<'_>>> = Pairs::new();
-        // A driver that does not advertise GET_CAPACITY gives its publisher nothing to do, not even to tidy up.
+        // Without GET_CAPACITY the publisher does nothing, not even deletions.
         let is_idle = |key: &NamespacedName, object: &CapacityObject| {
             self.wanted.is_mute() && self.all.get(key) == Some(object)
         };
@@ -143,7 +142,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// The rule that an object's figures break.
+    /// The rule that an object's values violate.
     fn wrong(
         &self,
         demand: &Demand,
@@ -152,7 +151,7 @@ impl<'w> Judge<'w> {
     ) -> Option<&'static Rule> {
         let has_maximum = self.world.api.release.has_maximum();
         let is_as_before = before.iter().any(|earlier| earlier.says_as(object));
-        // A maximum that a newer release has stored is there, and nobody sees it.
+        // A maximum stored by a newer release exists but is not returned.
         let object = &CapacityObject {
             maximum: object.maximum.filter(|_| has_maximum),
             ..object.clone()
@@ -176,7 +175,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// An object has the owner that the publisher was told, and none of its making if it was told none.
+    /// Checks that an object has the configured owner, or no owner from the publisher if none is configured.
     fn owner(
         &self,
         key: &NamespacedName,
@@ -185,7 +184,7 @@ impl<'w> Judge<'w> {
     ) -> Option<Violation> {
         let before = self.all.get(key);
         let is_as_before = before.is_some_and(|before| before.owners == object.owners);
-        // A publisher that has nothing to say of the figure need not write the object, nor one that asks for none by itself.
+        // Without a capacity value, or without polling, the publisher need not write the object.
         let is_untold = demand.is_some_and(|demand| demand.question() == Some(Question::KeepOrWithdraw))
             || !self.publisher.polls;
         let wrong = match &self.publisher.owner {
@@ -196,7 +195,7 @@ impl<'w> Judge<'w> {
                 let is_there = object.owners.iter().any(|it| is_it(&it));
                 (!is_there || controllers > 1) && !(is_untold && is_as_before)
             }
-            // What had an owner before may keep it.
+            // Owners set before may remain.
             None => !object.owners.is_empty() && !is_as_before,
         };
         let names: Vec<String> = object
@@ -208,12 +207,12 @@ impl<'w> Judge<'w> {
     }
 }
 
-/// Whether the figures leave nothing but an offer of nothing.
+/// Whether all allowed values are zero.
 fn offers_nothing(figures: &BTreeSet<Figures>) -> bool {
     figures.iter().all(|figures| figures.available == 0)
 }
 
-/// What is broken by figures where there is a choice.
+/// The rule that wrong values violate if there is a choice.
 fn rule_of(question: Question, figures: &BTreeSet<Figures>) -> &'static Rule {
     match question {
         Question::KeepOrWithdraw => rules::UNTOLD_FIGURES,
@@ -236,7 +235,7 @@ fn allowed(demand: &Demand) -> String {
     }
 }
 
-/// A publisher that does not publish neither writes nor removes what an earlier life of it has written.
+/// A disabled publisher must neither write nor delete objects of its earlier runs.
 fn switched_off(
     (world, all): (&World, &Objects),
     stored: &Objects,
@@ -257,7 +256,7 @@ fn switched_off(
     }
 }
 
-/// What belongs to no publisher that runs: it stays, unless a cleaner or the loss of its owners removes it.
+/// Checks objects without a running publisher: they must remain unless the cleaner or garbage collection deletes them.
 fn others(
     (world, all): (&World, &Objects),
     stored: &Objects,

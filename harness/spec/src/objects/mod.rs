@@ -1,11 +1,11 @@
-//! Which CSIStorageCapacity objects there must, may and must not be once nothing is in flight any more.
+//! CSIStorageCapacity objects that must, may and must not exist at quiescence.
 //!
 //! ```text
-//! ownership  whose an object is                      pairs  something for each class and segment
-//! fate       what becomes of objects that no publisher looks after
-//! wanted     for each publisher, class and segment: what must, or may, be published
-//! judge      the objects that are there, against that
-//! settled    the objects that right programs would leave
+//! ownership  the publisher of an object              pairs  map by class and segment
+//! fate       objects without a running publisher
+//! wanted     for each publisher, class and segment: the required or allowed object
+//! judge      compares existing objects with these
+//! settled    the objects that correct programs leave
 //! ```
 
 mod fate;

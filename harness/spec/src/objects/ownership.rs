@@ -1,4 +1,4 @@
-//! Whose an object is.
+//! Assigns objects to publishers.
 
 use capacity_types::MANAGED_BY_LABEL;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher,
 /// An object with its key.
 pub(super) type Stored<'s> = (&'s NamespacedName, &'s CapacityObject);
 
-/// The publishers of a world, by what tells their objects.
+/// The publishers of a world, indexed by what identifies their objects.
 pub(super) struct Ownership<'w> {
     by_label: BTreeMap<String, Vec<(&'w Instance, &'w Publisher)>>,
     by_owner: Vec<(&'w Instance, &'w Publisher)>,
@@ -33,7 +33,7 @@ impl<'w> Ownership<'w> {
         ownership
     }
 
-    /// The publisher whose an object is; none: it is nobody's who runs.
+    /// The publisher of an object. `None` if no running one owns it.
     pub(super) fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
         let managed_by = object.labels.get(MANAGED_BY_LABEL);
         let labelled = managed_by.and_then(|managed_by| self.by_label.get(managed_by));
@@ -42,7 +42,7 @@ impl<'w> Ownership<'w> {
         found.map(|(instance, _)| *instance)
     }
 
-    /// Objects by whose they are.
+    /// Objects by publisher.
     pub(super) fn divide<'s>(&self, objects: &'s Objects) -> BTreeMap<Option<&'w Instance>, Vec<Stored<'s>>> {
         let mut divided: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (key, object) in objects {

@@ -1,4 +1,4 @@
-//! Something for each class and segment.
+//! A map by class and segment.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ impl<'c, T: Default> Pairs<'c, T> {
         Pairs(BTreeMap::new())
     }
 
-    /// The value for a class and a segment, made where there is none.
+    /// The value for a class and a segment, created if missing.
     pub(crate) fn entry(&mut self, class: &'c str, segment: Segment) -> &mut T {
         self.0.entry(class).or_default().entry(segment).or_default()
     }
@@ -25,7 +25,7 @@ impl<'c, T: Default> Pairs<'c, T> {
 }
 
 impl<'w> Pairs<'w, Option<&'w CapacityObject>> {
-    /// The objects of a publisher that are for a segment: the first, where there are several for a class and a segment.
+    /// The objects of a publisher by class and segment; the first one if there are duplicates.
     pub(crate) fn of(world: &'w World, instance: &Instance, publisher: &Publisher) -> Self {
         let mut pairs = Self::new();
         for (key, object) in &world.objects {

@@ -1,6 +1,6 @@
-//! The objects that right programs leave: one of the outcomes that are allowed, where there are several.
+//! The objects that correct programs leave: one of the allowed outcomes if there are several.
 //!
-//! For whoever needs a world to go on from: nothing is demanded here.
+//! Provides a world to continue from. Does not check anything.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use capacity_types::{LabelSelector, NodeTopology, Quantity};
@@ -12,8 +12,7 @@ use super::wanted::{Demand, Demanded, Wanted};
 use crate::rules::Question;
 use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher, World};
 
-/// The objects once publishers, cleaner and garbage collection have done their work: those that are right stay, and what is missing gets a
-/// name that nothing else has.
+/// The objects after publishers, cleaner and garbage collection are done: correct ones are retained, missing ones get an unused name.
 pub fn settled(world: &World) -> Objects {
     let mut objects = world.objects.clone();
     if world.api.version().is_none() {
@@ -27,7 +26,7 @@ pub fn settled(world: &World) -> Objects {
         }
     }
     for (instance, publisher) in &world.publishers {
-        // Without its label nobody knows what it would write.
+        // If the managed-by label is unknown, so are its objects.
         let Some(managed_by) = publisher.managed_by(instance).filter(|_| publisher.publishes) else {
             continue;
         };
@@ -44,13 +43,13 @@ pub fn settled(world: &World) -> Objects {
     objects
 }
 
-/// The work of one publisher.
+/// The actions of one publisher.
 struct Publishing<'w> {
     wanted: Wanted<'w>,
     instance: &'w Instance,
     publisher: &'w Publisher,
     managed_by: String,
-    /// All objects, as they were before.
+    /// All objects before these actions.
     before: &'w Objects,
 }
 
@@ -80,7 +79,7 @@ impl Publishing<'_> {
         }
     }
 
-    /// One of its objects for each class and segment; the rest is removed.
+    /// Retains one object for each class and segment, and deletes the publisher's others.
     fn kept<'s>(&self, own: &[Stored<'s>], objects: &mut Objects) -> Pairs<'s, Option<NamespacedName>> {
         let mut kept: Pairs<'_, Option<NamespacedName>> = Pairs::new();
         for (key, object) in own {
@@ -112,7 +111,7 @@ impl Publishing<'_> {
     }
 }
 
-/// What a publisher does where it has the choice.
+/// The chosen outcome of a demand.
 enum Chosen {
     None,
     Figures(Figures),
@@ -154,7 +153,7 @@ fn quantity(bytes: Option<i64>) -> Option<Quantity> {
     bytes.and_then(|bytes| bytes.to_string().parse().ok())
 }
 
-/// A name that no object has, and that none had before: one that goes now keeps its name to itself.
+/// A name that no object has or had: a deleted object's name is not reused.
 fn free_name(objects: &Objects, before: &Objects, publisher: &Publisher) -> NamespacedName {
     let named = |number: usize| NamespacedName::new(&publisher.namespace, format!("csisc-{number}"));
     let mut number = objects.len();

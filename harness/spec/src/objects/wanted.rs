@@ -1,4 +1,4 @@
-//! What must, or may, be published for a class at a segment.
+//! The object that must, or may, be published for a class and segment.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use crate::world::{
     Answer, Binding, Deployment, Driver, Figures, Instance, Parameters, Publisher, StorageClass, World,
 };
 
-/// What must be published for a class at a segment.
+/// The object that must be published for a class and segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// One object, with these figures.
+    /// One object with these values.
     Present(Figures),
-    /// One object, with these figures or those that it had before.
+    /// One object with these values, or with those that it had before.
     Stale(Figures),
-    /// One object with one of these figures, or with none, or no object. Which is left open.
+    /// One object with one of these values or none, or no object. The choice is open.
     Optional {
-        /// The figures that it may have.
+        /// The allowed values.
         figures: BTreeSet<Figures>,
-        /// Whether it may be as it was before.
+        /// Whether the object may be unchanged.
         as_before: bool,
-        /// Why the choice is left.
+        /// Why the choice is open.
         question: Question,
     },
 }
 
 impl Demand {
-    /// Why there is a choice; none: there is none.
+    /// Why the choice is open. `None` if there is no choice.
     pub fn question(&self) -> Option<Question> {
         match self {
             Demand::Present(_) => None,
@@ -38,7 +38,7 @@ impl Demand {
     }
 }
 
-/// A demand, and what it is about.
+/// A demand with its class and segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demanded<'w> {
     /// The class.
@@ -49,19 +49,19 @@ pub struct Demanded<'w> {
     pub demand: Demand,
 }
 
-/// What one publisher has to publish.
+/// The objects that one publisher must publish.
 pub struct Wanted<'w> {
     world: &'w World,
     publisher: &'w Publisher,
-    /// Its classes, in the order of their names.
+    /// StorageClasses of the driver, sorted by name.
     classes: Vec<(&'w str, &'w StorageClass)>,
     segments: BTreeSet<Segment>,
-    /// The plugin; none: nothing is known of it, so that it answers nothing.
+    /// The driver plugin. `None`: unknown, so it returns no responses.
     driver: Option<&'w Driver>,
 }
 
 impl<'w> Wanted<'w> {
-    /// Of a publisher of this world.
+    /// For a publisher of this world.
     pub fn of(world: &'w World, instance: &'w Instance, publisher: &'w Publisher) -> Self {
         let classes = world.classes.iter();
         let own = classes.filter(|(_, class)| class.provisioner == instance.driver);
@@ -74,28 +74,28 @@ impl<'w> Wanted<'w> {
         }
     }
 
-    /// Whether the driver does not advertise GET_CAPACITY, so that there is nothing to publish.
+    /// Whether the driver lacks GET_CAPACITY, so that nothing is published.
     pub fn is_mute(&self) -> bool {
         self.driver.is_some_and(|driver| !driver.get_capacity)
     }
 
-    /// Whether there may be an object for a class at a segment at all.
+    /// Whether an object for a class and segment may exist at all.
     pub fn has(&self, class: &str, segment: &Segment) -> bool {
         self.class(class).is_some() && self.segments.contains(segment)
     }
 
-    /// The segments that it publishes for.
+    /// The segments for which it publishes.
     pub fn segments(&self) -> &BTreeSet<Segment> {
         &self.segments
     }
 
-    /// A class of its driver.
+    /// A StorageClass of its driver.
     pub fn class(&self, name: &str) -> Option<&'w StorageClass> {
         let at = self.classes.binary_search_by_key(&name, |(own, _)| own).ok()?;
         Some(self.classes[at].1)
     }
 
-    /// All demands, by class and segment.
+    /// All demands, sorted by class and segment.
     pub fn demands(&self) -> impl Iterator<Item = Demanded<'_>> {
         self.classes.iter().flat_map(move |(name, class)| {
             let parameters = class.driver_parameters();
@@ -107,14 +107,14 @@ impl<'w> Wanted<'w> {
         })
     }
 
-    /// What is demanded for a class at a segment; none: there must be no object.
+    /// The demand for a class and segment. `None`: no object may exist.
     pub fn demand_for(&self, class: &str, segment: &Segment) -> Option<Demand> {
         let class = self.class(class).filter(|_| self.segments.contains(segment))?;
         let answer = self.answer(segment, &class.driver_parameters());
         Some(self.demand(class, segment, answer))
     }
 
-    /// Whether there may be no object for a class at a segment. A publisher that does not withdraw what the driver tells no figure of keeps it.
+    /// Whether the object may be absent. While GetCapacity fails, a publisher that does not withdraw objects must retain it.
     pub(crate) fn may_lack(&self, class: &str, segment: &Segment) -> bool {
         let keeps = !self.publisher.withdraws && self.answering().is_some();
         let is_open = |class| self.may_be_left_out(class, segment).is_some();
@@ -132,7 +132,7 @@ impl<'w> Wanted<'w> {
         Some(self.answering()?.answer(segment, parameters))
     }
 
-    /// The plugin, if it may be asked.
+    /// The driver plugin, if GetCapacity may be called.
     fn answering(&self) -> Option<&'w Driver> {
         self.driver.filter(|driver| driver.get_capacity)
     }
@@ -144,14 +144,14 @@ impl<'w> Wanted<'w> {
             as_before: is_kept,
             question: Question::KeepOrWithdraw,
         };
-        // One that asks only when something else happens may not have noticed.
+        // A publisher without polling may not have noticed the error.
         let is_kept = !self.publisher.withdraws || !self.publisher.polls;
         let figures = match answer {
-            // CSI: a driver without GET_CAPACITY is not to be asked.
+            // CSI: GetCapacity must not be called on a driver without GET_CAPACITY.
             None => return untold(BTreeSet::new(), true),
             Some(Answer::Error { before }) => {
                 let sound = before.iter().filter(|figures| figures.is_sound());
-                // What was written before may have been written to a server that did not keep the maximum.
+                // The earlier object may have been written to a server that dropped the maximum.
                 let kept = |figures: &Figures| [figures.kept(false), figures.kept(has_maximum)];
                 return untold(sound.flat_map(kept).collect(), is_kept);
             }
@@ -169,14 +169,14 @@ impl<'w> Wanted<'w> {
         }
     }
 
-    /// Why an object may be there or not.
+    /// Why an object is optional.
     fn question(&self, class: &StorageClass, segment: &Segment, figures: Figures) -> Option<Question> {
         let is_nothing = figures.available == 0 && !self.publisher.zero;
         let question = self.may_be_left_out(class, segment);
         question.or(is_nothing.then_some(Question::ZeroOrNothing))
     }
 
-    /// Why an object may be there or not, whatever its figures.
+    /// Why an object is optional, whatever its values.
     fn may_be_left_out(&self, class: &StorageClass, segment: &Segment) -> Option<Question> {
         if class.binding == Binding::Immediate && !self.publisher.immediate {
             return Some(Question::ImmediateClasses);
@@ -185,7 +185,7 @@ impl<'w> Wanted<'w> {
     }
 }
 
-/// The segments of the nodes that a publisher publishes for. A node without a label for one of the keys has none yet.
+/// The segments of a publisher's nodes. A node that lacks a label for one of the keys has none yet.
 fn segments(world: &World, instance: &Instance, publisher: &Publisher) -> BTreeSet<Segment> {
     if publisher.deployment != Deployment::Central {
         return publisher.own_segment(world, instance).into_iter().collect();

@@ -1,15 +1,15 @@
-//! Existing volumes that the scheduler has given to pods, as far as it has not written that down yet.
+//! PersistentVolumes that the scheduler has assumed for pods but not written yet.
 //!
-//! It places one pod after the other and writes for many at once, so that a choice for one is seen before what the choice before it took.
+//! It schedules one pod after the other and binds many concurrently, so a decision may be observed before the writes of the previous one.
 
 use super::volumes;
 use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 
-/// So many volumes are tried with and without each other.
+/// Maximum number of volumes for which both alternatives are tried.
 const TRIED: usize = 4;
 
-/// The world as it may be for the scheduler, when other pods that wait have taken volumes that suit their claims: with some of these given
-/// to claims. Which claim has one matters only to a pod that has the claim, too.
+/// The worlds that the scheduler may assume because other pending pods took volumes that match their PVCs. Which PVC took a volume only
+/// matters for pods with that PVC.
 pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
     let claims = claims_of_others(world, pod);
     let own = world.pods.get(pod).map(|pod| names(pod).collect::<Vec<_>>());
@@ -41,7 +41,7 @@ pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterato
     })
 }
 
-/// The claims without a volume of other pods that are on no node.
+/// The unbound PVCs of other pending pods.
 fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(NamespacedName, &'w Claim)> {
     let others = world
         .pods
@@ -57,7 +57,7 @@ fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(Namespac
     claims
 }
 
-/// The names of a pod's claims.
+/// The PVC names of a pod.
 fn names(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn other_pods_may_have_taken_what_suits_their_claims_and_nothing_else() {
+    fn other_pods_may_have_taken_only_volumes_that_match_their_pvcs() {
         let key = |name: &str| NamespacedName::new("default", name);
         let claim = Claim {
             class: "fast".to_owned(),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_two_pods_share_may_have_its_volume() {
+    fn a_pvc_shared_by_two_pods_may_have_its_volume() {
         let key = |name: &str| NamespacedName::new("default", name);
         let mut world = World::default();
         let claim = Claim {

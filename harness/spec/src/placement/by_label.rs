@@ -1,4 +1,4 @@
-//! Things that are for nodes with certain labels, arranged so that a node finds its own without looking at all of them.
+//! An index of items by required node labels, so that a node finds its items without a full scan.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use capacity_types::Labels;
 /// A label with its value.
 pub(super) type Label<'w> = (&'w str, &'w str);
 
-/// Things by one of the labels that they need, the rarest.
+/// Items by the rarest of their required labels.
 pub(super) struct ByLabel<'w, T> {
     labelled: BTreeMap<Label<'w>, Vec<T>>,
-    /// Those that need no certain label.
+    /// Items without a required label.
     others: Vec<T>,
 }
 
 impl<'w, T> ByLabel<'w, T> {
-    /// Of things with the labels that they need.
+    /// Indexes items by their required labels.
     pub(super) fn new(things: Vec<(T, Vec<Label<'w>>)>) -> Self {
         let mut counts: BTreeMap<Label<'w>, usize> = BTreeMap::new();
         for label in things.iter().flat_map(|(_, labels)| labels) {
@@ -35,7 +35,7 @@ impl<'w, T> ByLabel<'w, T> {
         arranged
     }
 
-    /// Those that a node with these labels may be meant by: all that are for it, and some that are not.
+    /// Candidates for a node with these labels: all items that match it, and some that do not.
     pub(super) fn candidates<'s>(
         &'s self,
         labels: &'s Labels,
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_finds_what_needs_its_labels_and_what_needs_none() {
+    fn candidates_are_items_that_require_a_node_label_or_none() {
         let east = [("region", "east")];
         let things = vec![
             ("east", east.to_vec()),

@@ -1,32 +1,32 @@
-//! The claims of a pod: bound, or to be bound where the pod goes.
+//! The PVCs of a pod: bound, or to be bound on the pod's node.
 
 use std::fmt;
 
 use crate::world::{Binding, Claim, NamespacedName, Pod, PodVolume, World};
 
-/// A claim with its name.
+/// A PVC with its name.
 pub(super) type Named<'w> = (&'w str, &'w Claim);
 
-/// The claims of a pod that can be placed.
+/// The PVCs of a schedulable pod.
 pub(super) struct Claims<'w> {
-    /// Those that have their volume.
+    /// Bound PVCs.
     pub(super) bound: Vec<Named<'w>>,
-    /// Those that get one where the pod goes, in the order of the pod's volumes.
+    /// PVCs to be bound on the pod's node, in the order of the pod's volumes.
     pub(super) delayed: Vec<Named<'w>>,
 }
 
-/// Why a pod can go to no node, whatever the nodes are like.
+/// Why a pod fits no node, independent of the nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such pod.
+    /// The pod does not exist.
     NoPod,
-    /// A claim does not exist.
+    /// A PVC does not exist.
     ClaimMissing(String),
-    /// A claim is being deleted, or has lost its volume.
+    /// A PVC is being deleted, or its PersistentVolume was deleted.
     ClaimGoing(String),
-    /// A claim has the name of one for an ephemeral volume, and was not made for the pod.
+    /// A PVC has the name of an ephemeral PVC but does not belong to the pod.
     ClaimOfAnother(String),
-    /// A claim is to be bound without the pod, and is not yet.
+    /// A PVC with Immediate binding is not bound yet.
     ClaimUnbound(String),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The claims of a pod, or the first reason why it can go nowhere.
+/// The PVCs of a pod, or the first reason why it fits no node.
 pub(super) fn of_pod<'w>(world: &'w World, namespace: &str, pod: &'w Pod) -> Result<Claims<'w>, Refusal> {
     let mut claims = Claims {
         bound: Vec::new(),

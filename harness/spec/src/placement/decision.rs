@@ -1,4 +1,4 @@
-//! All nodes together: which take the pod, with the scores that they may have, and why the others do not.
+//! The decision over all nodes: feasible nodes with their possible scores, and reasons against the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,31 +11,31 @@ use super::view::View;
 use super::{fit, volumes};
 use crate::world::{Extender, NamespacedName, Node, Pod, Scoring};
 
-/// Where a pod may go.
+/// The nodes on which a pod may be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nowhere, whatever the nodes are like.
+    /// None, independent of the nodes.
     Refused(Refusal),
-    /// What each node says.
+    /// The verdict for each node.
     Nodes(BTreeMap<String, NodeVerdict>),
 }
 
-/// What a node says.
+/// The verdict for one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeVerdict {
-    /// It takes the pod, with one of these scores, 0 to 100. Several where the documents leave open which of several objects counts.
+    /// Feasible, with one of these scores, 0 to 100. Several if the KEP does not define which of several objects counts.
     Fits(BTreeSet<i64>),
-    /// It does not.
+    /// Not feasible.
     Excluded(BTreeSet<Reason>),
 }
 
 impl Decision {
-    /// The nodes that take the pod.
+    /// The feasible nodes.
     pub fn feasible(&self) -> impl Iterator<Item = &str> {
         self.scores().map(|(name, _)| name)
     }
 
-    /// The nodes that take the pod, each with the scores that it may have.
+    /// The feasible nodes with their possible scores.
     pub fn scores(&self) -> impl Iterator<Item = (&str, &BTreeSet<i64>)> {
         let nodes = match self {
             Decision::Refused(_) => None,
@@ -50,9 +50,9 @@ impl Decision {
             })
     }
 
-    /// The nodes that may be best: no other one is better for sure.
+    /// The nodes that may be best: no other node is certainly better.
     pub fn best(&self) -> BTreeSet<&str> {
-        // The least that the best of all has for sure.
+        // The highest guaranteed score.
         let floor = self.scores().filter_map(|(_, scores)| scores.first()).max();
         let may_be = |scores: &BTreeSet<i64>| scores.last() >= floor;
         let best = self.scores().filter(|(_, scores)| may_be(scores));
@@ -61,7 +61,7 @@ impl Decision {
 }
 
 impl<'w> View<'w> {
-    /// Where a pod may go that has no node yet.
+    /// The nodes on which a pending pod may be placed.
     pub fn decide(&self, key: &NamespacedName) -> Decision {
         let Some(pod) = self.world.pods.get(key) else {
             return Decision::Refused(Refusal::NoPod);
@@ -77,7 +77,7 @@ impl<'w> View<'w> {
     }
 }
 
-/// What is asked of every node.
+/// The inputs for the verdict of each node.
 struct Question<'v, 'w> {
     view: &'v View<'w>,
     key: &'v NamespacedName,
@@ -85,7 +85,7 @@ struct Question<'v, 'w> {
     claims: &'v Claims<'w>,
     scoring: Scoring,
     shape: Shape,
-    /// The nodes on which an extender holds devices for the pod; none: nobody has to.
+    /// The nodes on which an extender reserved devices for the pod. `None`: the pod needs no reservation.
     reserved: Option<Option<&'w BTreeSet<String>>>,
 }
 
@@ -126,7 +126,7 @@ impl<'v, 'w> Question<'v, 'w> {
         }
     }
 
-    /// What capacity and extenders give a node.
+    /// Score by capacity, plus points from extenders.
     fn scores(&self, name: &str, candidate: &Candidate<'_>) -> BTreeSet<i64> {
         let world = self.view.world;
         let points: i64 = world.extenders.iter().map(|it| it.points(name)).sum();
@@ -134,7 +134,7 @@ impl<'v, 'w> Question<'v, 'w> {
         own.into_iter().map(|score| score + points).collect()
     }
 
-    /// Extenders have to be heard.
+    /// Reasons from extenders.
     fn extended(&self, name: &str) -> Vec<Reason> {
         let concerned = self.view.world.extenders.iter().filter(|it| !it.is_unconcerned);
         let reason = |it: &Extender| match it.fails {
@@ -147,7 +147,7 @@ impl<'v, 'w> Question<'v, 'w> {
         concerned.filter_map(reason).collect()
     }
 
-    /// Volumes that exist have to be reached.
+    /// Reasons from bound PVCs: their volumes must be accessible.
     fn bound(&self, name: &str, node: &Node) -> Vec<Reason> {
         let bound = self.claims.bound.iter().filter_map(|(claim_name, claim)| {
             match self.view.world.volumes.get(&claim.volume) {
@@ -161,7 +161,7 @@ impl<'v, 'w> Question<'v, 'w> {
         bound.collect()
     }
 
-    /// Volumes that do not exist have to be found or made.
+    /// Reasons from unbound PVCs: a volume must match or be provisioned.
     fn delayed(&self, name: &str, node: &'w Node, candidate: &mut Candidate<'w>) -> Vec<Reason> {
         let mut reasons = Vec::new();
         let (mut open, mut provisioned) = (Vec::new(), Vec::new());
@@ -186,7 +186,7 @@ impl<'v, 'w> Question<'v, 'w> {
         reasons
     }
 
-    /// A node can have so many volumes of a driver.
+    /// Reasons from volume limits per driver.
     fn limits(&self, name: &str) -> Vec<Reason> {
         let Some(csi_node) = self.view.world.csi_nodes.get(name) else {
             return Vec::new();

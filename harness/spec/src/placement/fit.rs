@@ -1,11 +1,11 @@
-//! What pods and nodes ask of each other besides volumes. Capacity changes nothing about it (KEP-1472, "Using capacity information").
+//! Constraints between pods and nodes other than volumes. Capacity does not change them (KEP-1472, "Using capacity information").
 //!
-//! Deliberately absent: processors and memory, and what pods ask of other pods.
+//! Does not know CPU, memory and inter-pod affinity.
 
 use super::reason::Reason;
 use crate::world::{Node, Pod};
 
-/// The reasons why the node does not take the pod.
+/// Why the node is not feasible.
 pub(super) fn reasons(pod: &Pod, name: &str, node: &Node) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if node.unschedulable {

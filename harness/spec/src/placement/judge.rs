@@ -1,4 +1,4 @@
-//! What was decided about a pod, against where it may go.
+//! Compares the scheduler's decision about a pod with the allowed nodes.
 
 use super::claims::Refusal;
 use super::decision::{Decision, NodeVerdict};
@@ -7,22 +7,21 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{NamespacedName, Pod, PodVolume, Scoring, World};
 
-/// What was decided about a pod.
+/// The scheduler's decision about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It goes to this node.
+    /// Placed on this node.
     On(String),
-    /// It goes nowhere for now.
+    /// Unschedulable for now.
     Refused,
 }
 
-/// Compares what was decided about a pod with the world as it was then.
+/// Compares a decision with the world at that time.
 pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
     View::new(world).judge(pod, outcome)
 }
 
-/// What is wrong with a world in which nothing is in flight any more: pods that wait although a node takes them. A pod for which a node is
-/// chosen waits for its volumes, and for nothing else.
+/// Violations at quiescence: pending pods although a node is feasible. A pod with a selected node may only wait for its volumes.
 pub fn pending(world: &World) -> Vec<Violation> {
     let is_chosen = |namespace: &str, pod: &Pod| {
         let claims = pod.volumes.iter().filter_map(|volume| match volume {
@@ -45,12 +44,12 @@ pub fn pending(world: &World) -> Vec<Violation> {
         .collect()
 }
 
-/// What every refusal contains that is about nodes. KEP-1472 quotes the reason “node(s) did not have enough free storage” and no text around
-/// it.
+/// Required substring of every message about nodes. KEP-1472 quotes the reason “node(s) did not have enough free storage” but does not
+/// define the text around it.
 const EXPLAINED: &str = "node";
 
 impl View<'_> {
-    /// Compares what was decided about a pod with this world.
+    /// Compares a decision with this world.
     pub fn judge(&self, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
         let decision = self.decide(pod);
         let violation = |rule: &'static Rule, detail: String| Violation {
@@ -93,7 +92,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether a pod that no node takes is refused without a word about nodes.
+    /// Whether the message of an unschedulable pod does not mention nodes.
     fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
         let refusal = pod
             .refusal
@@ -107,7 +106,7 @@ impl View<'_> {
         })
     }
 
-    /// Whether anything makes one node better than another.
+    /// Whether nodes are scored at all.
     fn is_scored(&self) -> bool {
         let mut extenders = self.world.extenders.iter();
         self.world.scheduler.scores() != Scoring::Off || extenders.any(|it| !it.prefers.is_empty())

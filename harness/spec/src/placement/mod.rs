@@ -1,16 +1,16 @@
-//! Where a pod may go, and where best.
+//! Feasible nodes of a pod, and the best of them.
 //!
 //! ```text
-//! claims     the claims of a pod: bound, or to be bound where the pod goes; or why it can go nowhere yet
-//! fit        what pods and nodes ask of each other besides volumes
-//! volumes    existing volumes for claims that have none
-//! assumed    existing volumes that others may have taken in the meantime
-//! provision  whether a volume can be made where none exists: class, topology, capacity
-//! reason     why a node does not take the pod
-//! shape, score  KEP-4049: which of the nodes that fit is best
-//! view       a world, arranged for many questions        by_label  what a node's labels can select, without looking at all
-//! decision   all nodes together
-//! judge      what was decided, against that
+//! claims     the PVCs of a pod, or why it fits no node
+//! fit        constraints between pods and nodes other than volumes
+//! volumes    static binding of unbound PVCs
+//! assumed    PersistentVolumes that other pods may have taken meanwhile
+//! provision  whether a volume can be provisioned: class, topology, capacity
+//! reason     why a node is not feasible
+//! shape, score  KEP-4049: which feasible node is best
+//! view       an indexed world                            by_label  index by node labels
+//! decision   verdicts of all nodes
+//! judge      compares decisions with these
 //! ```
 
 pub(crate) mod assumed;

@@ -1,5 +1,4 @@
-//! Whether a volume can be made at a node: the class, the topologies that it allows, and capacity (KEP-1472, "Using capacity
-//! information").
+//! Whether a volume can be provisioned for a node: class, allowed topologies, and capacity (KEP-1472, "Using capacity information").
 
 use super::claims::Named;
 use super::reason::Reason;
@@ -7,15 +6,15 @@ use super::view::View;
 use crate::world::capacity::bytes;
 use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
-/// What lets a volume be made.
+/// Why a volume can be provisioned.
 pub(super) enum Allowed<'w> {
     /// The driver does not track capacity: nothing is compared.
     Untracked,
-    /// One of these objects, each of which is large enough.
+    /// Each of these objects is large enough.
     By(Vec<&'w CapacityObject>),
 }
 
-/// Whether a volume can be made for a claim at a node.
+/// Whether a volume can be provisioned for a PVC on a node.
 pub(super) fn check<'w>(
     view: &View<'w>,
     (name, claim): Named<'w>,
@@ -40,7 +39,7 @@ pub(super) fn check<'w>(
             .limit(has_maximum)
             .is_some_and(|limit| limit >= bytes(request))
     };
-    // Each claim is compared on its own, and any one object is enough.
+    // Each PVC is checked alone, and one object suffices.
     let enough: Vec<_> = view.objects(&claim.class, node).filter(is_enough).collect();
     match enough.is_empty() {
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),
@@ -48,19 +47,18 @@ pub(super) fn check<'w>(
     }
 }
 
-/// Whether the API server shows what is stored of maxima. One of the first alpha does not; of one that does not serve the type nothing is
-/// learnt, and what was known before still counts.
+/// Whether the API server returns stored maximums: v1alpha1 does not. If the type is not served, the last observed objects still count.
 fn shows_maximum(api: Api) -> bool {
     api.release.has_maximum() || api.version().is_none()
 }
 
-/// Whether capacity is compared at all for a class.
+/// Whether capacity is checked for a class.
 fn is_tracked(view: &View<'_>, class: &StorageClass) -> bool {
     let driver = view.world.csi_drivers.get(&class.provisioner);
     view.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)
 }
 
-/// The drivers that make the volumes of these claims.
+/// The drivers that provision these PVCs.
 pub(super) fn drivers<'w>(view: &View<'w>, claims: &[(&str, &Claim)]) -> Vec<&'w str> {
     let classes = claims
         .iter()

@@ -1,42 +1,42 @@
-//! Why a node does not take a pod, and the rule that placing it there would break.
+//! Why a node is not feasible, and the rule that placing the pod there violates.
 
 use std::fmt;
 
 use crate::rules::{self, Rule};
 
-/// Why a node does not take a pod.
+/// Why a node is not feasible.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// `spec.unschedulable`.
     Unschedulable,
     /// It has a taint with this key that the pod does not tolerate.
     Tainted(String),
-    /// The pod selects other nodes.
+    /// `nodeSelector` or node affinity does not match.
     NotSelected,
-    /// It has as many volumes of this driver as it can have.
+    /// The node's volume limit of this driver is reached.
     TooManyVolumes(String),
-    /// The claim of this name is bound to a volume that does not exist.
+    /// The PersistentVolume of this PVC does not exist.
     VolumeMissing(String),
-    /// The claim of this name is bound to a volume that the node does not reach.
+    /// The PersistentVolume of this PVC is not accessible from the node.
     VolumeElsewhere(String),
-    /// Another node was chosen for the claim of this name.
+    /// Another node is selected for this PVC.
     SelectedElsewhere(String),
-    /// No volume exists for the claim of this name, and none can be made: its class has no provisioner.
+    /// No PersistentVolume matches this PVC, and its class has no provisioner.
     NoProvisioner(String),
-    /// No volume exists for the claim of this name, and its class allows none to be made here.
+    /// No PersistentVolume matches this PVC, and its class excludes the node.
     NotAllowed(String),
-    /// No capacity object is large enough for the claim of this name.
+    /// No capacity object is large enough for this PVC.
     NotEnoughCapacity(String),
-    /// Nothing is reserved for the pod here.
+    /// No devices are reserved for the pod on the node.
     NotReserved,
-    /// The extender of this name takes it out.
+    /// This extender rejects the node.
     Extender(String),
-    /// The extender of this name fails, and is not ignorable.
+    /// This extender fails and is not ignorable.
     ExtenderFails(String),
 }
 
 impl Reason {
-    /// The rule that placing the pod here would break.
+    /// The rule that placing the pod there violates.
     pub fn rule(&self) -> &'static Rule {
         match self {
             Reason::Unschedulable | Reason::Tainted(_) | Reason::NotSelected | Reason::TooManyVolumes(_) => {

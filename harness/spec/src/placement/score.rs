@@ -1,7 +1,7 @@
-//! The score of a node that takes the pod (KEP-4049, "Scoring").
+//! The score of a feasible node (KEP-4049, "Scoring").
 //!
-//! Requested over capacity for each class, through the shape, averaged over the classes with equal weight. Where several objects let the
-//! pod pass, or an object has a maximum and no capacity, the documents leave open what is scored, so that a node has a set of scores.
+//! Requested divided by capacity per class, mapped by the shape, and averaged over the classes with equal weight. If several objects
+//! suffice, or an object has a maximum but no capacity, the KEP does not define the scored value, so a node has a set of possible scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,41 +9,41 @@ use super::shape::Shape;
 use crate::world::capacity::bytes;
 use crate::world::{CapacityObject, Claim, Scoring, Volume};
 
-/// A node with what the pod's claims would take there.
+/// A node with the planned volumes of the pod's PVCs.
 #[derive(Default)]
 pub(super) struct Candidate<'w> {
-    /// Classes of claims that an existing volume satisfies: bytes requested, bytes of the volumes.
+    /// Statically bound PVCs by class: requested bytes, bytes of the PersistentVolumes.
     volumes: BTreeMap<&'w str, (i128, i128)>,
-    /// Classes of claims whose volumes are to be made.
+    /// PVCs to be provisioned, by class.
     claims: BTreeMap<&'w str, Dynamic>,
 }
 
-/// The claims of one class whose volumes are to be made.
+/// The PVCs of one class that are to be provisioned.
 #[derive(Default)]
 struct Dynamic {
     requested: i128,
-    /// For each claim, the capacities that may be counted for it.
+    /// For each PVC, the capacities that may be scored.
     capacities: Vec<BTreeSet<Counted>>,
 }
 
-/// What is counted as the capacity of a class.
+/// The scored capacity of a class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Counted {
-    /// So many bytes.
+    /// Bytes.
     Bytes(i128),
-    /// Nothing is known, so the class does not count.
+    /// Unknown, so the class is not scored.
     Nothing,
 }
 
 impl<'w> Candidate<'w> {
-    /// Counts a claim that an existing volume satisfies.
+    /// Adds a statically bound PVC.
     pub(super) fn add_volume(&mut self, claim: &Claim, volume: &'w Volume) {
         let of_class = self.volumes.entry(&volume.class).or_default();
         of_class.0 += claim.request.map_or(0, bytes);
         of_class.1 += volume.capacity.map_or(0, bytes);
     }
 
-    /// Counts a claim whose volume is to be made, by one of these objects.
+    /// Adds a PVC to be provisioned with one of these objects.
     pub(super) fn add_claim(&mut self, claim: &'w Claim, objects: Vec<&CapacityObject>) {
         let of_class = self.claims.entry(&claim.class).or_default();
         of_class.requested += claim.request.map_or(0, bytes);
@@ -51,8 +51,8 @@ impl<'w> Candidate<'w> {
         of_class.capacities.push(counted.collect());
     }
 
-    /// The scores that the node may have. One volume that exists is enough for claims without one not to count (KEP-4049, "Conditions
-    /// for scoring static or dynamic provisioning").
+    /// The possible scores. One static binding excludes all PVCs to be provisioned (KEP-4049, "Conditions for scoring static or dynamic
+    /// provisioning").
     pub(super) fn scores(&self, scoring: Scoring, shape: &Shape, is_kep_text: bool) -> BTreeSet<i64> {
         let classes: Vec<BTreeSet<Option<i64>>> = match scoring {
             Scoring::Off => Vec::new(),
@@ -75,7 +75,7 @@ impl<'w> Candidate<'w> {
     }
 }
 
-/// What may be counted for an object. The score is by capacity; that a maximum alone must not break it is all that is demanded.
+/// The values that may be scored for an object. The score uses capacity; a maximum without capacity must only not cause a failure.
 fn counted(object: &CapacityObject) -> Vec<Counted> {
     match (object.capacity, object.maximum) {
         (Some(capacity), _) => vec![Counted::Bytes(bytes(capacity))],
@@ -94,7 +94,7 @@ impl Dynamic {
             Counted::Nothing => None,
         };
         if !is_kep_text {
-            // The capacity of a class counts once, whichever of its claims it was found for.
+            // The capacity of a class counts once, from any of its PVCs.
             return self.capacities.iter().flatten().map(|it| score(*it)).collect();
         }
         let mut sums = BTreeSet::from([0]);
@@ -112,14 +112,14 @@ impl Dynamic {
     }
 }
 
-/// Requested over capacity in whole percent; no capacity is full.
+/// Utilisation in whole percent. Zero capacity counts as 100.
 fn percent(requested: i128, capacity: i128) -> i64 {
     let percent = (requested * 100).checked_div(capacity.max(0)).unwrap_or(100);
-    // No shape goes beyond 100.
+    // Shapes end at 100.
     i64::try_from(percent).unwrap_or(100)
 }
 
-/// The means over the classes that count, rounded, for every choice of one score per class. None counts: 0.
+/// The rounded means over the scored classes, for every combination of their scores. 0 without scored classes.
 fn averages(classes: &[BTreeSet<Option<i64>>]) -> BTreeSet<i64> {
     let mut sums: BTreeSet<(i64, i64)> = BTreeSet::from([(0, 0)]);
     for scores in classes {
@@ -133,7 +133,7 @@ fn averages(classes: &[BTreeSet<Option<i64>>]) -> BTreeSet<i64> {
     }
     let mean = |(sum, count): (i64, i64)| match count {
         0 => 0,
-        // Half a point counts as one.
+        // Half rounds up.
         _ => (2 * sum + count) / (2 * count),
     };
     sums.into_iter().map(mean).collect()

@@ -1,17 +1,17 @@
-//! The shape of the score: from utilisation to score, linear between its points (KEP-4049, `VolumeBindingArgs.shape`).
+//! The shape of the score: maps utilisation to score by linear interpolation (KEP-4049, `VolumeBindingArgs.shape`).
 
 use crate::world::{Scheduler, Scoring, ShapePoint};
 
-/// The score of a point counts for so much: points have 0 to 10, nodes 0 to 100.
+/// Factor from shape scores (0 to 10) to node scores (0 to 100).
 const SCALE: i64 = 10;
 
-/// A shape with at least one point, in the order of utilisation.
+/// A shape with at least one point, sorted by utilisation.
 pub(super) struct Shape {
     points: Vec<ShapePoint>,
 }
 
 impl Shape {
-    /// The shape of a scheduler: its own, or the default of its gate. KEP-4049 prefers room; KEP-1845 preferred the tightest fit.
+    /// The shape of a scheduler: configured, or the default of its gate. KEP-4049 prefers free space, KEP-1845 the tightest fit.
     pub(super) fn of(scheduler: &Scheduler) -> Self {
         let line = |first, last| {
             let point = |utilization, score| ShapePoint { utilization, score };
@@ -27,7 +27,7 @@ impl Shape {
         }
     }
 
-    /// The score, 0 to 100, of so many percent. Between two points whole numbers are divided, and the rest is dropped.
+    /// The score, 0 to 100, for a utilisation in percent. Integer divisions truncate.
     pub(super) fn score(&self, percent: i64) -> i64 {
         let scaled = |point: &ShapePoint| point.score * SCALE;
         let after = self.points.iter().position(|point| percent <= point.utilization);
@@ -57,9 +57,9 @@ mod tests {
         }
     }
 
-    /// As kube-scheduler interpolates, from 5 below the shape to 5 above it.
+    /// Values interpolated by kube-scheduler, from 5 below the shape to 5 above it.
     #[test]
-    fn between_points_the_score_is_linear_and_the_rest_is_dropped() {
+    fn scores_between_points_are_linear_and_truncated() {
         for (points, expected) in [
             (
                 &[(0, 10), (100, 0)][..],

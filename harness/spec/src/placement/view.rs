@@ -1,4 +1,4 @@
-//! A world, arranged so that many pods can be asked about.
+//! A world indexed for decisions about many pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,24 @@ use capacity_types::NodeTopology;
 use super::by_label::{ByLabel, Label};
 use crate::world::{CapacityObject, Claim, NamespacedName, Node, PodVolume, Volume, World};
 
-/// Name of a driver → claims whose volumes are on a node.
+/// Driver name → PVCs whose volumes are used on a node.
 type Used<'w> = BTreeMap<&'w str, BTreeSet<&'w str>>;
 
-/// A world, arranged for questions about pods.
+/// A world indexed for decisions about pods.
 pub struct View<'w> {
     pub(super) world: &'w World,
     /// Capacity objects by class.
     objects: BTreeMap<&'w str, ByLabel<'w, &'w CapacityObject>>,
-    /// Volumes by class, the smallest first.
+    /// Volumes by class and ascending size.
     volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
-    /// Volumes by the claim that they are meant for, in the order of their names.
+    /// Volumes by the PVC in `claimRef`, sorted by name.
     meant: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
-    /// What nodes use, where a node has a limit.
+    /// Volumes used by pods on nodes that have a limit.
     used: BTreeMap<&'w str, Used<'w>>,
 }
 
 impl<'w> View<'w> {
-    /// Of a world.
+    /// Indexes a world.
     pub fn new(world: &'w World) -> Self {
         let mut objects: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for object in world.objects.values() {
@@ -57,7 +57,7 @@ impl<'w> View<'w> {
         }
     }
 
-    /// The capacity objects of a class that a node reaches.
+    /// The capacity objects of a class that are accessible from a node.
     pub(super) fn objects<'s>(
         &'s self,
         class: &str,
@@ -70,7 +70,7 @@ impl<'w> View<'w> {
         candidates.filter(|object| object.topology.admits(&node.labels))
     }
 
-    /// The volumes of a class that a node may reach.
+    /// Candidate volumes of a class for a node.
     pub(super) fn volumes<'s>(
         &'s self,
         class: &str,
@@ -82,7 +82,7 @@ impl<'w> View<'w> {
             .copied()
     }
 
-    /// The volumes that are meant for the claim of that name.
+    /// The volumes whose `claimRef` is this PVC.
     pub(super) fn meant_for(&self, claim: &NamespacedName) -> impl Iterator<Item = (&'w str, &'w Volume)> {
         self.meant
             .get(claim)
@@ -92,12 +92,12 @@ impl<'w> View<'w> {
             .copied()
     }
 
-    /// The claims whose volumes of a driver are used on a node.
+    /// The PVCs whose volumes of a driver are used on a node.
     pub(super) fn used(&self, node: &str, driver: &str) -> Option<&BTreeSet<&'w str>> {
         self.used.get(node)?.get(driver)
     }
 
-    /// The driver that a claim's volume is of, or will be.
+    /// The driver of a PVC's current or future volume.
     pub(super) fn driver_of(&self, claim: &Claim) -> Option<&'w str> {
         driver_of(self.world, claim)
     }
@@ -110,7 +110,7 @@ fn arranged<'w, T>(things: BTreeMap<&'w str, Vec<(T, Vec<Label<'w>>)>>) -> BTree
         .collect()
 }
 
-/// The labels that a node must have to reach the storage.
+/// The node labels that the object's topology requires.
 fn labels_of(object: &CapacityObject) -> Vec<Label<'_>> {
     let NodeTopology::Matching(selector) = &object.topology else {
         return Vec::new();
@@ -133,7 +133,7 @@ fn driver_of<'w>(world: &'w World, claim: &Claim) -> Option<&'w str> {
         .map(|class| class.provisioner.as_str())
 }
 
-/// What nodes use. Without a limit anywhere nobody asks.
+/// The used volumes per node. Empty if no node has a limit.
 fn used(world: &World) -> BTreeMap<&str, Used<'_>> {
     let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
     let mut registrations = world.csi_nodes.values().flat_map(|node| node.drivers.values());

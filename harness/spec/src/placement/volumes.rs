@@ -1,18 +1,18 @@
-//! Existing volumes for claims that have none: what one of them satisfies needs no capacity.
+//! Static binding of unbound PVCs: a PVC with a matching volume needs no capacity.
 
 use super::claims::Named;
 use super::view::View;
 use crate::world::{Claim, NamespacedName, Node, Volume};
 
-/// What became of claims at a node.
+/// Result of static binding on a node.
 pub(super) struct Matched<'w> {
-    /// Claims with the volume that is there for them.
+    /// PVCs with a matching volume.
     pub(super) found: Vec<(Named<'w>, &'w Volume)>,
-    /// Claims without.
+    /// PVCs without one.
     pub(super) unmet: Vec<Named<'w>>,
 }
 
-/// Gives each claim the volume that is meant for it, or the smallest that fits; the smallest claim first, and no volume twice.
+/// Assigns each PVC the volume reserved for it, or the smallest that matches; smallest PVC first, each volume once.
 pub(super) fn find<'w>(
     view: &View<'w>,
     namespace: &str,
@@ -32,7 +32,7 @@ pub(super) fn find<'w>(
         let is_left = |(volume, _): &(&str, &Volume)| !taken.contains(volume);
         let mut meant = view.meant_for(&key).filter(is_left);
         let found = match meant.find(|(_, volume)| is_meant(claim, volume) && satisfies(claim, volume)) {
-            // One that the node does not reach leaves the claim without any.
+            // If the reserved volume is not accessible from the node, no other volume may be used.
             Some(meant) => Some(meant).filter(is_reachable),
             None => {
                 let candidates = view
@@ -55,19 +55,19 @@ pub(super) fn find<'w>(
     matched
 }
 
-/// Whether it is one of those from which a claim gets one.
+/// Whether the volume may be bound to the PVC.
 pub(super) fn can_take(claim: &Claim, volume: &Volume) -> bool {
     volume.class == claim.class && is_free_for(claim, volume) && satisfies(claim, volume)
 }
 
-/// Whether a volume that is meant for a claim of that name is meant for this one.
+/// Whether the `claimRef` with this PVC's name is this PVC.
 fn is_meant(claim: &Claim, volume: &Volume) -> bool {
     let reference = volume.claim.as_ref();
     let is_this = reference.is_some_and(|it| it.uid.is_empty() || it.uid == claim.uid);
     is_this && volume.class == claim.class
 }
 
-/// Whether it is nobody's, and the claim asks for one like it.
+/// Whether the volume has no `claimRef` and matches the PVC.
 fn is_free_for(claim: &Claim, volume: &Volume) -> bool {
     let selects = claim
         .selector
@@ -79,7 +79,7 @@ fn is_free_for(claim: &Claim, volume: &Volume) -> bool {
         && claim.access_modes.is_subset(&volume.access_modes)
 }
 
-/// Whether it is large enough, and of the claim's kind.
+/// Whether size, volume mode and access modes suffice.
 fn satisfies(claim: &Claim, volume: &Volume) -> bool {
     volume.capacity >= claim.request
         && volume.is_block == claim.is_block

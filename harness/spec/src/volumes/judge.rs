@@ -1,4 +1,4 @@
-//! What is wrong with claims and volumes once everything is quiet.
+//! Violations by PVCs and volumes at quiescence.
 
 use capacity_types::Segment;
 
@@ -9,7 +9,7 @@ use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
 use crate::world::{Answer, Binding, Claim, Instance, NamespacedName, StorageClass, Volume, World};
 
-/// What is wrong if everything is quiet.
+/// The violations if the cluster is quiescent.
 pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Violation> {
     if !backend.is_up() {
         return Vec::new();
@@ -17,7 +17,7 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     let mut violations = Vec::new();
     for (key, claim) in &world.claims {
         if let Some(open) = Open::of(world, claim) {
-            // There is one under the same name elsewhere, which the driver has denied.
+            // The volume exists in another segment, but the driver returned RESOURCE_EXHAUSTED for it.
             violations.extend(open.missing(key, backend).filter(|_| !ledger.is_denied(claim)));
             violations.extend(open.kept_node(key, ledger));
         }
@@ -26,7 +26,7 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     violations
 }
 
-/// A claim that waits for a volume of its class's driver, and can have one now.
+/// An unbound PVC of the driver's class that can be provisioned now.
 struct Open<'w> {
     world: &'w World,
     claim: &'w Claim,
@@ -36,21 +36,21 @@ struct Open<'w> {
 impl<'w> Open<'w> {
     fn of(world: &'w World, claim: &'w Claim) -> Option<Self> {
         let class = world.classes.get(&claim.class)?;
-        // A copy, or certain attributes, may not be to be had.
+        // Clones and volume attributes may be unsupported.
         let is_plain = !claim.is_copy && claim.attributes_class.is_empty();
         let is_open = is_plain && claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
         let waits = class.binding == Binding::WaitForFirstConsumer && claim.selected_node.is_none();
         (is_open && !waits).then_some(Open { world, claim, class })
     }
 
-    /// The node whose scheduler's choice decides where the volume is made.
+    /// The selected node that determines the topology.
     fn node(&self) -> Option<&'w str> {
         let node = self.claim.selected_node.as_deref();
         node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
     }
 
-    /// The segments in one of which the volume is made for sure if there is room: a program runs that makes it there, and is not one of
-    /// several that take a claim only where the driver's figures allow it.
+    /// Segments in which a volume must be provisioned if there is capacity: a program runs that does so, and it is not one of several that
+    /// need the driver's capacity to take a PVC.
     fn places(&self) -> impl Iterator<Item = Segment> {
         let driver = &self.class.provisioner;
         let nodes = match self.node() {
@@ -65,7 +65,7 @@ impl<'w> Open<'w> {
                 let publisher = self.world.publishers.get(&instance);
                 publisher.is_some_and(|publisher| publisher.is_for(self.world, &instance, &segment))
             };
-            // One on a node that has taken a claim is its only one, also when the node is gone.
+            // A PVC that an instance took for its node belongs to that instance, even if the node was deleted.
             let is_taken = self
                 .claim
                 .selected_node
@@ -78,7 +78,7 @@ impl<'w> Open<'w> {
         nodes.into_iter().filter_map(place)
     }
 
-    /// Whether the driver tells of room for the claim at a segment.
+    /// Whether GetCapacity returns enough capacity for the PVC in a segment.
     fn is_told(&self, segment: &Segment) -> bool {
         let driver = self.world.drivers.get(&self.class.provisioner);
         let answer = driver.map(|driver| driver.answer(segment, &self.class.driver_parameters()));
@@ -89,7 +89,7 @@ impl<'w> Open<'w> {
         })
     }
 
-    /// Whether the class allows a segment. Of a term that speaks of some of its keys only, CSI leaves open where a volume is made.
+    /// Whether the class certainly allows a segment. CSI does not define the segment for a term with only some of the keys.
     fn is_allowed(&self, segment: &Segment) -> bool {
         let names_all = |term: &Vec<(String, Vec<String>)>| {
             let mut keys = segment.keys();
@@ -115,7 +115,7 @@ impl<'w> Open<'w> {
     fn kept_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
         let node = self.node()?;
         let registration = self.world.registration(&self.class.provisioner, node)?;
-        // Without topology no other node is any better.
+        // Without topology no other node is better.
         let is_kept = ledger.keeps_node(self.claim) && !registration.topology_keys.is_empty();
         let detail = || format!("it keeps {node}, where RESOURCE_EXHAUSTED was answered");
         is_kept.then(|| violation(rules::NODE_KEPT, key, detail()))
@@ -130,7 +130,7 @@ fn violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Viola
     }
 }
 
-/// Volumes that nobody claims any more.
+/// Volumes without a PVC.
 fn left(world: &World, ledger: &Ledger) -> Vec<Violation> {
     let made = ledger
         .iter()
@@ -153,12 +153,12 @@ fn is_left(world: &World, name: &str, made: &Made) -> bool {
         let owner = volume.claim.as_ref().map(|claim| claim.uid.as_str());
         return !owner.is_some_and(is_claimed) && is_deletable(world, volume, &made.by);
     }
-    // What no object speaks of is known to the program alone that made it.
+    // A volume without a PersistentVolume is known only to the program that created it.
     let waiting = world.claims.values().find(|claim| is_for(name, claim));
     made.is_known && waiting.is_none_or(|claim| !claim.volume.is_empty())
 }
 
-/// Whether the program that made a volume has to delete it: where there is one on each node, only what that node reaches.
+/// Whether the program that created a volume must delete it: a distributed instance only if its node has access.
 fn is_deletable(world: &World, volume: &Volume, by: &Instance) -> bool {
     let is_reachable = |node: &String| {
         let known = world.nodes.get(node);

@@ -1,4 +1,4 @@
-//! What drivers were asked to make, and what they have made, by the name of the volume.
+//! CreateVolume calls and existing volumes, by volume name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::world::{Claim, Instance};
 /// A CreateVolume call.
 #[derive(Clone, Debug)]
 pub struct Creation {
-    /// Who called.
+    /// The caller.
     pub by: Instance,
     /// `name`.
     pub name: String,
@@ -18,73 +18,72 @@ pub struct Creation {
     pub bytes: Option<i64>,
     /// Whether `volume_content_source` names a volume.
     pub is_copy: bool,
-    /// The first choice of its accessibility requirements; empty: there are none.
+    /// The first preferred topology. Empty: no accessibility requirements.
     pub place: Segment,
-    /// Whether other segments will do as well.
+    /// Whether the requirements allow other segments.
     pub is_elsewhere_too: bool,
-    /// How it ended.
+    /// The result.
     pub ending: Ending,
-    /// Whether the driver, by its storage, has no room for it for sure.
+    /// Whether the driver's storage certainly lacks capacity for it.
     pub is_overfull: bool,
 }
 
-/// How a CreateVolume call ended.
+/// The result of a CreateVolume call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// There is a volume.
+    /// The volume exists.
     Made {
         /// `volume_id`.
         id: String,
-        /// Where it is.
+        /// Its segment.
         segment: Segment,
-        /// Whether the caller was told.
+        /// Whether the caller received the response.
         is_told: bool,
     },
     /// RESOURCE_EXHAUSTED.
     Exhausted,
-    /// Another error, after which there is no volume.
+    /// Another error after which no volume exists.
     Refused,
-    /// An error that says nothing of what is wrong, after which there is no volume.
+    /// An error without a specific cause, after which no volume exists.
     Broken {
-        /// Whether the driver was told to answer so.
+        /// Whether the error was injected.
         is_scripted: bool,
     },
-    /// An error, or no answer, after which there may be a volume.
+    /// An error or a missing response after which a volume may exist.
     Undecided,
 }
 
-/// A volume that a driver has made.
+/// An existing volume of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Made {
     /// `volume_id`.
     pub(super) id: String,
-    /// Who asked for it.
+    /// The caller that created it.
     pub(super) by: Instance,
-    /// Whether that program has run since.
+    /// Whether that program has run without interruption since.
     pub(super) is_known: bool,
-    /// Whether the driver has answered RESOURCE_EXHAUSTED since, as if there were none: a caller believes it, and asks for another one
-    /// elsewhere in vain.
+    /// Whether the driver returned RESOURCE_EXHAUSTED for it later, as if it did not exist: the caller then tries other segments in vain.
     pub(super) is_denied: bool,
 }
 
-/// What is known of a volume's name.
+/// The state of a volume name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) made: Option<Made>,
-    /// The last call, while the program that made it runs and the claim has the same node.
+    /// The last call, while its program runs and the PVC's node is unchanged.
     pub(super) last: Option<Creation>,
 }
 
-/// What drivers were asked to make, and what they have made.
+/// CreateVolume calls and existing volumes.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     entries: BTreeMap<String, Entry>,
-    /// Claims, by uid, that gave a node back since everything was last quiet: they may come to it again and again.
+    /// UIDs of PVCs whose node was cleared since the last quiescence: it may be selected again.
     given_back: BTreeSet<String>,
 }
 
 impl Ledger {
-    /// Takes in that a volume was asked for.
+    /// Records a CreateVolume call.
     pub fn created(&mut self, creation: Creation) {
         let entry = self.entries.entry(creation.name.clone()).or_default();
         match (&creation.ending, &mut entry.made) {
@@ -102,13 +101,13 @@ impl Ledger {
         entry.last = Some(creation);
     }
 
-    /// Takes in that a driver has deleted a volume.
+    /// Records a DeleteVolume call.
     pub fn deleted(&mut self, id: &str) {
         self.entries
             .retain(|_, entry| entry.made.as_ref().is_none_or(|made| made.id != id));
     }
 
-    /// Takes in that a program starts or ends: what it knew only by itself is forgotten.
+    /// Records that a program starts or exits: state that only it knew is lost.
     pub(crate) fn restarted(&mut self, instance: &Instance) {
         for entry in self.entries.values_mut() {
             entry.last.take_if(|last| last.by == *instance);
@@ -118,7 +117,7 @@ impl Ledger {
         }
     }
 
-    /// Takes in that a claim has another node than before, or none.
+    /// Records that the selected node of a PVC changed or was cleared.
     pub(crate) fn moved(&mut self, claim: &Claim) {
         for (_, entry) in self.entries.iter_mut().filter(|(name, _)| is_for(name, claim)) {
             if entry
@@ -131,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// The last call for a volume that may have been made, without the caller being told.
+    /// The last call whose result the caller does not know.
     pub(crate) fn undecided(&self, name: &str) -> Option<&Creation> {
         let last = self.entries.get(name)?.last.as_ref()?;
         let is_open = matches!(
@@ -141,17 +140,17 @@ impl Ledger {
         is_open.then_some(last)
     }
 
-    /// Whether there is a volume of this name.
+    /// Whether a volume with this name exists.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.get(name).is_some_and(|entry| entry.made.is_some())
     }
 
-    /// Everything is quiet: whoever gave a node back has another, or none.
+    /// At quiescence a cleared PVC has another node, or none.
     pub(crate) fn settle(&mut self) {
         self.given_back.clear();
     }
 
-    /// Whether a claim keeps a node on which storage is exhausted.
+    /// Whether a PVC keeps a selected node without capacity.
     pub(super) fn keeps_node(&self, claim: &Claim) -> bool {
         let is_exhausted = |entry: &Entry| {
             let last = entry.last.as_ref();
@@ -160,7 +159,7 @@ impl Ledger {
         !self.given_back.contains(&claim.uid) && self.of_claim(claim).any(is_exhausted)
     }
 
-    /// Whether the driver has denied a volume that it has for a claim.
+    /// Whether the driver returned RESOURCE_EXHAUSTED for an existing volume of the PVC.
     pub(super) fn is_denied(&self, claim: &Claim) -> bool {
         let is_denied = |entry: &Entry| entry.made.as_ref().is_some_and(|made| made.is_denied);
         self.of_claim(claim).any(is_denied)

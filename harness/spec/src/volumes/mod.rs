@@ -1,13 +1,12 @@
-//! Volumes that provisioners make: what they owe to claims once everything is quiet, and what they may ask of a driver at any time.
+//! Provisioned volumes: required volumes at quiescence, and allowed driver calls at any time.
 //!
 //! ```text
-//! ledger   what drivers were asked to make, and what they have made
-//! judge    ledger and world → what is wrong once everything is quiet
+//! ledger   CreateVolume calls and existing volumes
+//! judge    ledger and world → violations at quiescence
 //! ```
 //!
-//! A provisioner and a publisher are one program, as in external-provisioner: an [`Instance`] that publishes nothing still provisions. A
-//! volume is known to be for a claim by its name, which holds the claim's uid; nothing is said of a volume with another name but that it
-//! must not be left behind.
+//! Provisioner and publisher are one program, as in external-provisioner: an [`Instance`] with publishing disabled still provisions. The
+//! volume name contains the PVC's UID and thus identifies the PVC. A volume with another name is only checked for being deleted.
 //!
 //! [`Instance`]: crate::world::Instance
 
@@ -21,16 +20,16 @@ pub use ledger::{Creation, Ending, Ledger};
 
 use crate::world::{Claim, Parameters};
 
-/// The storage behind a driver, as it is now.
+/// The current storage behind a driver.
 pub trait Backend {
-    /// Whether the driver carries out what it is asked for.
+    /// Whether the driver executes calls.
     fn is_up(&self) -> bool;
 
-    /// Whether a volume of so many bytes with these parameters, raw or mounted, can be made in a segment.
+    /// Whether a volume of this size with these parameters, block or mounted, can be created in a segment.
     fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool;
 }
 
-/// Whether a volume of this name is for a claim.
+/// Whether the volume name is that of a PVC.
 pub(crate) fn is_for(name: &str, claim: &Claim) -> bool {
     !claim.uid.is_empty() && name.contains(&claim.uid)
 }

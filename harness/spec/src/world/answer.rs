@@ -1,37 +1,37 @@
-//! What the plugin behind a driver would answer to GetCapacity.
+//! GetCapacity responses of a driver plugin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use capacity_types::Segment;
 
-/// Parameters of a class, as the driver gets them.
+/// Parameters of a class as the driver receives them.
 pub type Parameters = BTreeMap<String, String>;
 
-/// The plugin behind a driver.
+/// A driver plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
     /// Whether it advertises GET_CAPACITY.
     pub get_capacity: bool,
-    /// What it answers, by the parameters and the segment that it is asked for.
+    /// Responses by request parameters and segment.
     pub answers: BTreeMap<Parameters, BTreeMap<Segment, Answer>>,
-    /// What it answers to anything else.
+    /// The response to all other requests.
     pub otherwise: Answer,
 }
 
-/// An answer to GetCapacity.
+/// A GetCapacity response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Figures.
+    /// Capacity values.
     Figures(Figures),
-    /// An error, or no answer at all.
+    /// An error, or no response.
     Error {
-        /// What it answered to this question since the world was last quiet: a publisher may have heard any of it.
+        /// Responses to equal calls since the last quiescence: a publisher may have received any of them.
         before: BTreeSet<Figures>,
     },
 }
 
-/// Figures of a GetCapacityResponse, in bytes.
+/// Values of a GetCapacityResponse, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Figures {
     /// `available_capacity`.
@@ -41,7 +41,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// So many bytes available, and no maximum told.
+    /// Available bytes without a maximum.
     pub const fn available(available: i64) -> Self {
         Figures {
             available,
@@ -49,12 +49,12 @@ impl Figures {
         }
     }
 
-    /// Whether they make sense: CSI does not allow negative figures.
+    /// Whether the values are valid: CSI forbids negative ones.
     pub fn is_sound(self) -> bool {
         self.available >= 0 && self.maximum.is_none_or(|maximum| maximum >= 0)
     }
 
-    /// As an API server keeps them that may not know the maximum.
+    /// The values as stored by an API server with or without `maximumVolumeSize`.
     pub fn kept(self, has_maximum: bool) -> Self {
         Figures {
             maximum: self.maximum.filter(|_| has_maximum),
@@ -74,12 +74,12 @@ impl fmt::Display for Figures {
 }
 
 impl Answer {
-    /// So many bytes available, and no maximum told.
+    /// Available bytes without a maximum.
     pub fn available(available: i64) -> Self {
         Answer::Figures(Figures::available(available))
     }
 
-    /// An error after nothing.
+    /// An error without earlier responses.
     pub fn error() -> Self {
         Answer::Error {
             before: BTreeSet::new(),
@@ -98,7 +98,7 @@ impl Default for Driver {
 }
 
 impl Driver {
-    /// What it answers for a segment and these parameters.
+    /// The response for a segment and parameters.
     pub fn answer(&self, segment: &Segment, parameters: &Parameters) -> &Answer {
         let of_parameters = self.answers.get(parameters);
         of_parameters
@@ -106,14 +106,14 @@ impl Driver {
             .unwrap_or(&self.otherwise)
     }
 
-    /// Whether it answers every question with figures that make sense.
+    /// Whether all its responses have valid values.
     pub(crate) fn tells_all(&self) -> bool {
         let answers = self.answers.values().flat_map(BTreeMap::values);
         let is_sound = |answer: &Answer| matches!(answer, Answer::Figures(figures) if figures.is_sound());
         answers.chain([&self.otherwise]).all(is_sound)
     }
 
-    /// Forgets what it answered before it did not answer any more.
+    /// Forgets the responses before errors.
     pub(crate) fn forget(&mut self) {
         let answers = self.answers.values_mut().flat_map(BTreeMap::values_mut);
         for answer in answers.chain([&mut self.otherwise]) {

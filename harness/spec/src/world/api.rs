@@ -1,16 +1,16 @@
-//! The API server: which release it is, and which version of CSIStorageCapacity it serves.
+//! The API server: its release, and the served version of CSIStorageCapacity.
 
 use std::fmt;
 
 /// A minor release of Kubernetes: 1.`minor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Release {
-    /// The number after the point.
+    /// The minor version.
     pub minor: u8,
 }
 
 impl Release {
-    /// The release that is known best.
+    /// The default release.
     pub const USUAL: Release = Release { minor: 36 };
 
     /// 1.`minor`.
@@ -23,13 +23,13 @@ impl Release {
         self.minor >= 21
     }
 
-    /// Whether CSIDriver has `storageCapacity`: since 1.19. An older server does not show it, though it may be stored.
+    /// Whether CSIDriver has `storageCapacity`: since 1.19. An older server does not return it, even if stored.
     pub fn has_flag(self) -> bool {
         self.minor >= 19
     }
 
-    /// Whether the gate CSIStorageCapacity is on: it exists since 1.19, is on by itself since 1.21, and cannot be switched off since
-    /// 1.24. `set`: how it is set, if it is.
+    /// Whether the gate CSIStorageCapacity is on: exists since 1.19, on by default since 1.21, locked since 1.24. `set`: its configured
+    /// value.
     pub fn tracks(self, set: Option<bool>) -> bool {
         match self.minor {
             ..=18 => false,
@@ -57,18 +57,18 @@ impl fmt::Display for Release {
 pub struct Api {
     /// Its release.
     pub release: Release,
-    /// Its gate CSIStorageCapacity; none: as the release has it by itself.
+    /// Its gate CSIStorageCapacity. `None`: the release's default.
     pub gate: Option<bool>,
 }
 
 impl Api {
-    /// Whether a CSIDriver that is created keeps `storageCapacity`: while the gate is off it is dropped.
+    /// Whether `storageCapacity` of a created CSIDriver is stored: with the gate off it is dropped.
     pub fn keeps_flag(self) -> bool {
         self.release.tracks(self.gate)
     }
 
-    /// The best version of CSIStorageCapacity that is served; none: the type is not there. The gate governs v1alpha1 alone: v1beta1 is
-    /// served from 1.21 on and v1 from 1.24 on, whatever it says.
+    /// The newest served version of CSIStorageCapacity. `None`: not served. The gate affects only v1alpha1: v1beta1 is always served from
+    /// 1.21 on, and v1 from 1.24 on.
     pub fn version(self) -> Option<&'static str> {
         match self.release.minor {
             19..=20 if self.release.tracks(self.gate) => Some("v1alpha1"),

@@ -1,4 +1,4 @@
-//! CSIStorageCapacity objects, and whose they are.
+//! CSIStorageCapacity objects.
 
 use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, Segment};
 use serde::{Deserialize, Deserializer, de};
@@ -10,7 +10,7 @@ use super::selection::LabelSelectorJson;
 /// A CSIStorageCapacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityObject {
-    /// `metadata.uid`: tells an object from a later one of the same name.
+    /// `metadata.uid`: distinguishes recreated objects.
     pub uid: String,
     /// `metadata.labels`.
     pub labels: Labels,
@@ -18,9 +18,9 @@ pub struct CapacityObject {
     pub owners: Vec<Owner>,
     /// `storageClassName`.
     pub class: String,
-    /// `nodeTopology`: the nodes that reach the storage.
+    /// `nodeTopology`: the nodes with access to the storage.
     pub topology: NodeTopology,
-    /// Whether `nodeTopology` has labels alone, and no expressions: a publisher may replace an object that says the same in other words.
+    /// Whether `nodeTopology` has only `matchLabels`: a publisher may replace an equivalent object with expressions.
     pub is_in_labels: bool,
     /// `capacity`.
     pub capacity: Option<Quantity>,
@@ -29,19 +29,18 @@ pub struct CapacityObject {
 }
 
 impl CapacityObject {
-    /// The size in bytes of the largest claim that fits: `maximumVolumeSize`, or `capacity` where that is unset; none offers nothing.
-    /// Fractions count as a whole byte.
+    /// The largest request in bytes that fits: `maximumVolumeSize`, else `capacity`. `None`: nothing fits. Fractions are rounded up.
     pub fn limit(&self, has_maximum: bool) -> Option<i128> {
         let maximum = self.maximum.filter(|_| has_maximum);
         Some(bytes(maximum.or(self.capacity)?))
     }
 
-    /// Whether it offers nothing: an unset and a zero figure say the same as no object (KEP-1472, comment of the type).
+    /// Whether nothing fits: unset and zero are equivalent to no object (KEP-1472, comment of the type).
     pub fn is_empty(&self, has_maximum: bool) -> bool {
         self.limit(has_maximum).is_none_or(|limit| limit <= 0)
     }
 
-    /// Whether its figures are those of an answer.
+    /// Whether its values equal those of a response.
     pub fn says(&self, figures: &Figures) -> bool {
         let says = |quantity: Option<Quantity>, figure: Option<i64>| match (quantity, figure) {
             (Some(quantity), Some(figure)) => {
@@ -53,12 +52,12 @@ impl CapacityObject {
         says(self.capacity, Some(figures.available)) && says(self.maximum, figures.maximum)
     }
 
-    /// Whether it has the same figures as another, however they are written.
+    /// Whether its values equal those of another object, in any notation.
     pub fn says_as(&self, other: &Self) -> bool {
         (self.capacity, self.maximum) == (other.capacity, other.maximum)
     }
 
-    /// The segment that it is for: the labels that nodes must have, where its selector says just that.
+    /// The segment of the object. `None` unless `nodeTopology` requires exactly one value per label.
     pub fn segment(&self) -> Option<Segment> {
         let NodeTopology::Matching(selector) = &self.topology else {
             return None;
@@ -76,7 +75,7 @@ impl CapacityObject {
         Some(segment)
     }
 
-    /// Its figures in words.
+    /// Its values as text.
     pub fn figures(&self) -> String {
         let word = |quantity: Option<Quantity>| {
             quantity.map_or_else(|| "unset".to_owned(), |quantity| bytes(quantity).to_string())
@@ -91,13 +90,13 @@ pub(crate) fn bytes(quantity: Quantity) -> i128 {
 }
 
 impl CapacityObject {
-    /// A CSIStorageCapacity as the API server sends it, with its key. Errors when it is none.
+    /// Parses a CSIStorageCapacity of the API, and its key.
     pub fn read<'de, D: Deserializer<'de>>(object: D) -> Result<(NamespacedName, Self), D::Error> {
         CapacityJson::deserialize(object).map(Into::into)
     }
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CapacityJson {
@@ -131,7 +130,7 @@ impl From<CapacityJson> for (NamespacedName, CapacityObject) {
     }
 }
 
-/// A quantity as it may be written.
+/// A quantity as text or number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -139,7 +138,7 @@ enum Written {
     Number(i64),
 }
 
-/// Reads a quantity that may be absent.
+/// Parses an optional quantity.
 pub(super) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
     let text = match Option::<Written>::deserialize(deserializer)? {
         None => return Ok(None),

@@ -1,4 +1,4 @@
-//! How a world becomes another.
+//! Changes of a world.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use super::pod::{Pod, PodJson};
 use super::programs::{Cleaner, Extender, Instance, Publisher, Reservations, Scheduler};
 use super::volume::{Volume, VolumeJson};
 
-/// One change of a world. Where a change has a name and an option, none removes what has that name.
+/// One change of a world. For variants with a name and an option, `None` deletes.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// Release and gate of the API server.
@@ -40,25 +40,25 @@ pub enum Change {
     Volume(String, Option<Volume>),
     /// A Pod.
     Pod(NamespacedName, Option<Pod>),
-    /// An object with this uid, which may have owned others, is gone.
+    /// An object with this UID, which may have owned others, was deleted.
     OwnerGone(String),
-    /// The plugin behind a driver.
+    /// A driver plugin.
     Driver(String, Option<Driver>),
-    /// What the plugin behind a driver answers for a segment and parameters.
+    /// The response of a driver plugin for a segment and parameters.
     Answer(String, Segment, Parameters, Answer),
-    /// A publisher starts, is set otherwise, or stops.
+    /// A publisher starts, is reconfigured, or stops.
     Publisher(Instance, Option<Publisher>),
     /// The cleaner.
     Cleaner(Option<Cleaner>),
-    /// How the scheduler is set.
+    /// The scheduler's settings.
     Scheduler(Scheduler),
     /// The extenders that the scheduler calls.
     Extenders(Vec<Extender>),
-    /// What an extender holds.
+    /// The devices that an extender has reserved.
     Reservations(Option<Reservations>),
 }
 
-/// What a change is about. Programs watch kinds apart from each other: a change of one may reach them before an earlier one of another.
+/// The kind of a change. Programs watch kinds independently: a change of one kind may be observed before an earlier one of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aspect {
     /// Nodes.
@@ -77,14 +77,14 @@ pub enum Aspect {
     Volumes,
     /// Pods.
     Pods,
-    /// What the plugins answer.
+    /// Responses of driver plugins.
     Answers,
-    /// How the programs and the API server are set.
+    /// Settings of the programs and the API server.
     Settings,
 }
 
 impl Change {
-    /// What it is about.
+    /// The kind of the change.
     pub fn aspect(&self) -> Aspect {
         match self {
             Change::Node(..) => Aspect::Nodes,
@@ -105,8 +105,7 @@ impl Change {
         }
     }
 
-    /// That an object of a resource is now this one, as the API server sends it. None: no rule speaks of such objects. Errors when the
-    /// object is not one of that resource.
+    /// A created or changed object of the API. `None`: no rule uses this resource. Fails if the object is not valid for the resource.
     pub fn set<'de, D: Deserializer<'de>>(resource: &str, object: D) -> Result<Option<Self>, D::Error> {
         Ok(Some(match resource {
             "nodes" => {
@@ -145,7 +144,7 @@ impl Change {
         }))
     }
 
-    /// That an object of a resource is gone; `namespace` is empty for those without one. None: no rule speaks of such objects.
+    /// A deleted object. `namespace` is empty for cluster-scoped ones. `None`: no rule uses this resource.
     pub fn removed(resource: &str, namespace: &str, name: &str) -> Option<Self> {
         let key = || NamespacedName::new(namespace, name);
         let name = || name.to_owned();
@@ -164,7 +163,7 @@ impl Change {
 }
 
 impl World {
-    /// Takes a change in.
+    /// Applies a change.
     pub fn apply(&mut self, change: Change) {
         match change {
             Change::Api(it) => self.api = it,
@@ -195,7 +194,7 @@ impl World {
 }
 
 impl World {
-    /// Makes one aspect what it is in another world.
+    /// Copies one aspect from another world.
     pub(crate) fn take_over(&mut self, aspect: Aspect, from: &World) {
         match aspect {
             Aspect::Nodes => self.nodes.clone_from(&from.nodes),
@@ -230,7 +229,7 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
 }
 
 impl Answer {
-    /// The same after another: an error knows what was answered before.
+    /// The response after an earlier one: an error retains the earlier responses.
     fn after(self, earlier: &Answer) -> Self {
         let Answer::Error { mut before } = self else {
             return self;
@@ -239,7 +238,7 @@ impl Answer {
         Answer::Error { before }
     }
 
-    /// The figures that a publisher may have heard.
+    /// The values that a publisher may have received.
     fn heard(&self) -> BTreeSet<Figures> {
         match self {
             Answer::Figures(figures) => BTreeSet::from([*figures]),

@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims, as far as placement depends on them.
+//! PersistentVolumeClaims, with the fields that rules use.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use super::capacity::quantity;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
-/// The node that the scheduler has chosen for a claim.
+/// The annotation with the node that the scheduler selected for a PVC.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// Claim and volume know of each other.
+/// The annotation that marks binding as complete.
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// How claims named their class before they had a field for it. It goes before the field.
+/// The beta annotation for the StorageClass name. It wins over the field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// A PersistentVolumeClaim.
@@ -21,17 +21,17 @@ const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 pub struct Claim {
     /// `metadata.uid`.
     pub uid: String,
-    /// The class; empty: none.
+    /// The StorageClass name. Empty: none.
     pub class: String,
     /// `spec.resources.requests.storage`.
     pub request: Option<Quantity>,
-    /// `spec.volumeName`; empty: none.
+    /// `spec.volumeName`. Empty: none.
     pub volume: String,
-    /// Whether binding to that volume is completed.
+    /// Whether binding to that volume is complete.
     pub is_bound: bool,
-    /// The node that was chosen for it, tentatively.
+    /// The selected-node annotation.
     pub selected_node: Option<String>,
-    /// `status.phase` is Lost: the volume is gone.
+    /// `status.phase` is Lost: the volume was deleted.
     pub is_lost: bool,
     /// It is being deleted.
     pub is_deleted: bool,
@@ -41,15 +41,15 @@ pub struct Claim {
     pub is_block: bool,
     /// `spec.accessModes`.
     pub access_modes: BTreeSet<String>,
-    /// `spec.dataSource` names a claim of whose volume a copy is wanted.
+    /// `spec.dataSource` is a PVC to be cloned.
     pub is_copy: bool,
-    /// `spec.selector`: which existing volumes may be used.
+    /// `spec.selector` for existing volumes.
     pub selector: Option<LabelSelector>,
     /// `spec.volumeAttributesClassName`.
     pub attributes_class: String,
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 pub(super) struct ClaimJson {
     metadata: Metadata,
@@ -121,7 +121,7 @@ impl From<ClaimJson> for (NamespacedName, Claim) {
             owners: json.metadata.owner_references.unwrap_or_default(),
             is_block: json.spec.volume_mode.as_deref() == Some("Block"),
             access_modes: json.spec.access_modes.unwrap_or_default(),
-            // One that cannot be evaluated is refused by the API server.
+            // The API server rejects invalid selectors.
             selector: json.spec.selector.and_then(|selector| selector.compile().ok()),
             attributes_class: json.spec.volume_attributes_class_name.unwrap_or_default(),
         };

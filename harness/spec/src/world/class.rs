@@ -1,4 +1,4 @@
-//! Storage classes.
+//! StorageClasses.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::metadata::Metadata;
 
-/// The provisioner of classes that only have volumes made beforehand.
+/// The provisioner of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
 /// A StorageClass.
@@ -19,45 +19,45 @@ pub struct StorageClass {
     pub parameters: BTreeMap<String, String>,
     /// `volumeBindingMode`.
     pub binding: Binding,
-    /// `allowedTopologies`: terms, of which one must be met; each holds keys with the values allowed for them, all of which must be met.
-    /// No term restricts nothing.
+    /// `allowedTopologies`: one term must match. A term contains keys with their allowed values, all of which must match. Empty: no
+    /// restriction.
     pub allowed_topologies: Vec<Vec<(String, Vec<String>)>>,
 }
 
-/// When a claim gets its volume.
+/// When a PVC is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Binding {
     /// At once.
     #[default]
     Immediate,
-    /// When a pod that uses it has a node.
+    /// After a node is selected for a pod that uses it.
     WaitForFirstConsumer,
 }
 
 impl StorageClass {
-    /// The parameters that the driver gets.
+    /// The parameters that the driver receives.
     pub fn driver_parameters(&self) -> BTreeMap<String, String> {
         without_sidecars(self.parameters.clone())
     }
 
-    /// Whether somebody makes volumes of this class.
+    /// Whether the class has a dynamic provisioner.
     pub fn can_provision(&self) -> bool {
         !self.provisioner.is_empty() && self.provisioner != NO_PROVISIONER
     }
 
-    /// Whether `allowedTopologies` admits a node with these labels.
+    /// Whether `allowedTopologies` allows a node with these labels.
     pub fn allows(&self, labels: &Labels) -> bool {
         self.allowed_topologies.is_empty() || self.allowed_topologies.iter().any(|term| is_met(term, labels))
     }
 
-    /// Whether a term of `allowedTopologies` names these labels: all its keys, each with one of its values, and nothing else.
+    /// Whether a term of `allowedTopologies` matches these labels exactly: all its keys, and no other labels.
     pub fn names(&self, labels: &Labels) -> bool {
         let mut terms = self.allowed_topologies.iter();
         terms.any(|term| term.len() == labels.len() && is_met(term, labels))
     }
 }
 
-/// Whether labels meet a term of `allowedTopologies`. One without a condition is no term that a node could meet.
+/// Whether labels match a term of `allowedTopologies`. A term without expressions matches no node.
 fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
     let mut conditions = term.iter();
     let is_met =
@@ -65,7 +65,7 @@ fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
     !term.is_empty() && conditions.all(is_met)
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClassJson {
@@ -110,7 +110,7 @@ impl From<ClassJson> for (String, StorageClass) {
     }
 }
 
-/// Parameters without those that are for the sidecars (`csi.storage.k8s.io/`).
+/// Parameters without those for sidecars (`csi.storage.k8s.io/`).
 pub(crate) fn without_sidecars(mut parameters: BTreeMap<String, String>) -> BTreeMap<String, String> {
     parameters.retain(|key, _| !key.starts_with(SIDECAR_PREFIX));
     parameters

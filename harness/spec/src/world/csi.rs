@@ -1,4 +1,4 @@
-//! CSIDriver and CSINode: whether a driver tracks capacity, and where it is registered with which topology keys.
+//! CSIDriver and CSINode: whether a driver tracks capacity, and its registrations with topology keys.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct CsiDriver {
     pub storage_capacity: bool,
 }
 
-/// A CSINode: the drivers that are registered on the node, by name.
+/// A CSINode: the drivers registered on the node, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsiNode {
     /// `spec.drivers`.
@@ -24,20 +24,20 @@ pub struct CsiNode {
 /// One of a CSINode's `spec.drivers`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
-    /// `topologyKeys`: the keys of the node labels that make up the node's segment. None: the driver knows no topology.
+    /// `topologyKeys`: the label keys that form the node's segment. Empty: the driver has no topology.
     pub topology_keys: Vec<String>,
-    /// `allocatable.count`: how many volumes of the driver the node can have at the most.
+    /// `allocatable.count`: maximum number of the driver's volumes on the node.
     pub volumes_max: Option<u32>,
 }
 
 impl Registration {
-    /// The segment of a node with these labels; none while one of the keys has no label there.
+    /// The segment of a node with these labels. `None` if a label is missing.
     pub fn segment(&self, labels: &Labels) -> Option<Segment> {
         segment::of_node(&self.topology_keys, labels)
     }
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 pub(super) struct CsiDriverJson {
     metadata: Metadata,
@@ -61,7 +61,7 @@ impl From<CsiDriverJson> for (String, CsiDriver) {
     }
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 pub(super) struct CsiNodeJson {
     metadata: Metadata,

@@ -1,4 +1,4 @@
-//! What identifies an object, as `metadata` has it.
+//! Identifying fields of `metadata`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ pub struct NamespacedName {
 }
 
 impl NamespacedName {
-    /// Of these two.
+    /// Creates a name from both parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -33,21 +33,21 @@ impl fmt::Display for NamespacedName {
 /// One of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct Owner {
-    /// Its kind, such as `Deployment`.
+    /// The kind, such as `Deployment`.
     #[serde(default)]
     pub kind: String,
-    /// Its name.
+    /// The name.
     #[serde(default)]
     pub name: String,
-    /// Its uid.
+    /// The UID.
     #[serde(default)]
     pub uid: String,
-    /// Whether it is the one that controls the object.
+    /// Whether it is the controlling owner.
     #[serde(default)]
     pub controller: bool,
 }
 
-/// The `metadata` of an object, as far as rules speak of it.
+/// The fields of `metadata` that rules use.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata {

@@ -1,7 +1,7 @@
-//! A cluster at one moment: what the API server holds, what the driver would answer, and how the programs are set.
+//! A cluster at one moment: API objects, driver responses, and settings of the programs.
 //!
-//! Data only. What follows from it is in [`crate::objects`] and [`crate::placement`]; how it changes is in [`change`]. Each kind of the
-//! API can be read from the text that the API server sends; fields that no rule speaks of are not kept.
+//! Data only. Does not know the conclusions ([`crate::objects`], [`crate::placement`]); changes are in [`change`]. API objects are parsed
+//! from the server's JSON; fields that no rule uses are dropped.
 
 pub mod answer;
 pub mod api;
@@ -49,7 +49,7 @@ pub struct World {
     pub api: Api,
     /// Nodes by name.
     pub nodes: BTreeMap<String, Node>,
-    /// CSINodes by name, which is that of the node.
+    /// CSINodes by name, which equals the node's.
     pub csi_nodes: BTreeMap<String, CsiNode>,
     /// CSIDriver objects by name.
     pub csi_drivers: BTreeMap<String, CsiDriver>,
@@ -63,24 +63,24 @@ pub struct World {
     pub volumes: BTreeMap<String, Volume>,
     /// Pods.
     pub pods: Namespaced<Pod>,
-    /// uids of objects that are gone and may have owned others.
+    /// UIDs of deleted objects that may have owned others.
     pub gone_owners: BTreeSet<String>,
-    /// What the plugins behind the drivers answer, by the name of the driver.
+    /// Driver plugins and their responses, by driver name.
     pub drivers: BTreeMap<String, Driver>,
-    /// The publishers that run.
+    /// The running publishers.
     pub publishers: BTreeMap<Instance, Publisher>,
-    /// The cleaner that runs, if one does.
+    /// The running cleaner, if any.
     pub cleaner: Option<Cleaner>,
-    /// How the scheduler is set.
+    /// The scheduler's settings.
     pub scheduler: Scheduler,
-    /// The extenders that the scheduler calls, in this order.
+    /// The scheduler's extenders, in call order.
     pub extenders: Vec<Extender>,
-    /// What an extender that reserves devices holds, where there is one.
+    /// The reservations of an extender for devices, if there is one.
     pub reservations: Option<Reservations>,
 }
 
 impl World {
-    /// The same, as a server shows it that does not know `CSIDriver.spec.storageCapacity`.
+    /// The world as returned by a server without `CSIDriver.spec.storageCapacity`.
     pub fn without_flags(&self) -> World {
         let mut world = self.clone();
         for driver in world.csi_drivers.values_mut() {
@@ -89,7 +89,7 @@ impl World {
         world
     }
 
-    /// The same, as a server shows it that does not know `CSIStorageCapacity.maximumVolumeSize`.
+    /// The world as returned by a server without `CSIStorageCapacity.maximumVolumeSize`.
     pub fn without_maxima(&self) -> World {
         let mut world = self.clone();
         for object in world.objects.values_mut() {
@@ -98,13 +98,13 @@ impl World {
         world
     }
 
-    /// How a driver is registered on a node, if it is.
+    /// The registration of a driver on a node, if any.
     pub fn registration(&self, driver: &str, node: &str) -> Option<&Registration> {
         self.csi_nodes.get(node)?.drivers.get(driver)
     }
 
-    /// The segment in which a node is for a driver: the node's values of the driver's keys. None where the driver is not registered, or the
-    /// node lacks one of them.
+    /// The segment of a node for a driver: the node's values of the driver's keys. `None` if the driver is not registered or a label is
+    /// missing.
     pub fn segment(&self, driver: &str, node: &str) -> Option<Segment> {
         let registration = self.registration(driver, node)?;
         registration.segment(&self.nodes.get(node)?.labels)

@@ -1,4 +1,4 @@
-//! Nodes: labels, taints, and whether they take new pods.
+//! Nodes: labels, taints, and whether they are schedulable.
 
 use capacity_types::Labels;
 use serde::Deserialize;
@@ -19,34 +19,34 @@ pub struct Node {
 /// One of `spec.taints`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Taint {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its value; empty where the API leaves it out.
+    /// The value. Empty if unset.
     #[serde(default)]
     pub value: String,
-    /// What it does to pods that do not tolerate it.
+    /// The effect on pods that do not tolerate it.
     pub effect: Effect,
 }
 
 /// The effect of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Effect {
-    /// New pods stay away.
+    /// New pods are rejected.
     NoSchedule,
-    /// New pods stay away, and those on the node have to go.
+    /// New pods are rejected, and pods on the node are evicted.
     NoExecute,
-    /// New pods stay away where they can.
+    /// New pods avoid the node if possible.
     PreferNoSchedule,
 }
 
 impl Effect {
-    /// Whether it keeps a new pod away for sure.
+    /// Whether it rejects new pods.
     pub fn excludes(self) -> bool {
         self != Effect::PreferNoSchedule
     }
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 pub(super) struct NodeJson {
     metadata: Metadata,

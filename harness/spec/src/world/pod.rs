@@ -1,4 +1,4 @@
-//! Pods: their volumes, and which nodes they accept.
+//! Pods: their volumes and node constraints.
 
 use capacity_types::{Labels, NodeSelector, ephemeral_claim_name};
 use serde::Deserialize;
@@ -20,18 +20,18 @@ pub struct Pod {
     pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// `spec.volumes`, those that storage has to do with.
+    /// `spec.volumes`, limited to types relevant for storage.
     pub volumes: Vec<PodVolume>,
-    /// The message of the condition PodScheduled, where a scheduler has put it that the pod is Unschedulable.
+    /// The message of the PodScheduled condition with reason Unschedulable.
     pub refusal: Option<String>,
 }
 
 /// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodVolume {
-    /// `persistentVolumeClaim`: the claim of this name.
+    /// `persistentVolumeClaim`: the PVC name.
     Claim(String),
-    /// `ephemeral`: the claim of this name, which is made for the pod.
+    /// `ephemeral`: the name of the PVC that is created for the pod.
     Ephemeral(String),
     /// `csi`: an inline volume of this driver.
     Inline(String),
@@ -40,7 +40,7 @@ pub enum PodVolume {
 /// One of `spec.tolerations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Toleration {
-    /// The key of the taint; empty: any, together with `Exists`.
+    /// The key of the taint. Empty with `Exists`: every key.
     #[serde(default)]
     pub key: String,
     /// `Equal`, or `Exists`; empty is `Equal`.
@@ -49,13 +49,13 @@ pub struct Toleration {
     /// The value of the taint.
     #[serde(default)]
     pub value: String,
-    /// Only taints of this effect; none: of all.
+    /// Only taints of this effect. `None`: every effect.
     #[serde(default)]
     pub effect: Option<Effect>,
 }
 
 impl Pod {
-    /// Whether it accepts a node with this name and these labels.
+    /// Whether node selector and affinity match a node with this name and these labels.
     pub fn selects(&self, name: &str, labels: &Labels) -> bool {
         let mut wanted = self.node_selector.iter();
         wanted.all(|(key, value)| labels.get(key) == Some(value))
@@ -77,7 +77,7 @@ impl Toleration {
     }
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 pub(super) struct PodJson {
     metadata: Metadata,

@@ -1,4 +1,4 @@
-//! How the programs are set: publishers, cleaner, scheduler, and an extender that reserves.
+//! Settings of the programs: publishers, cleaner, scheduler, and extenders.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,66 +10,66 @@ use super::api::Release;
 use super::capacity::CapacityObject;
 use super::metadata::{NamespacedName, Owner};
 
-/// The value of the managed-by label in central mode, and its beginning in distributed mode.
+/// The managed-by value in central mode, and its prefix in distributed mode.
 const MANAGED_BY: &str = "external-provisioner";
 
-/// The longest value of a label, in characters.
+/// Maximum length of a label value in characters.
 const LABEL_MAX: usize = 63;
 
-/// Which publisher: each instance is told apart by its driver and its node.
+/// Identifies a publisher by driver and node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instance {
     /// The name of the driver.
     pub driver: String,
-    /// The node that it publishes for; none: it publishes for all.
+    /// The node for which it publishes. `None`: all nodes.
     pub node: Option<String>,
 }
 
-/// A publisher that runs. Several replicas with an election are one.
+/// A running publisher. Several replicas with leader election count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publisher {
-    /// The namespace of its objects, which is its own.
+    /// The namespace of the publisher and its objects.
     pub namespace: String,
-    /// For which segments it publishes.
+    /// The segments for which it publishes.
     pub deployment: Deployment,
-    /// Whether it publishes at all.
+    /// Whether publishing is enabled.
     pub publishes: bool,
-    /// Whether it publishes for classes with immediate binding, too.
+    /// Whether it also publishes for classes with Immediate binding.
     pub immediate: bool,
-    /// Whether it is told the name of that namespace.
+    /// Whether its namespace is configured.
     pub is_told_its_namespace: bool,
-    /// Whether it asks the driver from time to time. If not, it hears of changes of the backend by chance only.
+    /// Whether it polls the driver. Without polling it detects backend changes only through other triggers.
     pub polls: bool,
-    /// Whether volumes that wait for a pod are made in the segment of its node and nowhere else.
+    /// Whether volumes with delayed binding must be created in the segment of the selected node.
     pub strict_topology: bool,
-    /// Whether an object goes while the driver does not tell its figure. If not, the publisher does not delete it for that; whether one that
-    /// is not there is made is left open.
+    /// Whether an object is deleted while GetCapacity fails. If not, the publisher must not delete it for that reason; creating a missing
+    /// one is optional.
     pub withdraws: bool,
-    /// Whether it publishes zero as an object, where the documents leave the choice.
+    /// Whether zero capacity is published as an object, where the KEP allows both.
     pub zero: bool,
-    /// The owner of its objects; none: they have none.
+    /// The owner of its objects. `None`: no owner.
     pub owner: Option<Owner>,
-    /// How far up from its pod it looks for that owner; none: it does not.
+    /// The level of that owner above the pod. `None`: it does not look up an owner.
     pub owner_level: Option<u8>,
-    /// GetCapacity calls in a second, at most, and as many at once; none: as many as it likes.
+    /// Rate limit of GetCapacity calls per second, which is also the burst. `None`: unlimited.
     pub asks_per_second: Option<u32>,
-    /// Whether it is one of several replicas, of which one writes.
+    /// Whether it is one of several replicas with leader election.
     pub is_elected: bool,
-    /// Whether the owner tells which objects are its own, as in external-provisioner 2.0.0, and not the labels.
+    /// Whether it recognizes its objects by owner, as external-provisioner 2.0.0, instead of labels.
     pub by_owner: bool,
-    /// Its managed-by label where the documents do not say which ([`Publisher::managed_by`]), as it was seen.
+    /// The observed managed-by label, if the KEP does not define it ([`Publisher::managed_by`]).
     pub label: Option<String>,
 }
 
-/// For which segments a publisher publishes (KEP-1472, "with" and "without central controller").
+/// The segments of a publisher (KEP-1472, "with" and "without central controller").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deployment {
-    /// For those of all nodes.
+    /// Segments of all nodes.
     #[default]
     Central,
-    /// For this segment, which the plugin on its node reports.
+    /// This segment, from NodeGetInfo on its node.
     Distributed(Segment),
-    /// For the segment that CSINode and Node have for its node at the moment; KEP-1472 does not say where an instance reads it.
+    /// The current segment of its node from CSINode and Node; KEP-1472 does not define where an instance reads it.
     OfNode,
 }
 
@@ -96,8 +96,7 @@ impl Default for Publisher {
 }
 
 impl Publisher {
-    /// The value of the managed-by label of its objects; none: the node's name is too long for the documents to say, and it was not
-    /// seen either.
+    /// The managed-by value of its objects. `None`: the node name is so long that the KEP does not define the value, and none was observed.
     pub fn managed_by(&self, instance: &Instance) -> Option<String> {
         let value = match &instance.node {
             None => MANAGED_BY.to_owned(),
@@ -109,7 +108,7 @@ impl Publisher {
         Some(value)
     }
 
-    /// The segment that it is for; none: it is for all, or for none at the moment.
+    /// Its own segment. `None`: it is central, or has no segment now.
     pub(crate) fn own_segment(&self, world: &World, instance: &Instance) -> Option<Segment> {
         match &self.deployment {
             Deployment::Central => None,
@@ -118,13 +117,13 @@ impl Publisher {
         }
     }
 
-    /// Whether it makes volumes and publishes for a segment.
+    /// Whether it provisions and publishes for a segment.
     pub fn is_for(&self, world: &World, instance: &Instance, segment: &Segment) -> bool {
         let own = self.own_segment(world, instance);
         self.deployment == Deployment::Central || own.as_ref() == Some(segment)
     }
 
-    /// Whether an object is its own.
+    /// Whether an object belongs to it.
     pub fn owns(&self, instance: &Instance, key: &NamespacedName, object: &CapacityObject) -> bool {
         if key.namespace != self.namespace {
             return false;
@@ -141,22 +140,21 @@ impl Publisher {
     }
 }
 
-/// A cleaner that runs: it removes what publishers of nodes without the driver left behind.
+/// A running cleaner: deletes the objects of publishers on nodes without the driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaner {
     /// The name of the driver.
     pub driver: String,
-    /// The namespace that it looks into.
+    /// The namespace of the objects.
     pub namespace: String,
-    /// Nodes that miss the driver for less than the chosen time: their objects may be there or not.
+    /// Nodes without the driver for less than the configured time: their objects may be deleted or retained.
     pub waiting: BTreeSet<String>,
-    /// Managed-by labels of which the documents do not say how they tell their node ([`Publisher::managed_by`]), as they were seen, each
-    /// with that node.
+    /// Observed managed-by labels with their nodes, where the KEP does not define the label ([`Publisher::managed_by`]).
     pub labels: BTreeMap<String, String>,
 }
 
 impl Cleaner {
-    /// The node whose publisher manages an object that this cleaner looks after.
+    /// The node whose publisher manages an object in the scope of this cleaner.
     pub fn node_of<'o>(&'o self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
         let is_of_driver = object.labels.get(DRIVER_LABEL) == Some(&self.driver);
         let managed_by = object.labels.get(MANAGED_BY_LABEL)?;
@@ -167,8 +165,8 @@ impl Cleaner {
         (is_of_driver && key.namespace == self.namespace).then_some(node)
     }
 
-    /// Whether an object, or another one with the same label, may be of a node that runs the driver and whose name is too long for the
-    /// label: the documents do not say how the label is shortened, and a cleaner does not see who writes it.
+    /// Whether an object, or another one with the same label, may belong to a node that runs the driver and whose name is too long for the
+    /// label: the KEP does not define the shortening, and a cleaner cannot see the writer.
     pub(crate) fn may_be_of_long_node(&self, world: &World, object: &CapacityObject) -> bool {
         let is_long = |node: &str| MANAGED_BY.len() + 1 + node.len() > LABEL_MAX;
         let with_driver = world
@@ -187,50 +185,50 @@ impl Cleaner {
     }
 }
 
-/// How the scheduler is set.
+/// The scheduler's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduler {
     /// Its release.
     pub release: Release,
-    /// Its gate CSIStorageCapacity; none: as the release has it by itself.
+    /// Its gate CSIStorageCapacity. `None`: the release's default.
     pub capacity: Option<bool>,
-    /// Its gate StorageCapacityScoring (KEP-4049); none: as the release has it by itself, which is off up to 1.36 and on from then.
+    /// Its gate StorageCapacityScoring (KEP-4049). `None`: the release's default, which is off up to 1.36 and on from then.
     pub scoring: Option<bool>,
-    /// Its gate VolumeCapacityPriority (KEP-1845), of 1.21 to 1.32; none: off.
+    /// Its gate VolumeCapacityPriority (KEP-1845), 1.21 to 1.32. `None`: off.
     pub priority: Option<bool>,
-    /// `VolumeBindingArgs.shape`; none: it is not told one. Without points it is the default of its gate.
+    /// `VolumeBindingArgs.shape`. `None`: not configured. Empty: the default of its gate.
     pub shape: Option<Vec<ShapePoint>>,
-    /// Whether the capacity of a class is added up for each of its claims, as the text of KEP-4049 has it, instead of counted once.
+    /// Whether the capacity of a class is added up for each of its PVCs, as in the text of KEP-4049, instead of counted once.
     pub kep_text: bool,
 }
 
 /// A point of `VolumeBindingArgs.shape`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapePoint {
-    /// What is requested, in percent of the capacity: 0 to 100.
+    /// Requested divided by capacity in percent: 0 to 100.
     pub utilization: i64,
-    /// The score there: 0 to 10.
+    /// The score at that utilisation: 0 to 10.
     pub score: i64,
 }
 
-/// What a scheduler scores nodes by.
+/// What a scheduler uses for scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
-    /// Nothing that has to do with capacity.
+    /// No capacity.
     Off,
-    /// Existing volumes alone (KEP-1845).
+    /// Only existing volumes (KEP-1845).
     Volumes,
-    /// Existing volumes, and where a node has none of them, capacity (KEP-4049).
+    /// Existing volumes, or capacity on a node that uses none of them (KEP-4049).
     Capacity,
 }
 
 impl Scheduler {
-    /// Whether it looks at capacity objects.
+    /// Whether it uses capacity objects.
     pub fn checks_capacity(&self) -> bool {
         self.release.tracks(self.capacity)
     }
 
-    /// What it scores by.
+    /// What it uses for scores.
     pub fn scores(&self) -> Scoring {
         let minor = self.release.minor;
         if minor >= 33 && self.scoring.unwrap_or(minor >= 37) {
@@ -243,27 +241,27 @@ impl Scheduler {
     }
 }
 
-/// A scheduler extender (`KubeSchedulerConfiguration.extenders`): it takes nodes out, and scores the others.
+/// A scheduler extender (`KubeSchedulerConfiguration.extenders`): filters nodes and scores the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extender {
-    /// What it is called.
+    /// Its name in reports.
     pub name: String,
-    /// Whether only pods that request an extended resource concern it, which no pod here does.
+    /// Whether it has `managedResources`: no pod here requests any of them.
     pub is_unconcerned: bool,
-    /// Nodes that it takes out.
+    /// Nodes that it rejects.
     pub refuses: BTreeSet<String>,
     /// Its scores by node, 0 to 10.
     pub prefers: BTreeMap<String, i64>,
-    /// Multiplies its scores.
+    /// Factor for its scores.
     pub weight: i64,
-    /// Whether it answers nothing but errors.
+    /// Whether all its calls fail.
     pub fails: bool,
-    /// Whether the scheduler may go on without it.
+    /// `ignorable`: the scheduler may continue without it.
     pub is_ignorable: bool,
 }
 
 impl Extender {
-    /// What it adds to the score of a node, which is 0 to 100 otherwise.
+    /// What it adds to the score of a node, which is 0 to 100 without extenders.
     pub(crate) fn points(&self, node: &str) -> i64 {
         let own = self
             .prefers
@@ -273,11 +271,11 @@ impl Extender {
     }
 }
 
-/// What an extender holds that reserves devices before volumes are made (bare-metal proposal, capacity reservations).
+/// The reservations of an extender that reserves devices before provisioning (bare-metal proposal, capacity reservations).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reservations {
-    /// The driver that it reserves for.
+    /// The driver for which it reserves.
     pub driver: String,
-    /// Nodes on which devices are held for the volumes of a pod.
+    /// Nodes with reserved devices for the volumes of a pod.
     pub held: BTreeMap<NamespacedName, BTreeSet<String>>,
 }

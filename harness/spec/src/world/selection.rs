@@ -1,11 +1,11 @@
-//! Selectors as the API spells them: label selectors, and the terms that select nodes for pods and volumes.
+//! JSON of label selectors and node selectors.
 
 use std::collections::BTreeMap;
 
 use capacity_types::{Expression, LabelSelector, NodeSelector, RequirementError};
 use serde::Deserialize;
 
-/// A label selector as the API sends it.
+/// A label selector of the API.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LabelSelectorJson {
@@ -34,7 +34,7 @@ impl LabelSelectorJson {
     }
 }
 
-/// A node selector as the API sends it.
+/// A node selector of the API.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeSelectorJson {

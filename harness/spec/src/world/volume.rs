@@ -1,4 +1,4 @@
-//! PersistentVolumes: where they can be used, and by which claims.
+//! PersistentVolumes: node affinity and PVC.
 
 use std::collections::BTreeSet;
 
@@ -20,21 +20,21 @@ pub struct Volume {
     pub capacity: Option<Quantity>,
     /// `status.phase` is Available.
     pub is_available: bool,
-    /// `spec.claimRef`: the claim that it is for.
+    /// `spec.claimRef`: the PVC for which it is reserved.
     pub claim: Option<ClaimRef>,
-    /// `spec.nodeAffinity.required`; none: every node reaches it.
+    /// `spec.nodeAffinity.required`. `None`: accessible from every node.
     pub affinity: Option<NodeSelector>,
     /// `spec.volumeMode` is Block.
     pub is_block: bool,
     /// `spec.accessModes`.
     pub access_modes: BTreeSet<String>,
-    /// `spec.csi.driver`; empty: it is no CSI volume.
+    /// `spec.csi.driver`. Empty: not a CSI volume.
     pub driver: String,
-    /// `spec.csi.volumeHandle`, the id of the volume in its driver; empty: it is no CSI volume.
+    /// `spec.csi.volumeHandle`. Empty: not a CSI volume.
     pub handle: String,
-    /// `spec.persistentVolumeReclaimPolicy` is Delete: the volume goes when nobody claims it any more.
+    /// `spec.persistentVolumeReclaimPolicy` is Delete: the volume is deleted after its PVC.
     pub is_reclaimed: bool,
-    /// It is being deleted.
+    /// Whether a deletion timestamp is set.
     pub is_deleted: bool,
     /// `spec.volumeAttributesClassName`.
     pub attributes_class: String,
@@ -45,18 +45,18 @@ pub struct Volume {
 pub struct ClaimRef {
     /// Namespace and name of the claim.
     pub claim: NamespacedName,
-    /// Its uid; empty: whichever claim has that name.
+    /// UID of the PVC. Empty: any PVC with that name.
     pub uid: String,
 }
 
 impl Volume {
-    /// Whether a node reaches it.
+    /// Whether a node has access.
     pub fn is_reachable(&self, node: &str, labels: &Labels) -> bool {
         self.affinity.as_ref().is_none_or(|it| it.matches(node, labels))
     }
 }
 
-/// As the API sends it.
+/// The API's JSON.
 #[derive(Deserialize)]
 pub(super) struct VolumeJson {
     metadata: Metadata,

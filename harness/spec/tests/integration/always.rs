@@ -1,4 +1,4 @@
-//! Histories: what programs may do because they learn of changes late, and what not even then.
+//! Histories: actions that late watch events excuse, and actions that violate a rule nevertheless.
 
 use capacity_spec::always::{Author, Event, Monitor, judge};
 use capacity_spec::world::{
@@ -44,7 +44,7 @@ fn placed(pod: &NamespacedName, node: &str) -> Event {
     }
 }
 
-/// The events by which right publishers turn the objects of a world into those that it should have.
+/// The events with which correct publishers create the required objects of a world.
 pub(super) fn publishing(world: &World) -> Vec<Event> {
     let mut events = Vec::new();
     for (instance, publisher) in &world.publishers {
@@ -101,7 +101,7 @@ pub(super) fn publishing(world: &World) -> Vec<Event> {
 }
 
 #[test]
-fn a_right_publisher_breaks_nothing_and_one_that_does_nothing_misses_everything() {
+fn a_correct_publisher_has_no_violations_and_an_idle_one_misses_all_objects() {
     let mut events = publishing(&world());
     events.push(Event::Quiet);
     assert_eq!(judge(world(), events), []);
@@ -109,7 +109,7 @@ fn a_right_publisher_breaks_nothing_and_one_that_does_nothing_misses_everything(
 }
 
 #[test]
-fn a_node_that_left_and_came_back_excuses_what_was_done_about_it() {
+fn deleting_the_object_of_a_node_that_left_and_rejoined_is_allowed_until_quiescence() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
     let gone = |name: &str| Event::Changed(Change::CsiNode(name.to_owned(), None));
@@ -121,7 +121,7 @@ fn a_node_that_left_and_came_back_excuses_what_was_done_about_it() {
     ));
     let history = [gone("n1"), back, wrote(&n1, None)];
     assert_eq!(judge(world.clone(), history.clone()), []);
-    // Once everything was quiet in between, it is no excuse any more.
+    // After a quiescence in between, the deletion is a violation.
     let restored = wrote(&n1, Some(object("n1", "10Gi")));
     let asked = asked(at("n1"), Some(10 * GI));
     let [gone, back, deleted] = history;
@@ -138,12 +138,12 @@ fn a_node_that_left_and_came_back_excuses_what_was_done_about_it() {
 }
 
 #[test]
-fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
+fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node() {
     let world = published();
     let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
     let unregistered = csi_node(Some(CsiNode::default()));
     let ask = asked(at("n1"), Some(0));
-    // Quiet says that the object must be gone, and not that nothing is asked any more.
+    // At quiescence the object must be deleted, but GetCapacity calls may continue.
     let away = |gone: Event| {
         [
             gone,
@@ -156,7 +156,7 @@ fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
     let broken_by = |events: Vec<Event>| broken(&judge(world.clone(), events));
     assert_eq!(broken_by(away(csi_node(None)).into()), [rules::STRANGE_QUESTION]);
     let then_gone = [&away(unregistered)[..3], &[csi_node(None)]].concat();
-    // That the node has gone too may not have reached it yet.
+    // The publisher may not have observed the deletion of the node yet.
     let unseen = then_gone.iter().chain([&ask]).cloned();
     assert_eq!(judge(world.clone(), unseen), []);
     assert_eq!(
@@ -166,7 +166,7 @@ fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
 }
 
 #[test]
-fn who_makes_volumes_may_ask_for_room_where_a_class_allows_them() {
+fn get_capacity_is_allowed_in_allowed_topologies_of_a_class() {
     let mut world = published();
     let ask = |value: &str| [asked([("rack".to_owned(), value.to_owned())].into(), Some(0))];
     assert_eq!(broken(&judge(world.clone(), ask("b"))), [rules::STRANGE_QUESTION]);
@@ -177,7 +177,7 @@ fn who_makes_volumes_may_ask_for_room_where_a_class_allows_them() {
 }
 
 #[test]
-fn what_was_heard_before_an_answer_that_makes_no_sense_may_be_published() {
+fn a_response_before_an_invalid_one_may_be_published() {
     let world = world();
     let segment = at("n1");
     let told = |figures: Figures| {
@@ -205,7 +205,7 @@ fn what_was_heard_before_an_answer_that_makes_no_sense_may_be_published() {
 }
 
 #[test]
-fn a_class_and_a_node_that_were_never_there_together_may_meet_in_a_publishers_view() {
+fn a_publisher_may_combine_a_deleted_class_and_a_later_node() {
     let mut world = published();
     let slow = Event::Changed(Change::Class("slow".to_owned(), Some(class())));
     let mut other = world.clone();
@@ -235,7 +235,7 @@ fn a_class_and_a_node_that_were_never_there_together_may_meet_in_a_publishers_vi
 }
 
 #[test]
-fn a_figure_may_be_old_and_never_more_than_any_that_was_told() {
+fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
     let write = |capacity: &str| wrote(&n1, Some(object("n1", capacity)));
@@ -252,10 +252,10 @@ fn a_figure_may_be_old_and_never_more_than_any_that_was_told() {
     };
     let history = [asked(at("n1"), Some(10 * GI)), wrote(&n1, Some(with_maximum))];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
-    // What was told of another segment does not count.
+    // Responses for another segment do not count.
     let history = [asked(at("n2"), Some(30 * GI)), write("30Gi")];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
-    // An adopted object keeps its figure until the driver has told one.
+    // An adopted object may keep its capacity until the driver responds.
     let owned = CapacityObject {
         owners: vec![super::build::owner("u")],
         ..object("n1", "10Gi")
@@ -264,7 +264,7 @@ fn a_figure_may_be_old_and_never_more_than_any_that_was_told() {
 }
 
 #[test]
-fn what_others_do_is_theirs_and_has_to_be_put_right() {
+fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
     let edited = Event::Wrote {
@@ -279,7 +279,7 @@ fn what_others_do_is_theirs_and_has_to_be_put_right() {
     let right = wrote(&n1, Some(object("n1", "10Gi")));
     let history = [asked(at("n1"), Some(10 * GI)), edited, right, Event::Quiet];
     assert_eq!(judge(world.clone(), history), []);
-    // What others made they may remove.
+    // Other clients may delete objects that they created.
     let made = |object| Event::Changed(Change::Object(key("by-hand"), object));
     let history = [
         made(Some(by_hand("n1", "1Gi"))),
@@ -288,7 +288,7 @@ fn what_others_do_is_theirs_and_has_to_be_put_right() {
         Event::Quiet,
     ];
     assert_eq!(judge(world.clone(), history), []);
-    // An object that loses its label is handed over.
+    // An object that loses its label no longer belongs to the publisher.
     let handed = Event::Changed(Change::Object(n1.clone(), Some(by_hand("n1", "10Gi"))));
     let twin = wrote(&key("twin"), Some(object("n1", "10Gi")));
     let history = [
@@ -312,7 +312,7 @@ fn what_others_do_is_theirs_and_has_to_be_put_right() {
 }
 
 #[test]
-fn one_of_two_may_be_deleted_and_no_publisher_deletes_anything_because_it_ends() {
+fn a_duplicate_may_be_deleted_and_a_stopping_publisher_deletes_nothing() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     let stopped = Event::Changed(Change::Publisher(central(), None));
@@ -324,13 +324,17 @@ fn one_of_two_may_be_deleted_and_no_publisher_deletes_anything_because_it_ends()
     };
     let mut spelled = world.clone();
     spelled.objects.insert(n1.clone(), in_other_words);
-    assert_eq!(judge(spelled, [wrote(&n1, None)]), [], "it may be replaced");
+    assert_eq!(
+        judge(spelled, [wrote(&n1, None)]),
+        [],
+        "the object may be replaced"
+    );
     world.objects.insert(key("twin"), object("n1", "10Gi"));
     assert_eq!(judge(world, [wrote(&n1, None), Event::Quiet]), []);
 }
 
 #[test]
-fn one_of_two_may_come_back_when_somebody_has_deleted_the_other() {
+fn a_deleted_duplicate_may_be_recreated_if_another_client_deleted_the_other() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     world.objects.insert(key("twin"), object("n1", "10Gi"));
@@ -354,7 +358,7 @@ fn one_of_two_may_come_back_when_somebody_has_deleted_the_other() {
 }
 
 #[test]
-fn a_publisher_that_is_switched_off_may_have_a_write_under_way() {
+fn a_disabled_publisher_may_have_a_write_in_flight_until_quiescence() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
     let mut off = world.publishers[&central()].clone();
@@ -371,7 +375,7 @@ fn a_publisher_that_is_switched_off_may_have_a_write_under_way() {
 }
 
 #[test]
-fn once_everything_was_quiet_an_answer_from_before_an_error_is_old() {
+fn after_quiescence_a_response_before_an_error_must_not_be_published() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
     let changed =
@@ -389,7 +393,7 @@ fn once_everything_was_quiet_an_answer_from_before_an_error_is_old() {
 }
 
 #[test]
-fn only_a_publisher_that_withdraws_deletes_what_the_driver_tells_no_figure_of() {
+fn only_a_withdrawing_publisher_may_delete_objects_while_get_capacity_fails() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     let changed =
@@ -405,7 +409,7 @@ fn only_a_publisher_that_withdraws_deletes_what_the_driver_tells_no_figure_of() 
 }
 
 #[test]
-fn what_was_heard_while_nothing_could_be_written_is_acted_on_later() {
+fn responses_while_the_type_is_not_served_may_be_used_later() {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().withdraws = true;
     let n1 = key_of(&world.objects, "n1");
@@ -431,7 +435,7 @@ fn what_was_heard_while_nothing_could_be_written_is_acted_on_later() {
 }
 
 #[test]
-fn a_cleaner_removes_orphans_and_nothing_else() {
+fn a_cleaner_may_only_delete_orphaned_objects() {
     let mut world = published();
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),
@@ -468,7 +472,7 @@ fn a_cleaner_removes_orphans_and_nothing_else() {
 }
 
 #[test]
-fn a_scheduler_may_use_what_was_true_since_everything_was_quiet() {
+fn a_scheduler_may_use_any_state_since_the_last_quiescence() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["10Gi"]);
     let n1 = key_of(&world.objects, "n1");
@@ -486,7 +490,7 @@ fn a_scheduler_may_use_what_was_true_since_everything_was_quiet() {
     super::build::answer(&mut world, "n2", Answer::available(20 * GI));
     let late = [told, shrunk, Event::Quiet, on_n1];
     assert_eq!(broken(&judge(world.clone(), late)), [rules::NO_CAPACITY]);
-    // With the flag gone, and back, there was a moment at which nothing was compared.
+    // While the flag was off, capacity was not checked.
     let flag = |storage_capacity| {
         let driver = CsiDriver { storage_capacity };
         Event::Changed(Change::CsiDriver(DRIVER.to_owned(), Some(driver)))
@@ -497,7 +501,7 @@ fn a_scheduler_may_use_what_was_true_since_everything_was_quiet() {
 }
 
 #[test]
-fn a_selected_node_is_a_decision_about_the_pod() {
+fn selecting_a_node_is_checked_like_placing_the_pod() {
     let mut world = published();
     add_pod(&mut world, "app", &["15Gi"]);
     let selected = |node: &str| Event::Selected {
@@ -505,7 +509,7 @@ fn a_selected_node_is_a_decision_about_the_pod() {
         node: node.to_owned(),
     };
     assert_eq!(judge(world.clone(), [selected("n2")]), []);
-    // A pod elsewhere with a claim of the same name has nothing to do with it.
+    // A pod in another namespace with a PVC of the same name is unrelated.
     let namesake = world.pods[&NamespacedName::new("default", "app")].clone();
     world.pods.insert(NamespacedName::new("a", "app"), namesake);
     assert_eq!(judge(world.clone(), [selected("n2")]), []);
@@ -516,7 +520,7 @@ fn a_selected_node_is_a_decision_about_the_pod() {
 }
 
 #[test]
-fn a_node_may_have_been_selected_for_a_pod_that_is_just_gone() {
+fn a_node_may_be_selected_for_a_pod_deleted_since_the_last_quiescence() {
     let mut world = published();
     let gone = add_pod(&mut world, "app", &["5Gi"]);
     let mut other = world.pods[&gone].clone();
@@ -528,13 +532,13 @@ fn a_node_may_have_been_selected_for_a_pod_that_is_just_gone() {
     };
     let deleted = || Event::Changed(Change::Pod(gone.clone(), None));
     assert_eq!(judge(world.clone(), [deleted(), selected.clone()]), []);
-    // Everybody knows by then that it is gone.
+    // After quiescence the scheduler knows that the pod was deleted.
     let late = [deleted(), Event::Quiet, selected];
     assert_eq!(broken(&judge(world, late)), [rules::NO_NODE]);
 }
 
 #[test]
-fn a_maximum_that_the_first_alpha_hid_may_be_written_again() {
+fn a_maximum_hidden_by_v1alpha1_may_be_written_again() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     let object = CapacityObject {
@@ -556,7 +560,7 @@ fn a_maximum_that_the_first_alpha_hid_may_be_written_again() {
 }
 
 #[test]
-fn a_maximum_that_the_first_alpha_drops_may_be_sent_by_who_knew_a_later_release() {
+fn a_maximum_dropped_by_v1alpha1_may_be_sent_after_a_downgrade() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     let again = wrote(&n1, Some(world.objects[&n1].clone()));
@@ -577,7 +581,7 @@ fn a_maximum_that_the_first_alpha_drops_may_be_sent_by_who_knew_a_later_release(
 }
 
 #[test]
-fn questions_are_about_the_publishers_own() {
+fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes() {
     let world = published();
     let with = |driver: &str, segment: Segment, parameters: &[(&str, &str)]| Event::Asked {
         by: Author::Publisher(central()),
@@ -615,16 +619,16 @@ fn questions_are_about_the_publishers_own() {
 }
 
 #[test]
-fn a_question_may_be_heard_when_its_publisher_has_ended() {
+fn a_get_capacity_call_may_arrive_after_its_publisher_exited() {
     let stopped = Event::Changed(Change::Publisher(central(), None));
     let question = asked(at("n1"), Some(10 * GI));
     let events = [stopped, Event::Quiet, question];
     assert_eq!(judge(published(), events), []);
 }
 
-/// A driver that is back with another topology: what was being asked for the one that it had is no mistake until all is quiet.
+/// A driver returned with other topology keys: calls for the old keys are allowed until quiescence.
 #[test]
-fn a_question_for_the_keys_that_a_driver_had_before_it_went_is_no_mistake() {
+fn get_capacity_for_old_topology_keys_is_allowed_until_quiescence() {
     let registered = |keys: Option<&[&str]>| {
         let registration = |keys: &[&str]| Registration {
             topology_keys: keys.iter().map(|key| (*key).to_owned()).collect(),
@@ -653,7 +657,7 @@ fn a_question_for_the_keys_that_a_driver_had_before_it_went_is_no_mistake() {
 }
 
 #[test]
-fn a_write_that_was_under_way_when_its_publisher_was_killed_is_its_own() {
+fn a_write_in_flight_when_its_publisher_was_killed_is_allowed() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     let publisher = world.publishers.remove(&central());
@@ -666,14 +670,14 @@ fn a_write_that_was_under_way_when_its_publisher_was_killed_is_its_own() {
         wrote(&n1, Some(object("n1", "5Gi"))),
     ];
     assert_eq!(judge(world.clone(), events.clone()), []);
-    // Once everything is quiet nothing is under way any more.
+    // After quiescence no write is in flight.
     let [.., write] = events.clone();
     let late = events.into_iter().take(4).chain([Event::Quiet, write]);
     assert_eq!(broken(&judge(world, late)), [rules::FOREIGN_WRITE]);
 }
 
 #[test]
-fn of_the_pods_that_share_a_claim_any_may_be_the_one_that_is_placed() {
+fn a_selected_node_may_be_for_any_pod_that_shares_the_pvc() {
     let mut world = published();
     let large = add_pod(&mut world, "large", &["1Gi", "100Gi"]);
     let mut small = world.pods[&large].clone();
@@ -688,7 +692,7 @@ fn of_the_pods_that_share_a_claim_any_may_be_the_one_that_is_placed() {
 }
 
 #[test]
-fn a_publisher_is_told_when_an_object_stops_being_its_own() {
+fn a_publisher_may_receive_the_event_with_which_an_object_stops_matching() {
     let world = published();
     let own = key_of(&world.objects, "n1");
     let sent = || Event::Delivered {
@@ -700,14 +704,14 @@ fn a_publisher_is_told_when_an_object_stops_being_its_own() {
     for change in [handed_over, gone] {
         let events = [sent(), Event::Changed(change.clone()), sent()];
         assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
-        // A watch that was cut goes on where it was, however much was quiet since.
+        // A reconnected watch resumes at its old revision, even after quiescence.
         let later = [Event::Changed(change), Event::Quiet, sent()];
         assert!(!broken(&judge(world.clone(), later)).contains(&rules::UNFILTERED));
     }
 }
 
 #[test]
-fn a_question_about_a_pod_that_is_gone_was_under_way() {
+fn an_extender_call_for_a_deleted_pod_is_allowed() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["11Gi"]);
     let gone = Event::Changed(Change::Pod(pod.clone(), None));
@@ -722,7 +726,7 @@ fn a_question_about_a_pod_that_is_gone_was_under_way() {
 }
 
 #[test]
-fn a_maximum_that_a_downgrade_has_hidden_may_be_written_again_after_any_upgrade() {
+fn a_maximum_hidden_by_a_downgrade_may_be_written_again_after_an_upgrade() {
     let with_maximum = CapacityObject {
         maximum: Some(quantity("4Gi")),
         ..object("n1", "10Gi")

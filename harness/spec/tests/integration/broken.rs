@@ -1,4 +1,4 @@
-//! Every rule is broken by something, and then by that rule's name and no other.
+//! For every rule an example that violates exactly this rule.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::build::{
 use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
 use super::{metrics, paces, server};
 
-/// What a change of the objects of a good world breaks.
+/// The violations after a change of a good world's objects.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
     let mut world = published();
     let mut stored = world.objects.clone();
@@ -25,7 +25,7 @@ fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
     objects::judge(&world, &stored)
 }
 
-/// What an outcome for a pod breaks.
+/// The violations of a decision about a pod.
 fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Violation> {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &[size]);
@@ -33,7 +33,7 @@ fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Vi
     judge_pod(&world, &pod, outcome)
 }
 
-/// What events break.
+/// The violations of events.
 fn history(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
     let world = published();
     let events = events(&world);
@@ -52,7 +52,7 @@ fn on(node: &str) -> Outcome {
     Outcome::On(node.to_owned())
 }
 
-/// Each rule with something that breaks it.
+/// Each rule with the violations of an example.
 fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let mut cases = of_objects();
     cases.extend(of_placement());
@@ -145,7 +145,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
     ]
 }
 
-/// The publisher of a node that has left, and a cleaner that did nothing.
+/// Adds the object of a publisher on a removed node, and a cleaner that did nothing.
 fn orphan(world: &mut World, stored: &mut Objects) {
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),
@@ -417,7 +417,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
 }
 
 #[test]
-fn each_rule_is_broken_by_something_that_breaks_no_other() {
+fn each_rule_has_an_example_that_violates_no_other_rule() {
     let cases = cases();
     for (rule, violations) in &cases {
         let broken: BTreeSet<&str> = violations.iter().map(|it| it.rule.id).collect();
@@ -429,7 +429,7 @@ fn each_rule_is_broken_by_something_that_breaks_no_other() {
 }
 
 #[test]
-fn rules_have_names_of_their_own_and_violations_say_what_they_break() {
+fn rule_ids_are_unique_and_violations_contain_id_and_requirement() {
     let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(names.len(), RULES.len());
     for (rule, violations) in cases() {
@@ -442,7 +442,7 @@ fn rules_have_names_of_their_own_and_violations_say_what_they_break() {
 }
 
 #[test]
-fn a_good_world_breaks_nothing() {
+fn a_good_world_has_no_violations() {
     let mut world = published();
     assert_eq!(objects::judge(&world, &world.objects.clone()), []);
     join(&mut world, "n3");
@@ -458,7 +458,7 @@ fn a_good_world_breaks_nothing() {
             )
         })
         .into();
-    // What the central one has left is nobody's any more.
+    // Objects of the former central publisher belong to no running one.
     let stored = objects::settled(&world);
     assert_eq!(objects::judge(&world, &stored), []);
     assert_eq!(stored.len(), 4);

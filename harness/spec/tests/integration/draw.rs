@@ -1,5 +1,5 @@
-//! Small random worlds: nodes with one, two or no topology keys, classes of two drivers, answers of all sorts, objects of anybody, pods and
-//! volumes.
+//! Generates small random worlds: nodes with zero, one or two topology keys, classes of two drivers, valid and invalid responses, objects
+//! of various publishers, pods and volumes.
 
 use capacity_spec::World;
 use capacity_spec::world::{
@@ -14,25 +14,25 @@ use serde_json::json;
 
 use super::build::{DRIVER, NAMESPACE, central, of_node, publisher};
 
-/// Another driver.
+/// A second driver.
 pub(crate) const OTHER: &str = "tape.example.com";
 const ZONE: &str = "zone";
 const RACK: &str = "rack";
 const VALUES: [&str; 2] = ["a", "b"];
 
-/// A node: zone, rack, and the keys of the driver there if it is registered.
+/// A node: zone, rack, and the topology keys if the driver is registered.
 type DrawnNode = (usize, usize, Option<usize>);
-/// A class: whether it is the driver's, whether it binds at once, and its parameter.
+/// A class: whether it is the driver's, whether binding is Immediate, and its parameter.
 type DrawnClass = (bool, bool, bool);
-/// An object: class, segment, whose, capacity, maximum.
+/// An object: class, segment, publisher, capacity, maximum.
 type DrawnObject = (usize, usize, usize, Option<i64>, Option<i64>);
 
-/// What a world is made of.
+/// The generated description of a world.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     nodes: Vec<DrawnNode>,
     classes: Vec<DrawnClass>,
-    /// By segment and parameter; none is an error.
+    /// By segment and parameter. `None`: an error.
     answers: Vec<Option<(i64, Option<i64>)>>,
     objects: Vec<DrawnObject>,
     pods: Vec<Vec<(usize, i64)>>,
@@ -82,7 +82,7 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
         })
 }
 
-/// The keys that a driver may register.
+/// Topology keys that a driver may register.
 fn keys(of: usize) -> Vec<String> {
     let keys: &[&str] = match of {
         0 => &[ZONE],
@@ -93,7 +93,7 @@ fn keys(of: usize) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
 
-/// All segments that there can be: of each key one value, the other, or none.
+/// All possible segments: each key with either value or absent.
 fn segments() -> Vec<Segment> {
     let values = || [None, Some(VALUES[0]), Some(VALUES[1])];
     let pair = |key: &str, value: Option<&str>| value.map(|value| (key.to_owned(), value.to_owned()));
@@ -105,7 +105,7 @@ fn segments() -> Vec<Segment> {
 }
 
 impl Drawn {
-    /// The changes that make the world, each about something else: their order does not matter.
+    /// The changes that create the world. Each concerns another object, so their order does not matter.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         let driver = CsiDriver {
@@ -174,7 +174,7 @@ impl Drawn {
         world
     }
 
-    /// Names of its pods.
+    /// The names of its pods.
     pub(crate) fn pods(&self) -> impl Iterator<Item = NamespacedName> {
         (0..self.pods.len()).map(|at| NamespacedName::new("default", format!("p{at}")))
     }
@@ -249,7 +249,7 @@ fn drawn_object((class, segment, whose, capacity, maximum): &DrawnObject) -> Cap
     }
 }
 
-/// A pod with its claims.
+/// A pod with its PVCs.
 fn pod(at: usize, claims: &[(usize, i64)]) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut pod = Pod::default();

@@ -1,4 +1,4 @@
-//! Laws that hold in every world.
+//! Properties of all worlds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ fn feasible(decision: &Decision) -> BTreeSet<&str> {
     decision.feasible().collect()
 }
 
-/// Another driver with everything that belongs to it.
+/// Adds a second driver with its objects.
 fn add_other_driver(world: &mut World) {
     let tracked = CsiDriver {
         storage_capacity: true,
@@ -63,8 +63,8 @@ fn grow(quantity: Option<Quantity>) -> Option<Quantity> {
     quantity.map(|quantity| bytes(i64::try_from(quantity.bytes(Arithmetic::Exact)).unwrap() + 2))
 }
 
-/// Publishers and scheduler do what is right in a world that they have seen; of their own objects, and of pods and claims, they know what is
-/// so now. What is wrong with that.
+/// The violations when publishers and scheduler act correctly on an observed world. They see their own objects, pods and PVCs in the
+/// current state.
 fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
     let now = monitor.world();
     seen.objects.clone_from(&now.objects);
@@ -85,9 +85,9 @@ fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
 }
 
 proptest! {
-    /// What is left when the programs have done their work is right, and stays as it is.
+    /// The objects that correct programs leave have no violations, and do not change further.
     #[test]
-    fn what_right_programs_leave_is_right(drawn in drawn()) {
+    fn settled_objects_have_no_violations_and_are_stable(drawn in drawn()) {
         let mut world = drawn.world();
         let stored = settled(&world);
         prop_assert_eq!(judge(&world, &stored), []);
@@ -95,9 +95,9 @@ proptest! {
         prop_assert_eq!(settled(&world), stored);
     }
 
-    /// And so is the way there; who leaves out one write is found out.
+    /// The actions of correct programs have no violations; omitting one write is detected.
     #[test]
-    fn what_right_programs_do_is_right(drawn in drawn(), left_out in any::<prop::sample::Index>()) {
+    fn correct_programs_have_no_violations_and_a_missing_write_is_detected(drawn in drawn(), left_out in any::<prop::sample::Index>()) {
         let world = drawn.world();
         let mut events = publishing(&world);
         events.push(Event::Quiet);
@@ -105,7 +105,7 @@ proptest! {
         let is_needed = |event: &Event| matches!(event, Event::Wrote { object, .. } if
             object.as_ref().is_none_or(|object| !object.is_empty(true)));
         let mut writes: Vec<usize> = (0..events.len()).filter(|at| is_needed(&events[*at])).collect();
-        // Objects of classes that bind at once may be there or not, and so may those for all nodes.
+        // Objects are optional for classes with Immediate binding, and for all nodes.
         writes.retain(|at| match &events[*at] {
             Event::Wrote { object: Some(object), .. } => {
                 let is_delayed = world.classes.get(&object.class).is_some_and(|it| it.binding != Default::default());
@@ -121,7 +121,7 @@ proptest! {
         }
     }
 
-    /// A world is what it is made of, in whatever order.
+    /// Applying changes in any order results in the same world.
     #[test]
     fn the_order_of_changes_does_not_matter(
         (drawn, changes) in drawn().prop_flat_map(|drawn| {
@@ -136,9 +136,9 @@ proptest! {
         prop_assert_eq!(decisions(&world, drawn.pods()), decisions(&shuffled, drawn.pods()));
     }
 
-    /// Names of objects carry no meaning, and the scheduler looks at neither their namespace nor their labels.
+    /// Object names have no meaning; the scheduler ignores namespaces and labels of objects.
     #[test]
-    fn names_namespaces_and_labels_of_objects_do_not_matter_to_the_scheduler(drawn in drawn()) {
+    fn the_scheduler_ignores_names_namespaces_and_labels_of_objects(drawn in drawn()) {
         let world = drawn.world();
         let mut renamed = world.clone();
         renamed.objects = world.objects.values().rev().enumerate().map(|(at, object)| {
@@ -148,10 +148,10 @@ proptest! {
         prop_assert_eq!(decisions(&world, drawn.pods()), decisions(&renamed, drawn.pods()));
     }
 
-    /// Drivers have nothing to do with each other.
+    /// Drivers are independent of each other.
     #[test]
-    fn things_of_another_driver_change_nothing(drawn in drawn()) {
-        // Its classes must be nobody's before.
+    fn another_driver_does_not_affect_the_result(drawn in drawn()) {
+        // Remove its classes, so that they exist only once.
         let mut world = drawn.world();
         world.classes.retain(|_, class| class.provisioner != OTHER);
         let mut more = world.clone();
@@ -168,9 +168,9 @@ proptest! {
         prop_assert_eq!(figures(&world), figures(&more));
     }
 
-    /// More room is never less.
+    /// More capacity never makes a node infeasible.
     #[test]
-    fn a_pool_that_grows_makes_no_feasible_node_infeasible(drawn in drawn(), grown in any::<prop::sample::Index>()) {
+    fn more_capacity_makes_no_feasible_node_infeasible(drawn in drawn(), grown in any::<prop::sample::Index>()) {
         let world = drawn.world();
         let mut more = world.clone();
         if !more.objects.is_empty() {
@@ -185,9 +185,9 @@ proptest! {
         }
     }
 
-    /// Nor is another object, and a claim that is smaller asks for no more.
+    /// Fewer objects or larger PVCs never make a node feasible.
     #[test]
-    fn an_object_less_or_a_larger_claim_makes_no_infeasible_node_feasible(drawn in drawn()) {
+    fn fewer_objects_or_a_larger_pvc_make_no_infeasible_node_feasible(drawn in drawn()) {
         let world = drawn.world();
         let before = decisions(&world, drawn.pods());
         let mut less = world.clone();
@@ -204,9 +204,9 @@ proptest! {
         }
     }
 
-    /// Scoring changes the order of nodes, never which of them fit; the best are some of them.
+    /// Scoring ranks nodes but never changes which are feasible; the best ones are feasible.
     #[test]
-    fn scores_order_what_fits(drawn in drawn(), kep_text in any::<bool>()) {
+    fn scores_do_not_change_feasibility(drawn in drawn(), kep_text in any::<bool>()) {
         let mut world = drawn.world();
         let without = decisions(&world, drawn.pods());
         world.scheduler.scoring = Some(true);
@@ -222,9 +222,9 @@ proptest! {
         }
     }
 
-    /// A driver that is not tracked holds nobody back.
+    /// A driver without tracking excludes no node.
     #[test]
-    fn without_tracking_capacity_does_not_matter(drawn in drawn()) {
+    fn without_tracking_capacity_is_not_checked(drawn in drawn()) {
         let mut world = drawn.world();
         world.csi_drivers.clear();
         let with = decisions(&world, drawn.pods());
@@ -232,9 +232,9 @@ proptest! {
         prop_assert_eq!(with, decisions(&world, drawn.pods()));
     }
 
-    /// A publisher that is told not to publish leaves everything as it is.
+    /// A disabled publisher changes nothing.
     #[test]
-    fn a_publisher_that_is_off_does_nothing(drawn in drawn()) {
+    fn a_disabled_publisher_changes_nothing(drawn in drawn()) {
         let mut world = drawn.world();
         let off = Publisher { publishes: false, ..publisher() };
         world.publishers = [(central(), off)].into();
@@ -242,10 +242,9 @@ proptest! {
         prop_assert_eq!(judge(&world, &world.objects), []);
     }
 
-    /// Programs that do the right thing about a world of some moments ago break nothing, as long as they get to know the present one in
-    /// the end.
+    /// Programs that act correctly on an outdated world have no violations, as long as they observe the current one eventually.
     #[test]
-    fn whoever_is_right_and_late_breaks_nothing(
+    fn correct_programs_with_delayed_watches_have_no_violations(
         first in drawn(),
         second in drawn(),
         late in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..6),

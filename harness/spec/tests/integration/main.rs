@@ -1,6 +1,6 @@
-//! The rules, each broken at least once, and the laws that all of them keep.
+//! Tests of the rules: an example that violates each, and properties that always hold.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 
 mod always;
 mod broken;

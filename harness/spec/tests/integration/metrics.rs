@@ -1,4 +1,4 @@
-//! What metrics must say: what breaks each rule about them.
+//! Examples that violate each rule about metrics.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn sample(name: &str, labels: &[(&str, &str)], value: f64) -> Sample {
     }
 }
 
-/// What the publisher tells of two objects, three answers, and half a second.
+/// The metrics of a publisher with two objects and three GetCapacity responses in half a second.
 fn told() -> Reading {
     let driver = ("driver_name", DRIVER);
     let call = [
@@ -70,20 +70,20 @@ fn of_server() -> Reading {
     }
 }
 
-/// Without series of a name.
+/// Removes the series with this name.
 fn without(mut reading: Reading, name: &str) -> Reading {
     reading.samples.retain(|sample| sample.name != name);
     reading
 }
 
-/// With another value of a series.
+/// Replaces the value of a series.
 fn with(mut reading: Reading, name: &str, value: f64) -> Reading {
     let samples = reading.samples.iter_mut().filter(|sample| sample.name == name);
     samples.for_each(|sample| sample.value = value);
     reading
 }
 
-/// Each rule with something that breaks it.
+/// Each rule with the violations of an example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let world = published();
     let wrong = |reading: Reading| judge(&world, &reading);
@@ -131,7 +131,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
 }
 
 #[test]
-fn what_is_told_rightly_breaks_nothing_and_every_name_is_needed() {
+fn correct_metrics_have_no_violations_and_every_series_is_required() {
     let world = published();
     for reading in [told(), of_scheduler(), of_server()] {
         assert_eq!(judge(&world, &reading), []);
@@ -143,7 +143,7 @@ fn what_is_told_rightly_breaks_nothing_and_every_name_is_needed() {
 }
 
 #[test]
-fn on_a_node_metrics_name_it_and_who_has_done_nothing_need_tell_nothing() {
+fn distributed_metrics_need_the_node_label_and_idle_programs_need_no_series() {
     let distributed = Publisher {
         deployment: Deployment::Distributed(at("n1")),
         ..publisher()

@@ -1,4 +1,4 @@
-//! Objects where the documents leave a choice, or where whose they are decides.
+//! Objects where the KEP leaves a choice, or whose publisher matters.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use super::build::{
     published, publisher, quantity, world,
 };
 
-/// No rule.
+/// No violated rule.
 const NONE: [&Rule; 0] = [];
 
-/// The rules that these objects break.
+/// The rules that these objects violate.
 fn broken(world: &World, stored: &Objects) -> Vec<&'static Rule> {
     judge(world, stored).iter().map(|it| it.rule).collect()
 }
 
-/// The rules that are broken if the object at n1 is this one, or there is none.
+/// The rules that are violated with this object for n1, or without one.
 fn with(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
     let mut stored = world.objects.clone();
     let name = stored
@@ -47,7 +47,7 @@ fn demand_at(world: &World, node: &str) -> Demand {
 }
 
 #[test]
-fn absent_unset_and_zero_say_that_there_is_nothing() {
+fn absent_unset_and_zero_capacity_are_equivalent() {
     let mut world = world();
     answer(&mut world, "n1", Answer::available(0));
     let nothing = [
@@ -70,7 +70,7 @@ fn absent_unset_and_zero_say_that_there_is_nothing() {
 }
 
 #[test]
-fn figures_are_compared_by_value_and_the_maximum_on_its_own() {
+fn capacity_and_maximum_are_compared_separately_by_value() {
     let mut world = published();
     assert_eq!(with(&world, Some(object("n1", "10240Mi"))), NONE);
     let told = Figures {
@@ -85,7 +85,7 @@ fn figures_are_compared_by_value_and_the_maximum_on_its_own() {
     assert_eq!(with(&world, Some(maximum("4Gi"))), NONE);
     assert_eq!(with(&world, Some(maximum("5Gi"))), [rules::WRONG_FIGURES]);
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::WRONG_FIGURES]);
-    // Before 1.21 there is no such field.
+    // Before 1.21 the field does not exist.
     world.api = Api {
         release: Release::new(20),
         gate: Some(true),
@@ -94,7 +94,7 @@ fn figures_are_compared_by_value_and_the_maximum_on_its_own() {
 }
 
 #[test]
-fn while_a_figure_is_not_told_the_last_one_stays_or_goes_and_none_is_new() {
+fn while_get_capacity_fails_the_object_may_be_retained_or_deleted_but_not_changed() {
     for answered in [
         Answer::error(),
         Answer::available(-1),
@@ -119,7 +119,7 @@ fn while_a_figure_is_not_told_the_last_one_stays_or_goes_and_none_is_new() {
 }
 
 #[test]
-fn an_error_leaves_whatever_was_answered_shortly_before() {
+fn a_response_shortly_before_an_error_may_be_published() {
     let mut world = published();
     for answered in [Answer::available(7 * GI), Answer::error(), Answer::error()] {
         answer(&mut world, "n1", answered);
@@ -129,10 +129,10 @@ fn an_error_leaves_whatever_was_answered_shortly_before() {
 }
 
 #[test]
-fn a_publisher_that_is_told_to_withdraw_leaves_nothing_that_the_driver_does_not_tell() {
+fn a_withdrawing_publisher_deletes_objects_while_get_capacity_fails() {
     for (withdraws, polls, wrong) in [
         (true, true, vec![rules::UNTOLD_FIGURES]),
-        // One that does not poll may not have noticed.
+        // A publisher without polling may not have noticed the error.
         (true, false, vec![]),
         (false, true, vec![]),
     ] {
@@ -148,7 +148,7 @@ fn a_publisher_that_is_told_to_withdraw_leaves_nothing_that_the_driver_does_not_
 }
 
 #[test]
-fn a_driver_that_does_not_report_capacity_gets_no_new_object() {
+fn a_driver_without_get_capacity_gets_no_new_object() {
     let mut world = world();
     world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;
     assert_eq!(with(&world, None), NONE);
@@ -158,7 +158,7 @@ fn a_driver_that_does_not_report_capacity_gets_no_new_object() {
 }
 
 #[test]
-fn a_publisher_that_does_not_poll_may_be_behind() {
+fn a_publisher_without_polling_may_retain_the_old_capacity() {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().polls = false;
     answer(&mut world, "n1", Answer::available(6 * GI));
@@ -169,7 +169,7 @@ fn a_publisher_that_does_not_poll_may_be_behind() {
 }
 
 #[test]
-fn classes_with_immediate_binding_are_published_where_that_is_chosen_and_may_be_elsewhere() {
+fn immediate_classes_are_published_if_configured_and_otherwise_optional() {
     let mut world = world();
     let now = capacity_spec::world::StorageClass {
         binding: Binding::Immediate,
@@ -190,7 +190,7 @@ fn classes_with_immediate_binding_are_published_where_that_is_chosen_and_may_be_
 }
 
 #[test]
-fn a_node_without_a_label_for_a_key_has_no_segment_and_one_without_keys_has_all_nodes() {
+fn a_node_with_a_missing_label_has_no_segment_and_without_keys_the_empty_one() {
     let mut world = published();
     world.nodes.get_mut("n1").unwrap().labels.clear();
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::OBSOLETE]);
@@ -204,7 +204,7 @@ fn a_node_without_a_label_for_a_key_has_no_segment_and_one_without_keys_has_all_
 }
 
 #[test]
-fn a_selector_that_says_no_segment_belongs_to_none() {
+fn a_selector_that_is_not_a_segment_makes_the_object_obsolete() {
     let mut world = published();
     for (topology, is_of_n1) in [
         (
@@ -242,7 +242,7 @@ fn a_selector_that_says_no_segment_belongs_to_none() {
 }
 
 #[test]
-fn parameters_for_the_sidecar_are_not_the_drivers() {
+fn driver_parameters_exclude_sidecar_parameters() {
     let mut world = world();
     let parameters = [("csi.storage.k8s.io/fstype", "ext4"), ("kind", "ssd")];
     let class = world.classes.get_mut(CLASS).unwrap();
@@ -256,7 +256,7 @@ fn parameters_for_the_sidecar_are_not_the_drivers() {
 }
 
 #[test]
-fn what_carries_the_labels_in_another_namespace_is_somebody_elses() {
+fn an_object_in_another_namespace_does_not_belong_to_the_publisher() {
     let mut world = published();
     let elsewhere = NamespacedName::new("elsewhere", "x");
     world.objects.insert(elsewhere.clone(), object("n9", "1Gi"));
@@ -267,7 +267,7 @@ fn what_carries_the_labels_in_another_namespace_is_somebody_elses() {
 }
 
 #[test]
-fn zero_is_an_object_where_that_is_chosen() {
+fn zero_capacity_is_published_if_configured() {
     let mut world = world();
     answer(&mut world, "n1", Answer::available(0));
     assert_eq!(settled(&world).len(), 1);
@@ -276,13 +276,13 @@ fn zero_is_an_object_where_that_is_chosen() {
 }
 
 #[test]
-fn an_object_is_adopted_whatever_its_name_and_the_writing_of_its_selector() {
+fn an_existing_object_is_adopted_whatever_its_name() {
     let mut world = world();
     world.objects.insert(key("z"), object("n1", "3Gi"));
     let stored = settled(&world);
     assert_eq!(broken(&world, &stored), NONE);
     assert!(stored[&key("z")].says(&Figures::available(10 * GI)));
-    // A second one is one too many, wherever it comes from.
+    // A second object is a duplicate, whatever its origin.
     world.objects.insert(key("a"), object("n1", "10Gi"));
     let stored = settled(&world);
     assert_eq!(
@@ -296,7 +296,7 @@ fn an_object_is_adopted_whatever_its_name_and_the_writing_of_its_selector() {
 }
 
 #[test]
-fn what_is_somebody_elses_stays_and_gets_a_twin() {
+fn objects_of_others_remain_and_the_publisher_creates_its_own() {
     let mut world = world();
     let driver = [(
         "csi.storage.k8s.io/drivername".to_owned(),
@@ -316,7 +316,7 @@ fn what_is_somebody_elses_stays_and_gets_a_twin() {
 }
 
 #[test]
-fn in_distributed_mode_each_instance_looks_after_its_own_and_nobody_after_the_rest() {
+fn distributed_instances_manage_their_own_objects_and_the_cleaner_deletes_orphans() {
     let mut world = world();
     let instance = |node: &str| {
         let deployment = Deployment::Distributed(at(node));
@@ -336,7 +336,7 @@ fn in_distributed_mode_each_instance_looks_after_its_own_and_nobody_after_the_re
     assert_eq!(broken(&world, &stored), NONE);
     stored.remove(&key_of(&stored, "n2"));
     assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
-    // Until a cleaner finds that the driver is gone from there.
+    // The cleaner may delete them once the driver is not registered there.
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),
         namespace: key("").namespace,
@@ -348,7 +348,7 @@ fn in_distributed_mode_each_instance_looks_after_its_own_and_nobody_after_the_re
     assert_eq!(broken(&world, &world.objects.clone()), [rules::ORPHANED]);
     world.cleaner.as_mut().unwrap().waiting.insert("n2".to_owned());
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
-    // Nor if a publisher there may have shortened its label to that one, as the name of its node is too long.
+    // Not if a publisher on a node with a too long name may have this shortened label.
     world.cleaner.as_mut().unwrap().waiting.clear();
     let long = "n".repeat(63);
     world
@@ -359,11 +359,11 @@ fn in_distributed_mode_each_instance_looks_after_its_own_and_nobody_after_the_re
 }
 
 #[test]
-fn an_owner_is_there_if_and_only_if_it_is_chosen() {
+fn objects_have_the_configured_owner_only() {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
     assert_eq!(broken(&world, &world.objects.clone()), [rules::WRONG_OWNER; 2]);
-    // One that does not poll need not look at what it has published.
+    // A publisher without polling need not check existing objects.
     world.publishers.get_mut(&central()).unwrap().polls = false;
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
     world.publishers.get_mut(&central()).unwrap().polls = true;
@@ -372,7 +372,7 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
     let owned = world.objects.clone();
     world = published();
     world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
-    // Without a figure there is nothing to write, nor is it wrong to write the owner alone.
+    // Without a capacity value no write is required, but writing only the owner is allowed.
     answer(
         &mut world,
         "n1",
@@ -388,7 +388,7 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
         .values_mut()
         .for_each(|object| object.owners.push(owner("second")));
     assert_eq!(broken(&world, &stored), [rules::WRONG_OWNER; 2]);
-    // By its owner the publisher of 2.0.0 knows its objects, and by nothing else.
+    // The publisher of 2.0.0 recognizes its objects only by owner.
     world.publishers.get_mut(&central()).unwrap().by_owner = true;
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
     world.objects.insert(key("labelled"), object("n9", "1Gi"));
@@ -396,7 +396,7 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
 }
 
 #[test]
-fn what_was_heard_before_an_error_may_stand_there_as_a_server_without_the_maximum_kept_it() {
+fn a_response_before_an_error_may_be_stored_without_its_maximum() {
     let mut world = published();
     let told = Figures {
         available: 10 * GI,
@@ -419,7 +419,7 @@ fn what_was_heard_before_an_error_may_stand_there_as_a_server_without_the_maximu
 }
 
 #[test]
-fn a_label_that_would_be_too_long_is_taken_as_it_is_seen() {
+fn the_observed_label_is_used_if_the_node_name_is_too_long() {
     let name = "n".repeat(60);
     let instance = of_node(&name);
     let mut publisher = publisher();
@@ -433,7 +433,7 @@ fn a_label_that_would_be_too_long_is_taken_as_it_is_seen() {
 }
 
 #[test]
-fn where_the_type_is_not_served_nothing_is_demanded() {
+fn no_objects_are_required_if_the_type_is_not_served() {
     let mut world = world();
     for (minor, gate, version) in [
         (18, Some(true), None),
@@ -457,7 +457,7 @@ fn where_the_type_is_not_served_nothing_is_demanded() {
 }
 
 #[test]
-fn a_driver_that_tells_no_capacity_gives_its_publisher_nothing_to_tidy_up() {
+fn without_get_capacity_obsolete_objects_may_remain() {
     let mut world = published();
     world.classes.clear();
     assert_eq!(broken(&world, &world.objects), [rules::OBSOLETE; 2]);
@@ -468,7 +468,7 @@ fn a_driver_that_tells_no_capacity_gives_its_publisher_nothing_to_tidy_up() {
 }
 
 #[test]
-fn a_maximum_that_a_newer_release_has_stored_is_not_seen_by_an_older_one() {
+fn an_older_release_ignores_a_stored_maximum() {
     let mut world = published();
     let stored = CapacityObject {
         maximum: Some(quantity("1Gi")),

@@ -1,5 +1,4 @@
-//! How often programs ask, when a publisher has to, and settings with which nothing may run: what breaks each rule about that, and what is
-//! right although it looks odd.
+//! Rate limits, required refreshes and forbidden settings: an example that violates each rule, and allowed corner cases.
 
 use std::time::Duration;
 
@@ -15,12 +14,12 @@ use super::build::{
 };
 use super::volumes::{bound, claim, claim_key, creation, made_at};
 
-/// A second, in steps of ten milliseconds.
+/// The moments of one second in steps of ten milliseconds.
 fn moments() -> impl Iterator<Item = Duration> {
     (0..100).map(|step| Duration::from_millis(10 * step))
 }
 
-/// The publisher is answered what it knows already.
+/// The publisher receives a response with the values that it already knows.
 pub(crate) fn asked(at_node: &str, when: Option<Duration>) -> Event {
     asked_by(central(), at_node, when)
 }
@@ -29,7 +28,7 @@ fn asked_by(instance: Instance, at_node: &str, when: Option<Duration>) -> Event 
     answered(instance, at_node, Some(10), when)
 }
 
-/// A publisher asks; none: it is answered an error.
+/// A GetCapacity call by a publisher. `gib` `None`: it returns an error.
 fn answered(instance: Instance, at_node: &str, gib: Option<i64>, when: Option<Duration>) -> Event {
     Event::Asked {
         by: Author::Publisher(instance),
@@ -54,7 +53,7 @@ fn watched(when: Duration) -> Event {
     })
 }
 
-/// The good world with a publisher that does not poll.
+/// A good world whose publisher does not poll.
 fn unpolled() -> World {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().polls = false;
@@ -67,7 +66,7 @@ fn limited(per_second: u32) -> World {
     world
 }
 
-/// The good world with a claim at n1.
+/// A good world with a PVC on n1.
 fn claimed() -> World {
     let mut world = published();
     world.claims.insert(claim_key(), claim(Some("n1")));
@@ -117,27 +116,27 @@ fn broken(world: World, events: impl IntoIterator<Item = Event>) -> Vec<&'static
 }
 
 #[test]
-fn who_waits_may_watch_and_ask_for_ever() {
+fn clients_below_the_rate_limit_have_no_violations() {
     let slowly = |step: u64| Duration::from_millis(250 * step);
     assert_eq!(broken(published(), (0..1000).map(slowly).map(watched)), [""; 0]);
     let questions = (0..1000).map(|step| asked("n1", Some(slowly(step))));
     assert_eq!(broken(limited(5), questions), [""; 0]);
-    // When calls began is not known where the driver lets them wait.
+    // The start times of calls are unknown if the driver delays them.
     assert_eq!(broken(limited(5), (0..1000).map(|_| asked("n1", None))), [""; 0]);
-    // Without a limit.
+    // No rate limit.
     let questions = moments().map(|when| asked("n1", Some(when)));
     assert_eq!(broken(published(), questions), [""; 0]);
 }
 
 #[test]
-fn a_publisher_that_does_not_poll_may_ask_after_anything() {
+fn a_publisher_without_polling_may_call_get_capacity_after_any_event() {
     let news = || Event::Changed(Change::Class("other".to_owned(), Some(class())));
     let history = (0..100).flat_map(|_| [news(), asked("n1", None)]);
     assert_eq!(broken(unpolled(), history), [""; 0]);
-    // An answer that is none is asked for again.
+    // A failed call may be repeated.
     let failed = (0..100).map(|_| answered(central(), "n1", None, None));
     assert_eq!(broken(unpolled(), failed), [""; 0]);
-    // Where volumes wait for no pod, a publisher on its node asks before it makes one.
+    // With Immediate binding a distributed instance calls GetCapacity before it provisions.
     let mut world = unpolled();
     world.classes.get_mut(CLASS).unwrap().binding = Binding::Immediate;
     let instance = of_node("n1");
@@ -152,7 +151,7 @@ fn a_publisher_that_does_not_poll_may_ask_after_anything() {
 }
 
 #[test]
-fn what_is_due_after_a_volume_is_what_the_volume_has_changed() {
+fn a_volume_requires_a_refresh_of_the_affected_segments() {
     let ends = |ending, then: Vec<Event>| {
         let created = Event::Created(creation("n1", ending));
         let history = std::iter::once(created).chain(bound()).chain(then);
@@ -161,22 +160,22 @@ fn what_is_due_after_a_volume_is_what_the_volume_has_changed() {
     let made = || made_at("n1");
     assert_eq!(ends(made(), vec![asked("n1", None)]), [""; 0]);
     assert_eq!(ends(made(), vec![asked("n2", None)]), ["volumes/unrefreshed"]);
-    // Whoever was not told of a volume knows of none.
+    // A caller that did not receive the response does not know the volume.
     let untold = Ending::Made {
         id: "v-1".to_owned(),
         segment: at("n1"),
         is_told: false,
     };
     assert_eq!(ends(untold, vec![]), [""; 0]);
-    // One that begins anew asks for everything, and one that has ended for nothing.
+    // A restarted publisher polls everything; a stopped one polls nothing.
     assert_eq!(
         ends(made(), vec![Event::Changed(Change::Publisher(central(), None))]),
         [""; 0]
     );
-    // A class that is gone is nobody's.
+    // A deleted class needs no refresh.
     let gone = Event::Changed(Change::Class(CLASS.to_owned(), None));
     assert!(!ends(made(), vec![gone]).contains(&"volumes/unrefreshed"));
-    // What is deleted leaves room.
+    // A deleted volume frees capacity.
     let deleted = Event::Deleted {
         id: "v-1".to_owned(),
         by: Author::Publisher(central()),
@@ -185,7 +184,7 @@ fn what_is_due_after_a_volume_is_what_the_volume_has_changed() {
     history.extend(bound());
     let unclaimed = Event::Changed(Change::Claim(claim_key(), None));
     history.extend([asked("n1", None), Event::Quiet, unclaimed, deleted, Event::Quiet]);
-    // Every node reached it.
+    // The volume was accessible from every node.
     assert_eq!(broken(claimed(), history.clone()), ["volumes/unrefreshed"; 2]);
     let quiet = history.pop();
     history.extend([asked("n1", None), asked("n2", None)]);
@@ -194,7 +193,7 @@ fn what_is_due_after_a_volume_is_what_the_volume_has_changed() {
 }
 
 #[test]
-fn a_publisher_that_does_not_poll_goes_by_what_it_was_told_last() {
+fn a_publisher_without_polling_may_publish_the_last_response() {
     let mut world = unpolled();
     answer(&mut world, "n1", Answer::available(7 * GI));
     let n1 = key_of(&world.objects, "n1");
@@ -206,17 +205,17 @@ fn a_publisher_that_does_not_poll_goes_by_what_it_was_told_last() {
         };
         [answered(central(), "n1", Some(gib), None), wrote, Event::Quiet]
     };
-    // The figure of before may stay, and so may one that was told since.
+    // The old capacity may remain, and a later response may be published.
     assert_eq!(broken(world.clone(), [Event::Quiet]), [""; 0]);
     assert_eq!(broken(world.clone(), history(8, "8Gi")), [""; 0]);
     assert_eq!(broken(world, history(10, "9Gi")), ["objects/wrong-figures"]);
 }
 
 #[test]
-fn programs_that_are_set_as_they_should_may_run() {
+fn programs_with_valid_settings_may_run() {
     assert_eq!(settings::judge(&shaped(Some(true), point()), true), []);
     assert_eq!(settings::judge(&shaped(None, point()), false), []);
-    // One without points is one all the same.
+    // An empty shape counts as a shape.
     assert_eq!(
         settings::judge(&shaped(None, Vec::new()), true)[0].rule,
         rules::GOES_ON

@@ -1,4 +1,4 @@
-//! Where pods go, in what the recorded decisions and the cases have no row for.
+//! Placement in situations that the recorded decisions and the cases do not cover.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn decide(world: &World, pod: &NamespacedName) -> Decision {
     View::new(world).decide(pod)
 }
 
-/// Why a node does not take the pod; none: it does.
+/// Why the node is not feasible. Empty if it is.
 fn reasons(world: &World, pod: &NamespacedName, node: &str) -> Vec<Reason> {
     match decide(world, pod) {
         Decision::Refused(refusal) => panic!("{refusal}"),
@@ -35,13 +35,13 @@ fn scores(world: &World, pod: &NamespacedName, node: &str) -> Vec<i64> {
         .unwrap_or_default()
 }
 
-/// Takes in an object as the API sends it.
+/// Applies an API object to the world.
 fn put(world: &mut World, resource: &str, object: serde_json::Value) {
     world.apply(Change::set(resource, object).unwrap().unwrap());
 }
 
 #[test]
-fn nodes_have_conditions_of_their_own() {
+fn taints_selectors_and_cordons_exclude_nodes() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["1Gi"]);
     let taint = Taint {
@@ -117,7 +117,7 @@ fn a_pod_may_select_nodes_by_terms() {
 }
 
 #[test]
-fn a_node_can_have_so_many_volumes_of_a_driver() {
+fn the_volume_limit_of_a_driver_excludes_a_node() {
     let mut world = published();
     let node = world.csi_nodes.get_mut("n1").unwrap();
     node.drivers.get_mut(DRIVER).unwrap().volumes_max = Some(2);
@@ -130,13 +130,13 @@ fn a_node_can_have_so_many_volumes_of_a_driver() {
         [Reason::TooManyVolumes(DRIVER.to_owned())]
     );
     assert_eq!(reasons(&world, &second, "n2"), []);
-    // A volume that is there already is no further one.
+    // A volume already in use on the node does not count twice.
     world.pods.get_mut(&second).unwrap().volumes = vec![PodVolume::Claim("first-0".to_owned())];
     assert_eq!(reasons(&world, &second, "n1"), []);
 }
 
 #[test]
-fn a_claim_decides_before_any_node_does() {
+fn pvcs_are_checked_before_nodes() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["1Gi"]);
     let claim = NamespacedName::new("default", "app-0");
@@ -180,7 +180,7 @@ fn a_claim_decides_before_any_node_does() {
 }
 
 #[test]
-fn a_chosen_node_and_a_bound_volume_leave_no_choice() {
+fn a_selected_node_or_a_bound_volume_determines_the_node() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["1Gi"]);
     let claim = NamespacedName::new("default", "app-0");
@@ -207,13 +207,13 @@ fn a_chosen_node_and_a_bound_volume_leave_no_choice() {
         reasons(&world, &pod, "n2"),
         [Reason::VolumeElsewhere("app-0".to_owned())]
     );
-    // It is where it is, however little room there is.
+    // A bound volume needs no capacity.
     world.objects.clear();
     assert_eq!(reasons(&world, &pod, "n1"), []);
 }
 
 #[test]
-fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
+fn a_volume_reserved_for_the_pvc_wins_over_a_smaller_one() {
     let mut world = published();
     world.objects.clear();
     let pod = add_pod(&mut world, "app", &["5Gi"]);
@@ -239,7 +239,7 @@ fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
         put(&mut world, "persistentvolumes", volume(name, size, node, claim));
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "{name}");
     }
-    // A volume that is meant for the claim and is elsewhere leaves it without any.
+    // If the reserved volume is not accessible from the node, no other volume may be used.
     world.volumes.clear();
     put(
         &mut world,
@@ -275,12 +275,12 @@ fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
         "persistentvolumes",
         volume("meant", "50Gi", "n1", Some("app-0")),
     );
-    // 5 of 50, not 5 of 5.
+    // Utilisation is 5 of 50, not 5 of 5.
     assert_eq!(scores(&world, &pod, "n1"), [90]);
 }
 
 #[test]
-fn where_devices_are_reserved_a_pod_goes_where_they_are_held_for_it() {
+fn with_device_reservations_only_reserved_nodes_are_feasible() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["1Gi"]);
     let held = [(pod.clone(), BTreeSet::from(["n2".to_owned()]))].into();
@@ -290,13 +290,13 @@ fn where_devices_are_reserved_a_pod_goes_where_they_are_held_for_it() {
     });
     assert_eq!(reasons(&world, &pod, "n1"), [Reason::NotReserved]);
     assert_eq!(reasons(&world, &pod, "n2"), []);
-    // Pods without such volumes need nothing held.
+    // Pods without such volumes need no reservation.
     let plain = add_pod(&mut world, "plain", &[]);
     assert_eq!(reasons(&world, &plain, "n1"), []);
 }
 
 #[test]
-fn releases_and_gates_decide_what_is_compared() {
+fn release_and_feature_gate_determine_the_compared_field() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["5Gi"]);
     let object = CapacityObject {
@@ -316,7 +316,7 @@ fn releases_and_gates_decide_what_is_compared() {
         world.scheduler.capacity = gate;
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "1.{minor} {gate:?}");
     }
-    // Of a server that does not serve the type nothing is learnt, and the first alpha shows no maximum.
+    // A server that does not serve the type reports no change; v1alpha1 returns no maximum.
     (world.scheduler.release, world.scheduler.capacity) = (Release::new(36), None);
     for (gate, fits) in [(None, false), (Some(true), true)] {
         let release = Release::new(20);
@@ -326,7 +326,7 @@ fn releases_and_gates_decide_what_is_compared() {
 }
 
 #[test]
-fn several_objects_leave_open_what_is_scored_and_a_maximum_alone_breaks_nothing() {
+fn several_objects_allow_several_scores_and_a_maximum_alone_is_not_an_error() {
     let mut world = published();
     world.scheduler.scoring = Some(true);
     let pod = add_pod(&mut world, "app", &["10Gi"]);
@@ -349,7 +349,7 @@ fn several_objects_leave_open_what_is_scored_and_a_maximum_alone_breaks_nothing(
 }
 
 #[test]
-fn old_gate_and_new_have_shapes_of_their_own_and_a_shape_can_be_set() {
+fn each_scoring_gate_has_a_default_shape_and_a_shape_can_be_configured() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["5Gi"]);
     assert_eq!(scores(&world, &pod, "n2"), [0]);
@@ -361,14 +361,14 @@ fn old_gate_and_new_have_shapes_of_their_own_and_a_shape_can_be_set() {
     let point = |utilization, score| ShapePoint { utilization, score };
     world.scheduler.shape = Some(vec![point(0, 0), point(50, 10)]);
     assert_eq!(scores(&world, &pod, "n2"), [50]);
-    // Of what is to be made the old gate knows nothing.
+    // The old gate ignores PVCs to be provisioned.
     world.scheduler.release = Release::new(32);
     world.scheduler.priority = Some(true);
     assert_eq!(scores(&world, &pod, "n2"), [0]);
 }
 
 #[test]
-fn a_topology_that_is_allowed_by_no_condition_is_not_allowed() {
+fn an_allowed_topology_term_without_expressions_matches_no_node() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["1Gi"]);
     let condition = |value: &str| (KEY.to_owned(), vec![value.to_owned()]);
@@ -386,7 +386,7 @@ fn a_topology_that_is_allowed_by_no_condition_is_not_allowed() {
 }
 
 #[test]
-fn the_smallest_claim_gets_the_volume_that_is_there() {
+fn the_smallest_pvc_gets_the_existing_volume() {
     let mut world = published();
     world.objects = [(key("a"), object("n1", "6Gi"))].into();
     let pod = add_pod(&mut world, "app", &["8Gi", "5Gi"]);
@@ -402,7 +402,7 @@ fn the_smallest_claim_gets_the_volume_that_is_there() {
 }
 
 #[test]
-fn classes_count_alike_and_half_a_point_counts_as_one() {
+fn classes_have_equal_weight_and_half_points_round_up() {
     let mut world = published();
     world.scheduler.scoring = Some(true);
     let pod = add_pod(&mut world, "app", &["30", "30"]);
@@ -414,12 +414,12 @@ fn classes_count_alike_and_half_a_point_counts_as_one() {
         ..object("n1", "90")
     };
     world.objects = [(key("a"), object("n1", "100")), (key("b"), slow)].into();
-    // 70 and 67 make 68 and a half.
+    // The mean of 70 and 67 is 68.5.
     assert_eq!(scores(&world, &pod, "n1"), [69]);
 }
 
 #[test]
-fn once_everything_is_quiet_a_pod_waits_for_room_or_for_its_volume() {
+fn at_quiescence_a_pod_may_only_wait_for_capacity_or_its_volume() {
     let mut world = published();
     add_pod(&mut world, "too-large", &["21Gi"]);
     assert_eq!(pending(&world), []);
@@ -435,11 +435,11 @@ fn once_everything_is_quiet_a_pod_waits_for_room_or_for_its_volume() {
 }
 
 #[test]
-fn extenders_take_nodes_out_and_add_to_scores() {
+fn extenders_filter_nodes_and_add_to_scores() {
     let mut world = published();
     world.scheduler.scoring = Some(true);
     let pod = add_pod(&mut world, "app", &["1Gi"]);
-    // By capacity n2 is the better one: 95 to 90.
+    // By capacity n2 is better: 95 against 90.
     let extender = |change: &dyn Fn(&mut Extender)| {
         let mut extender = Extender {
             name: "e".to_owned(),

@@ -1,4 +1,4 @@
-//! Large worlds, in both modes: what is right there is found in one pass over nodes, classes and objects. Quadratic work would take hours.
+//! Large worlds in both modes are checked in one pass over nodes, classes and objects; quadratic work would take hours.
 
 use capacity_spec::World;
 use capacity_spec::objects::{judge, settled};
@@ -39,7 +39,7 @@ fn distributed(mut world: World) -> World {
 }
 
 #[test]
-fn five_thousand_nodes_and_ten_classes_are_judged_in_one_pass() {
+fn five_thousand_nodes_and_ten_classes_are_checked_in_one_pass() {
     for mut world in [large(), distributed(large())] {
         world.objects = settled(&world);
         assert_eq!(world.objects.len(), NODES * CLASSES);

@@ -1,4 +1,4 @@
-//! Requests to the API server, and what it makes of them: what breaks each rule about that, and what is right although it looks odd.
+//! Requests to the API server and its results: an example that violates each rule, and allowed corner cases.
 
 use std::time::Duration;
 
@@ -67,21 +67,21 @@ fn broken(events: impl IntoIterator<Item = Event>) -> Vec<&'static Rule> {
     violations.iter().map(|it| it.rule).collect()
 }
 
-/// The world with an object of nobody.
+/// A world with an object that belongs to no publisher.
 fn with_object() -> World {
     let mut world = published();
     world.objects.insert(key("mine"), by_hand("n1", "1Gi"));
     world
 }
 
-/// The world with a publisher of which there are replicas.
+/// A world with a publisher that has replicas.
 fn elected() -> World {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().is_elected = true;
     world
 }
 
-/// Each rule with something that breaks it.
+/// Each rule with the violations of an example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let twice = [of_scheduler("list"), of_scheduler("list")];
     vec![
@@ -131,7 +131,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     ]
 }
 
-/// The driver has answered the publisher.
+/// The driver has responded to the publisher.
 fn asked() -> Event {
     Event::Asked {
         by: Author::Publisher(central()),
@@ -145,7 +145,7 @@ fn asked() -> Event {
 }
 
 #[test]
-fn a_list_follows_the_end_of_a_watch_a_new_start_or_a_failure() {
+fn a_new_list_is_allowed_after_the_end_of_a_watch_a_restart_or_a_failure() {
     let list_and_watch = || [of_scheduler("list"), of_scheduler("watch")];
     let again = list_and_watch().into_iter().chain(list_and_watch());
     assert!(broken(again).is_empty());
@@ -157,13 +157,13 @@ fn a_list_follows_the_end_of_a_watch_a_new_start_or_a_failure() {
         let events = [of_scheduler("list"), excuse, of_scheduler("list")];
         assert!(broken(events).is_empty());
     }
-    // A cleaner reads when it has something to do.
+    // A cleaner may list at any time.
     let of_cleaner = || request(Author::Cleaner, "list", CAPACITIES, Some(NAMESPACE));
     assert!(broken([of_cleaner(), of_cleaner(), of_cleaner()]).is_empty());
 }
 
 #[test]
-fn a_publisher_reads_what_leads_to_its_owner_if_it_has_one_and_nothing_beyond() {
+fn a_publisher_may_only_read_the_objects_below_its_owner() {
     let reads = |level: Option<u8>, resource: &str| {
         let mut world = published();
         world.publishers.get_mut(&central()).unwrap().owner_level = level;
@@ -177,7 +177,7 @@ fn a_publisher_reads_what_leads_to_its_owner_if_it_has_one_and_nothing_beyond() 
 }
 
 #[test]
-fn a_replica_writes_while_it_leads_and_until_it_knows_that_it_does_not() {
+fn a_replica_may_write_while_it_leads_and_until_quiescence_afterwards() {
     let led = |client: &str| Event::Led(client.into());
     let write = || of_publisher("update", CAPACITIES);
     let is_right = |events: Vec<Event>| judge(elected(), events).is_empty();
@@ -190,12 +190,12 @@ fn a_replica_writes_while_it_leads_and_until_it_knows_that_it_does_not() {
         Event::Quiet,
         write()
     ]));
-    // To read nobody has to lead.
+    // Reads do not require the Lease.
     assert!(is_right(vec![of_publisher("list", CAPACITIES)]));
 }
 
 #[test]
-fn a_cleaner_lists_in_the_namespace_of_the_publishers_and_creates_nothing() {
+fn a_cleaner_may_list_and_delete_only_in_the_publishers_namespace() {
     let world = || {
         let cleaner = Cleaner {
             driver: DRIVER.to_owned(),
@@ -216,7 +216,7 @@ fn a_cleaner_lists_in_the_namespace_of_the_publishers_and_creates_nothing() {
 }
 
 #[test]
-fn the_server_keeps_what_an_object_is_about_and_lets_its_figures_change() {
+fn class_and_topology_are_immutable_and_capacity_can_change() {
     let figure = |capacity: Figure| Fields {
         capacity,
         ..Fields::default()
@@ -246,13 +246,13 @@ fn the_server_keeps_what_an_object_is_about_and_lets_its_figures_change() {
     let negative = figure(Figure::Set(Some(quantity("-1Gi"))));
     assert_eq!(ends(negative.clone(), Event::Refused(422)), None);
     assert_eq!(ends(negative, taken("-1Gi")), Some(rules::ILLEGAL_TAKEN));
-    // An object that is none is not found, and that is no refusal.
+    // A missing object results in 404, which is not a rejection.
     let nobody = [ordered(change("nobody", set())), Event::Refused(404)];
     assert!(broken(nobody).is_empty());
 }
 
 #[test]
-fn a_replacement_is_of_an_object_that_is_there_in_the_version_that_there_is() {
+fn a_replacement_requires_an_existing_object_and_its_current_version() {
     let replaced = |name: &str, is_stale: bool, end: Event| {
         let order = Order::Replace {
             key: key(name),
@@ -278,7 +278,7 @@ fn a_replacement_is_of_an_object_that_is_there_in_the_version_that_there_is() {
 }
 
 #[test]
-fn a_generated_name_begins_as_it_was_asked_for() {
+fn a_generated_name_starts_with_the_requested_prefix() {
     let order = || Order::Create {
         key: key("csisc-"),
         is_prefix: true,
@@ -297,7 +297,7 @@ fn a_generated_name_begins_as_it_was_asked_for() {
 }
 
 #[test]
-fn what_a_case_begins_with_has_to_be_there() {
+fn initial_objects_of_a_case_must_exist() {
     let order = || ordered(creation("mine", by_hand("n1", "1Gi")));
     assert_eq!(broken([order(), Event::Prepared]), [rules::NOT_AS_WRITTEN]);
     let taken = written("mine", Some(by_hand("n1", "1Gi")));
@@ -305,7 +305,7 @@ fn what_a_case_begins_with_has_to_be_there() {
 }
 
 #[test]
-fn a_driver_keeps_its_flag_where_the_server_has_it() {
+fn a_csidriver_retains_its_flag_if_the_server_has_the_field() {
     let kept = |minor: u8, flag: bool| {
         let wanted = CsiDriver {
             storage_capacity: true,
@@ -329,7 +329,7 @@ fn a_driver_keeps_its_flag_where_the_server_has_it() {
 }
 
 #[test]
-fn an_acknowledged_object_may_be_made_again_once_it_is_gone_or_was_doubtful() {
+fn an_object_may_be_recreated_after_a_deletion_a_failure_or_a_restart() {
     let mut world = published();
     world.objects.clear();
     let wrote = |name: &str, is_there: bool| Event::Wrote {
@@ -344,7 +344,7 @@ fn an_acknowledged_object_may_be_made_again_once_it_is_gone_or_was_doubtful() {
         let broken = judge(world.clone(), events);
         assert!(broken.is_empty(), "{broken:?}");
     }
-    // Another class is another object.
+    // An object of another class is not a duplicate.
     world.classes.insert("slow".to_owned(), class());
     let slow = Event::Wrote {
         by: Author::Publisher(central()),

@@ -1,4 +1,4 @@
-//! Volumes: what is right although it looks odd, and what is wrong in each way. That each rule can be broken is in `broken`.
+//! Volumes: allowed corner cases, and violations in each variant. `broken` covers that each rule can be violated.
 
 use capacity_spec::always::{Author, Event, Monitor};
 use capacity_spec::volumes::{Backend, Creation, Ending};
@@ -10,10 +10,10 @@ use capacity_types::Segment;
 
 use super::build::{CLASS, DRIVER, GI, answer, at, central, class, of_node, publisher, quantity, world};
 
-/// No rule is broken.
+/// No violated rule.
 const NOTHING: [&Rule; 0] = [];
 
-/// Room for so many GiB everywhere; none: the driver is away.
+/// A backend with this many GiB everywhere. `None`: the driver is down.
 pub(crate) struct Room(pub(crate) Option<i64>);
 
 impl Backend for Room {
@@ -30,7 +30,7 @@ pub(crate) fn claim_key() -> NamespacedName {
     NamespacedName::new("default", "data")
 }
 
-/// A claim of 2Gi, for which the scheduler has chosen a node, or not yet.
+/// A PVC of 2Gi, with or without a selected node.
 pub(crate) fn claim(node: Option<&str>) -> Claim {
     Claim {
         uid: "u-1".to_owned(),
@@ -41,7 +41,7 @@ pub(crate) fn claim(node: Option<&str>) -> Claim {
     }
 }
 
-/// The usual world with that claim.
+/// The usual world with that PVC.
 pub(crate) fn claimed(node: Option<&str>) -> World {
     let mut world = world();
     world.claims.insert(claim_key(), claim(node));
@@ -56,7 +56,7 @@ pub(crate) fn made_at(node: &str) -> Ending {
     }
 }
 
-/// The central provisioner asks for the claim's volume at a node.
+/// A CreateVolume call of the central provisioner for the PVC on a node.
 pub(crate) fn creation(node: &str, ending: Ending) -> Creation {
     Creation {
         by: central(),
@@ -74,7 +74,7 @@ pub(crate) fn set_claim(claim: Option<Claim>) -> Event {
     Event::Changed(Change::Claim(claim_key(), claim))
 }
 
-/// What is wrong on the way, and once everything is quiet with so much room.
+/// The violations of the events, and at quiescence with this capacity.
 pub(crate) fn judged(
     world: World,
     events: impl IntoIterator<Item = Event>,
@@ -93,12 +93,12 @@ fn broken(world: World, events: impl IntoIterator<Item = Event>, room: Option<i6
     judged(world, events, room).iter().map(|it| it.rule).collect()
 }
 
-/// What is wrong where nothing has happened.
+/// The violations at quiescence without any event.
 fn quiet(world: World, room: Option<i64>) -> Vec<&'static Rule> {
     broken(world, [], room)
 }
 
-/// The driver has deleted the volume, as the publisher asked it to.
+/// The driver deletes the volume for the publisher.
 fn deleted() -> Event {
     Event::Deleted {
         id: "v-1".to_owned(),
@@ -106,7 +106,7 @@ fn deleted() -> Event {
     }
 }
 
-/// The claim with its volume, which the API server knows.
+/// The PersistentVolume and the bound PVC.
 pub(crate) fn bound() -> [Event; 2] {
     let volume = Volume {
         driver: DRIVER.to_owned(),
@@ -133,7 +133,7 @@ fn immediate() -> World {
     world
 }
 
-/// One publisher on each of these nodes, and no central one.
+/// Replaces the central publisher by one on each of these nodes.
 fn distributed(mut world: World, nodes: &[&str]) -> World {
     world.publishers.clear();
     for node in nodes {
@@ -147,15 +147,19 @@ fn distributed(mut world: World, nodes: &[&str]) -> World {
 }
 
 #[test]
-fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
+fn a_pvc_may_wait_for_a_node_for_capacity_and_for_a_provisioner() {
     assert_eq!(quiet(claimed(Some("n1")), Some(2)), [rules::NOT_PROVISIONED]);
     assert_eq!(quiet(immediate(), Some(2)), [rules::NOT_PROVISIONED]);
-    assert_eq!(quiet(claimed(None), Some(2)), NOTHING, "no node is chosen");
-    assert_eq!(quiet(claimed(Some("n1")), Some(1)), NOTHING, "there is no room");
-    assert_eq!(quiet(claimed(Some("n1")), None), NOTHING, "the driver is away");
+    assert_eq!(quiet(claimed(None), Some(2)), NOTHING, "no node is selected");
+    assert_eq!(
+        quiet(claimed(Some("n1")), Some(1)),
+        NOTHING,
+        "there is no capacity"
+    );
+    assert_eq!(quiet(claimed(Some("n1")), None), NOTHING, "the driver is down");
     let mut copy = claimed(Some("n1"));
     copy.claims.get_mut(&claim_key()).unwrap().is_copy = true;
-    assert_eq!(quiet(copy, Some(2)), NOTHING, "there may be nothing to copy");
+    assert_eq!(quiet(copy, Some(2)), NOTHING, "cloning may be impossible");
     assert_eq!(
         quiet(claimed(Some("n9")), Some(2)),
         NOTHING,
@@ -165,7 +169,7 @@ fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
     assert_eq!(
         quiet(elsewhere, Some(2)),
         NOTHING,
-        "nobody provisions on that node"
+        "no provisioner runs on that node"
     );
     let here = distributed(claimed(Some("n1")), &["n1"]);
     assert_eq!(quiet(here, Some(2)), [rules::NOT_PROVISIONED]);
@@ -180,7 +184,7 @@ fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
 }
 
 #[test]
-fn one_of_several_provisioners_takes_a_claim_only_where_the_driver_tells_of_room() {
+fn distributed_provisioners_take_a_pvc_only_if_get_capacity_suffices() {
     let nodes = ["n1", "n2"];
     let told = |gib: i64| {
         let mut world = distributed(immediate(), &nodes);
@@ -190,23 +194,19 @@ fn one_of_several_provisioners_takes_a_claim_only_where_the_driver_tells_of_room
         world
     };
     assert_eq!(quiet(told(2), Some(2)), [rules::NOT_PROVISIONED]);
-    assert_eq!(
-        quiet(told(1), Some(2)),
-        NOTHING,
-        "by its figures there is no room"
-    );
+    assert_eq!(quiet(told(1), Some(2)), NOTHING, "GetCapacity returns too little");
     let mut chosen = told(1);
     chosen.claims.insert(claim_key(), claim(Some("n1")));
     chosen.classes.get_mut(CLASS).unwrap().binding = Binding::WaitForFirstConsumer;
     assert_eq!(
         quiet(chosen, Some(2)),
         [rules::NOT_PROVISIONED],
-        "whose node is chosen is tried"
+        "with a selected node provisioning is attempted"
     );
 }
 
 #[test]
-fn where_in_a_part_of_the_topology_a_volume_is_made_is_left_to_the_driver() {
+fn the_driver_chooses_the_segment_if_allowed_topologies_lack_a_key() {
     let mut vague = claimed(Some("n1"));
     let (zone, of_n1) = ("zone".to_owned(), "a".to_owned());
     let only = (zone.clone(), vec![of_n1.clone()]);
@@ -227,7 +227,7 @@ fn where_in_a_part_of_the_topology_a_volume_is_made_is_left_to_the_driver() {
 }
 
 #[test]
-fn a_node_may_be_kept_until_storage_is_known_to_be_exhausted_there() {
+fn a_selected_node_may_remain_until_resource_exhausted_is_returned() {
     let exhausted = || Event::Created(creation("n1", Ending::Exhausted));
     let world = || claimed(Some("n1"));
     assert_eq!(broken(world(), [exhausted()], Some(0)), [rules::NODE_KEPT]);
@@ -246,13 +246,13 @@ fn a_node_may_be_kept_until_storage_is_known_to_be_exhausted_there() {
     assert_eq!(
         broken(world(), restarted, Some(0)),
         NOTHING,
-        "whoever heard of it is gone"
+        "the program that received the error has exited"
     );
     let killed = [Event::Changed(Change::Publisher(central(), None)), exhausted()];
     assert_eq!(
         broken(world(), killed, Some(0)),
         NOTHING,
-        "nobody was there any more to hear of it"
+        "no program received the error"
     );
     let mut everywhere = world();
     let csi_node = everywhere.csi_nodes.get_mut("n1").unwrap();
@@ -260,19 +260,19 @@ fn a_node_may_be_kept_until_storage_is_known_to_be_exhausted_there() {
     assert_eq!(
         broken(everywhere, [exhausted()], Some(0)),
         NOTHING,
-        "no node is any better"
+        "no other node is better"
     );
 }
 
 #[test]
-fn a_volume_is_left_behind_when_nobody_claims_it_any_more() {
+fn a_volume_without_a_pvc_must_be_deleted() {
     let made = || Event::Created(creation("n1", made_at("n1")));
     let gone = || set_claim(None);
     let world = || claimed(Some("n1"));
     assert_eq!(
         broken(world(), [made()], Some(0)),
         NOTHING,
-        "its claim waits for it"
+        "its PVC waits for it"
     );
     assert_eq!(broken(world(), [made(), gone()], Some(0)), [rules::VOLUME_LEFT]);
     let deleted = [made(), gone(), deleted()];
@@ -282,7 +282,7 @@ fn a_volume_is_left_behind_when_nobody_claims_it_any_more() {
     assert_eq!(
         broken(world(), forgotten, Some(0)),
         NOTHING,
-        "no object says that it is there"
+        "no PersistentVolume refers to it"
     );
     let [saved, bound] = bound();
     let kept = [made(), saved.clone(), bound.clone()];
@@ -291,12 +291,12 @@ fn a_volume_is_left_behind_when_nobody_claims_it_any_more() {
     assert_eq!(
         broken(world(), released, Some(0)),
         [rules::VOLUME_LEFT],
-        "its object outlives the program"
+        "the PersistentVolume outlives the program"
     );
 }
 
 #[test]
-fn a_second_volume_for_a_claim_leaves_the_first_behind() {
+fn a_second_volume_for_a_pvc_leaks_the_first() {
     let mut lost = creation("n1", made_at("n1"));
     lost.name = "pvc-u-1-again".to_owned();
     let ending = Ending::Made {
@@ -316,7 +316,7 @@ fn a_second_volume_for_a_claim_leaves_the_first_behind() {
 }
 
 #[test]
-fn a_volume_is_asked_for_with_what_was_known_of_the_claim() {
+fn create_volume_must_match_an_observed_state_of_the_pvc() {
     let ask = |world: World, creation: Creation| broken(world, [Event::Created(creation)], Some(0));
     assert_eq!(
         ask(claimed(None), creation("n1", Ending::Refused)),
@@ -334,7 +334,7 @@ fn a_volume_is_asked_for_with_what_was_known_of_the_claim() {
         ..creation("n1", Ending::Refused)
     };
     assert_eq!(ask(claimed(Some("n1")), small), [rules::WRONG_SIZE]);
-    // The program may not have heard yet that the claim has lost its node.
+    // The program may not have observed yet that the selected node was cleared.
     let late = [
         set_claim(Some(claim(None))),
         Event::Created(creation("n1", Ending::Refused)),
@@ -348,12 +348,12 @@ fn a_volume_is_asked_for_with_what_was_known_of_the_claim() {
     assert_eq!(
         ask(claimed(None), stranger),
         NOTHING,
-        "whose volume it is cannot be told"
+        "the PVC of the volume is unknown"
     );
 }
 
 #[test]
-fn a_volume_is_where_its_class_allows_it_and_near_its_node_if_that_is_asked_for() {
+fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
     let made = |world: World, node: &str| {
         let events = [Event::Created(creation(node, made_at(node)))];
         broken(world, events, Some(0))
@@ -375,7 +375,7 @@ fn a_volume_is_where_its_class_allows_it_and_near_its_node_if_that_is_asked_for(
         broken(world, [Event::Created(several)], Some(0))
     };
     assert_eq!(among_several(strict.clone()), [rules::MISPLACED]);
-    // That the claim had no node before excuses nothing.
+    // An earlier state without a selected node is not an excuse.
     let chosen = strict.claims.values().next().cloned();
     for claim in strict.claims.values_mut() {
         claim.selected_node = None;
@@ -404,7 +404,7 @@ fn a_volume_is_where_its_class_allows_it_and_near_its_node_if_that_is_asked_for(
 }
 
 #[test]
-fn while_it_is_open_whether_there_is_a_volume_it_is_asked_for_in_the_same_place() {
+fn a_call_with_unknown_result_must_be_retried_in_the_same_topology() {
     let lost = Ending::Made {
         id: "v-1".to_owned(),
         segment: at("n1"),
@@ -431,7 +431,7 @@ fn while_it_is_open_whether_there_is_a_volume_it_is_asked_for_in_the_same_place(
 }
 
 #[test]
-fn a_volume_that_the_driver_has_denied_is_nobodys_fault() {
+fn a_volume_for_which_the_driver_returned_resource_exhausted_is_not_a_violation() {
     let lost = Ending::Made {
         id: "v-1".to_owned(),
         segment: at("n1"),
@@ -456,7 +456,7 @@ fn a_volume_that_the_driver_has_denied_is_nobodys_fault() {
 }
 
 #[test]
-fn an_immediate_claim_that_a_program_on_a_node_has_taken_is_no_other_ones() {
+fn an_immediate_pvc_taken_by_one_instance_is_not_provisioned_by_another() {
     let taken_by = |node: &str| {
         let mut world = distributed(immediate(), &["n2"]);
         world.claims.insert(claim_key(), claim(Some(node)));
