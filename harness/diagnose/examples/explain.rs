@@ -1,4 +1,4 @@
-//! Why a new PVC fits no node of a cluster given as YAML: `cargo run -p capacity-diagnose --example explain`.
+//! Explains why a new PVC fits no node of a cluster given as YAML: `cargo run -p capacity-diagnose --example explain`.
 
 use std::io::Write;
 

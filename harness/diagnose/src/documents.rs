@@ -1,6 +1,6 @@
-//! The objects in what kubectl prints: JSON or YAML, single objects, lists and streams of both, of any size.
+//! Splits the output of kubectl into objects: JSON or YAML, single objects, lists and streams of both, of any size.
 //!
-//! Lists are read item by item, so that neither the text nor its tree has to be in memory as a whole. Knows no kinds.
+//! Lists are parsed item by item, so that neither the text nor the parsed tree is in memory as a whole. Does not know kinds.
 
 use std::fmt;
 use std::io::BufRead;
@@ -9,83 +9,83 @@ use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visito
 use serde_json::{Deserializer, Value};
 use serde_saphyr::budget::BudgetBreach;
 
-/// One object is at most so large, in bytes of YAML. etcd takes objects of 1.5 MiB.
+/// Maximum size of one object in bytes of YAML. etcd accepts objects of 1.5 MiB.
 const OBJECT_MAX: usize = 16 << 20;
-/// One object has at most so many maps, lists and values, aliases written out.
+/// Maximum number of maps, lists and values in one object, with aliases expanded.
 const NODES_MAX: usize = 2_000_000;
 
-/// YAML nests at most so deep in one object. serde_json has a limit of its own.
+/// Maximum nesting depth of one object in YAML. serde_json has its own limit.
 const DEPTH_MAX: usize = 64;
-/// Items that name anchors are read together with those before them that define some: at most so many bytes of the latter in all.
+/// Items with aliases are parsed together with earlier items that define anchors: maximum total bytes of the latter.
 const ANCHORS_MAX: usize = 16 << 20;
 
-/// Why a text holds no objects.
+/// Why a text contains no objects.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// It cannot be read.
+    /// The text cannot be read.
     #[error("{0}; name a file that can be read")]
     Read(#[from] std::io::Error),
-    /// It is neither JSON nor YAML.
+    /// The text is neither JSON nor YAML.
     #[error("{place}: not {form}: {problem}; give all of what `kubectl get … -o yaml` prints")]
     Form {
         /// Line and column.
         place: String,
-        /// The form that it seemed to have.
+        /// The detected format.
         form: &'static str,
-        /// What is wrong.
+        /// The parse error.
         problem: String,
     },
-    /// Something in it is too large.
+    /// An object is too large.
     #[error(
         "line {line}: an object of more than {} MiB or {NODES_MAX} values; no API server stores one, so leave it out",
         OBJECT_MAX >> 20
     )]
     Large {
-        /// Where it begins.
+        /// The first line of the object.
         line: usize,
     },
-    /// Something in it nests too deep.
+    /// An object is nested too deeply.
     #[error(
         "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; leave it out"
     )]
     Deep {
-        /// Where it begins.
+        /// The first line of the object.
         line: usize,
     },
-    /// Reading it takes too long.
+    /// Parsing takes too long.
     #[error(
         "line {line}: too many items have aliases (`*name`) of anchors in items before them; give what `kubectl get … -o yaml` prints"
     )]
     Aliases {
-        /// The item with the first alias too many.
+        /// The item with the first alias beyond the limit.
         line: usize,
     },
-    /// It is no API object.
+    /// A document is not an API object.
     #[error(
         "line {line}: not a Kubernetes object: `kind` is missing in {start}; give what `kubectl get … -o yaml` prints"
     )]
     Kind {
-        /// Where it begins.
+        /// The first line of the document.
         line: usize,
-        /// How it begins.
+        /// The beginning of the document.
         start: String,
     },
-    /// kubectl writes the kind of a list last.
+    /// The list was truncated: kubectl writes its kind last.
     #[error(
         "the list has {0} items and no `kind: List` after them, so the file is cut off; make the dump again"
     )]
     CutOff(usize),
-    /// Whoever takes the objects does not take this one.
+    /// The callback rejected an object.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Takes an object.
+/// Callback that receives one object.
 pub type Take<'a> = dyn FnMut(Value) -> Result<(), String> + 'a;
 
-/// Hands over each object of a text, with lists taken apart. Items of a list that the server made, which do not repeat their kind, get it.
+/// Passes each object of a text to the callback, and the items of lists one by one. Items without a kind get it from the list's kind.
 pub fn each_object(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
-    // A mark of the encoding, and blank space.
+    // Skip a byte order mark and whitespace.
     loop {
         let start = text.fill_buf()?;
         let skipped = match start {
@@ -104,7 +104,7 @@ pub fn each_object(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), Do
     }
 }
 
-/// Whether a text that begins like this is JSON. YAML may begin with a brace too, but hardly with a key in quotes behind it.
+/// Whether a text with this beginning is JSON. YAML may start with a brace too, but rarely followed by a quoted key.
 fn is_json(start: &[u8]) -> bool {
     let mut parts = start.iter().filter(|byte| !byte.is_ascii_whitespace());
     match (parts.next(), parts.next()) {
@@ -143,12 +143,12 @@ fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentE
     }
 }
 
-/// What is known of the items of a document, which makes it a list.
+/// State of the items of a document, if it is a list.
 #[derive(Default)]
 struct ListItems {
-    /// Those without a kind, which the list's kind names.
+    /// Items without a kind, until the list's kind is known.
     open: Vec<Value>,
-    /// How many there were; none: it is no list so far.
+    /// Number of items. `None`: no list so far.
     count: Option<usize>,
 }
 
@@ -162,7 +162,7 @@ impl ListItems {
         Ok(())
     }
 
-    /// Ends a document whose fields besides its items are these.
+    /// Finishes a document. `rest`: its fields other than the items.
     fn end(self, rest: Value, line: usize, take: &mut Take<'_>) -> Result<(), DocumentError> {
         let refused = DocumentError::Refused;
         match (rest["kind"].as_str(), self.count) {
@@ -176,7 +176,7 @@ impl ListItems {
             }
             (None, Some(count)) => Err(DocumentError::CutOff(count)),
             (Some(_), None) => take(rest).map_err(refused),
-            // Several documents may be empty, and an array holds objects.
+            // A stream may contain empty documents, and an array contains objects.
             (None, None) if rest.is_null() => Ok(()),
             (None, None) => Err(DocumentError::Kind {
                 line,
@@ -186,7 +186,7 @@ impl ListItems {
     }
 }
 
-/// A JSON document that may turn out to be a list.
+/// A JSON document that may be a list.
 struct List<'a, 'b> {
     take: &'a mut Take<'b>,
     items: ListItems,
@@ -207,7 +207,7 @@ impl List<'_, '_> {
     }
 }
 
-/// Reads a document: its items are handed over, the rest is the value.
+/// Parses a document: passes its items to the callback and returns the rest as a value.
 struct Document<'l, 'a, 'b>(&'l mut List<'a, 'b>);
 
 impl<'de> Visitor<'de> for Document<'_, '_, '_> {
@@ -276,11 +276,11 @@ fn refuse<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
     E::custom("refused")
 }
 
-/// One piece of YAML: a document, an item of a list, or what is around the items.
+/// A piece of YAML: a document, an item of a list, or the text around the items.
 #[derive(Default)]
 struct Piece {
     text: String,
-    /// The first line, from 1.
+    /// The first line, counted from 1.
     line: usize,
 }
 
@@ -296,7 +296,7 @@ impl Piece {
         }
     }
 
-    /// The value, which is null where there is nothing but comments.
+    /// The parsed value. Null if there are only comments.
     fn value(&self) -> Result<Value, DocumentError> {
         let options = serde_saphyr::options! {
             with_snippet: false,
@@ -336,15 +336,15 @@ impl Piece {
     }
 }
 
-/// A parser's message without the place, which may be that in a piece, and without advice to programmers.
+/// The parser's message without its position, which may be relative to a piece, and without advice for programmers.
 fn in_short(message: &str) -> String {
     let end = [" at line ", ", set DuplicateKeyPolicy"];
     let ends = end.iter().filter_map(|end| message.find(end));
     message[..ends.min().unwrap_or(message.len())].to_owned()
 }
 
-/// Cuts YAML into documents, and lists into their items, by the lines alone: kubectl and everybody else writes each item of a list below
-/// `items:` with a dash at one indentation.
+/// Splits YAML into documents, and lists into items, by lines only: kubectl and other tools write each item below `items:` with a dash at
+/// the same indentation.
 fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
     let (mut line, mut number) = (String::new(), 0);
     let mut document = Yaml::default();
@@ -358,7 +358,7 @@ fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), Docum
             if is_last {
                 return Ok(());
             }
-            // A document may begin behind the dashes.
+            // A document may start on the line of the dashes.
             line = line.trim_start_matches(['-', '.']).trim_start().to_owned();
             if line.is_empty() {
                 continue;
@@ -371,26 +371,26 @@ fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), Docum
 /// A YAML document that is being read.
 #[derive(Default)]
 struct Yaml {
-    /// Everything but the items of a list.
+    /// Everything except the items of a list.
     rest: Piece,
-    /// Where the items are, if they are in a list.
+    /// Position of the items, if the document is a list.
     items: Indentation,
     item: Piece,
-    /// The items so far that define anchors, which those after them may name.
+    /// Earlier items that define anchors for later ones.
     anchors: String,
-    /// How many bytes of those were read together with other items.
+    /// Total bytes of these items that were parsed together with others.
     anchors_read: usize,
     list: ListItems,
 }
 
-/// Where a document stands as to its items.
+/// Parser state regarding the items of a document.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Indentation {
     #[default]
     None,
-    /// The line `items:` was the last one.
+    /// The last line was `items:`.
     Begin,
-    /// Each begins with a dash that has so many blanks before it.
+    /// Each item starts with a dash after this number of spaces.
     At(usize),
 }
 
@@ -401,7 +401,7 @@ impl Yaml {
         let is_blank = body.trim_end().is_empty() || body.starts_with('#');
         let is_dash = body.starts_with("- ") || body.trim_end() == "-";
         if is_blank && self.items != Indentation::None {
-            // It may be part of a text.
+            // The line may belong to a block scalar.
             return match self.item.text.is_empty() {
                 true => Ok(()),
                 false => self.item.add(line, number),
@@ -419,7 +419,7 @@ impl Yaml {
         match self.items {
             Indentation::At(at) if indent == at => {
                 self.flush(take)?;
-                // The mapping keeps its columns.
+                // The space retains the columns of the mapping.
                 self.item.add(&line.replacen('-', " ", 1), number)
             }
             Indentation::At(_) => self.item.add(line, number),
@@ -443,7 +443,7 @@ impl Yaml {
         self.list.item(value, take).map_err(DocumentError::Refused)
     }
 
-    /// The value of an item. kubectl writes no anchors, but other programs do that rewrite its lists.
+    /// Parses an item. kubectl writes no anchors, but tools that rewrite its lists do.
     fn value(&mut self, item: &Piece) -> Result<Value, DocumentError> {
         let has = |mark: char| {
             [": ", "- "]
@@ -462,7 +462,7 @@ impl Yaml {
         if self.anchors_read > ANCHORS_MAX {
             return Err(DocumentError::Aliases { line: item.line });
         }
-        // A blank took the place of the dash.
+        // Restore the dash that was replaced with a space.
         let mut dashed = item.text.clone();
         dashed.replace_range(at..=at, "-");
         let with_anchors = Piece {
@@ -485,7 +485,7 @@ impl Yaml {
     fn end(mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
         self.flush(take)?;
         let mut rest = self.rest.value()?;
-        // A list on one line.
+        // A list in flow style.
         if let Some(items) = rest.get_mut("items").and_then(Value::as_array_mut) {
             self.list.count.get_or_insert_default();
             for item in std::mem::take(items) {
@@ -500,7 +500,7 @@ impl Yaml {
 mod tests {
     use super::*;
 
-    /// The names of the objects of a text, as kind/name; or why there are none.
+    /// The objects of a text as kind/name, or the error.
     fn names(text: &str) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         let mut take = |object: Value| {
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_what_kubectl_prints_is_read() {
+    fn all_output_formats_of_kubectl_are_parsed() {
         let two = Ok(vec!["Pod/a".to_owned(), "Pod/b".to_owned()]);
         for text in [
             "apiVersion: v1\nitems:\n- kind: Pod\n  metadata:\n    name: a\n- kind: Pod\n  metadata: {name: b}\nkind: List\nmetadata: {}\n",
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_an_item_is_no_item() {
+    fn a_block_scalar_in_an_item_is_not_an_item() {
         let text = "items:\n- kind: ConfigMap\n  metadata: {name: a}\n  data:\n    list: |\n      items:\n      - x\n\n      - y\n- kind: Pod\n  metadata: {name: b}\nkind: List\n";
         assert_eq!(
             names(text),
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn errors_contain_line_and_column() {
         for (text, expected) in [
             (
                 "items:\n- kind: Pod\n- kind: [\nkind: List\n",
@@ -605,12 +605,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(items:|kind: List|kind: Pod|- |  |\n|a: |\\{|\\}|\\[|\\]|\"|,|&a |\\*a |\\||---|#|é)*") {
+        fn any_text_is_parsed_or_fails(text in "(items:|kind: List|kind: Pod|- |  |\n|a: |\\{|\\}|\\[|\\]|\"|,|&a |\\*a |\\||---|#|é)*") {
             drop(names(&text));
         }
 
         #[test]
-        fn a_list_reads_the_same_as_json_and_as_yaml(texts in proptest::collection::vec("[ -~\n]{0,40}", 0..6)) {
+        fn a_list_has_the_same_objects_in_json_and_yaml(texts in proptest::collection::vec("[ -~\n]{0,40}", 0..6)) {
             let items: Vec<Value> = texts
                 .iter()
                 .map(|text| serde_json::json!({"kind": "ConfigMap", "metadata": {"name": text}, "data": {"text": text}}))

@@ -1,6 +1,6 @@
-//! A cluster read from its objects: as JSON, as YAML text (`kubectl get -o yaml`), or listed from an API server.
+//! A cluster built from its objects: JSON, YAML (`kubectl get -o yaml`), or lists from an API server.
 //!
-//! The explanation and the lint look at one moment of a cluster. The scheduling loop follows watches instead.
+//! `why` and the lint use one moment of a cluster. Does not know watches, which the scheduling loop uses.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -18,9 +18,9 @@ use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::status::{is_forbidden, is_type_missing};
 use capacity_scheduler::store::Collection;
 
-/// So many objects are listed per request.
+/// Page size of list requests.
 const PAGE: usize = 500;
-/// The paths of the kinds besides CSIStorageCapacity.
+/// API paths of the required kinds other than CSIStorageCapacity.
 const OTHERS: [&str; 9] = [
     "/api/v1/nodes",
     "/api/v1/namespaces",
@@ -32,12 +32,12 @@ const OTHERS: [&str; 9] = [
     "/apis/storage.k8s.io/v1/csinodes",
     "/apis/storage.k8s.io/v1/volumeattachments",
 ];
-/// The paths of kinds that only improve explanations. A user who may list pods may lack permission for them, which is no error.
+/// API paths of optional kinds, which only improve explanations. Missing RBAC permissions for them are not an error.
 const OPTIONAL: [&str; 2] = [
     "/apis/policy/v1/poddisruptionbudgets",
     "/apis/coordination.k8s.io/v1/leases",
 ];
-/// Fields that hold quantities, which people write as numbers too.
+/// Quantity fields, which hand-written files may contain as numbers.
 const QUANTITIES: [&str; 7] = [
     "capacity",
     "maximumVolumeSize",
@@ -47,57 +47,57 @@ const QUANTITIES: [&str; 7] = [
     "pods",
     "ephemeral-storage",
 ];
-/// Examples of nodeTopology in the wild have this field, which is of another type.
+/// A field in hand-written nodeTopology objects that belongs to another type.
 const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 
-/// What was found.
+/// The parsed objects.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    /// All that decides about volumes.
+    /// All objects that the scheduler uses.
     pub snapshot: Snapshot,
     /// The pods of all schedulers.
     pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
-    /// How many objects of each kind were passed over because the kind does not matter.
+    /// Number of skipped objects by irrelevant kind.
     pub passed_over: BTreeMap<String, usize>,
 }
 
-/// Why objects cannot be taken in.
+/// Why objects cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
-    /// A text holds no objects.
+    /// A text contains no objects.
     #[error(transparent)]
     Text(#[from] DocumentError),
-    /// It has no kind.
+    /// An object has no kind.
     #[error("not a Kubernetes object: `kind` is missing in {0}")]
     Kind(String),
-    /// The object is not what its kind must be.
+    /// An object is invalid for its kind.
     #[error("{kind} {name}: {problem}; correct it or leave it out")]
     Object {
-        /// Its kind.
+        /// The kind.
         kind: String,
-        /// Its name.
+        /// The name.
         name: String,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
-    /// The API server did not give the objects.
+    /// The API server rejected a list request.
     #[error("{path}: {source}")]
     List {
-        /// The path of the list.
+        /// The path of the request.
         path: String,
-        /// Why it was refused.
+        /// The error.
         source: Box<ClientError>,
     },
 }
 
 impl Inventory {
-    /// Takes in every object of a YAML or JSON text: single objects and lists.
+    /// Adds every object of a YAML or JSON text: single objects and lists.
     pub fn add_text(&mut self, text: impl BufRead) -> Result<(), InventoryError> {
         let mut take = |object: Value| self.add(object).map_err(|error| error.to_string());
         Ok(each_object(text, &mut take)?)
     }
 
-    /// Takes in one object, or every object of a list.
+    /// Adds one object, or every object of a list.
     pub fn add(&mut self, object: Value) -> Result<(), InventoryError> {
         taken_apart(object, &mut |kind, object| self.add_one(kind, object))
     }
@@ -139,8 +139,7 @@ impl Inventory {
     }
 }
 
-/// Every object that an API server has of the kinds that decide about volumes, and of those at `more` paths, as they are. Only
-/// reads.
+/// Lists every object of the kinds that the scheduler uses, and of the paths in `more`, unmodified. Read-only.
 pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
     let mut objects = Vec::new();
     each_in(client, more, &mut |_, object| {
@@ -151,10 +150,10 @@ pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Va
     Ok(objects)
 }
 
-/// Takes one object of a kind.
+/// Callback that receives a kind and one object.
 type Take<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a;
 
-/// Hands over one object, or every object of a list.
+/// Passes one object, or every object of a list, to the callback.
 fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryError> {
     let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
         return Err(InventoryError::Kind(shortened(&object.to_string())));
@@ -162,7 +161,7 @@ fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryEr
     let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
         return take(&kind, object);
     };
-    // Items of a list that the server made do not repeat the kind.
+    // Items of lists from the API server have no kind.
     let of_items = kind.strip_suffix("List").unwrap_or_default();
     for mut item in std::mem::take(items) {
         if item["kind"].is_null() && item.is_object() {
@@ -207,7 +206,7 @@ async fn list_one(client: &Client, path: &str, take: &mut Take<'_>) -> Result<()
             .map_err(|error| failed(ClientError::HttpError(error)))?;
         let list: Value = client.request(request).await.map_err(failed)?;
         let token = list["metadata"]["continue"].as_str().unwrap_or_default();
-        // The token is base64 for URLs and needs no escaping.
+        // The continue token is URL-safe base64 and needs no escaping.
         next = token.to_owned();
         taken_apart(list, take)?;
         if next.is_empty() {
@@ -238,7 +237,7 @@ where
         name: name.clone(),
         problem,
     };
-    // Every version of a kind has the same fields; the type that reads them wants its own.
+    // All versions of a kind have the same fields; the target type expects its own version.
     let mut object = object;
     if let Some(fields) = object.as_object_mut() {
         fields.remove("apiVersion");
@@ -248,7 +247,7 @@ where
     T::read(&source).map_err(|error| wrong(error.to_string()))
 }
 
-/// Numbers in the place of quantities become the texts that the API has.
+/// Converts numbers in quantity fields to strings, as in the API.
 fn format_quantities(value: &mut Value) {
     match value {
         Value::Object(fields) => {

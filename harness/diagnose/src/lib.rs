@@ -1,16 +1,16 @@
-//! What the objects of a cluster mean for a pending pod.
+//! Diagnoses a pending pod from the objects of a cluster.
 //!
 //! ```text
-//! capture     the situation of a pending pod as a case file
-//! documents   objects in YAML and JSON texts
-//! inventory   the objects of a cluster or of texts, as a snapshot of the scheduler
-//! explain     why a pod or claim fits which nodes
-//! snapshot    every object of a cluster at one moment, and what a dump lacks
-//! lint        objects that contradict each other or are of no use
+//! capture     writes the situation of a pending pod as a case file
+//! documents   splits YAML and JSON texts into objects
+//! inventory   objects of a cluster or of texts, as a scheduler snapshot
+//! explain     which nodes a pod or PVC fits, and why not the others
+//! snapshot    every object of a cluster at one moment, and gaps of a dump
+//! lint        contradictory and useless objects
 //! health      indicators for an operator
 //! ```
 //!
-//! The verdicts are the reference scheduler's; nothing here decides anew. Knows no terminal.
+//! Verdicts are those of the reference scheduler; this crate makes no decisions. Does not know terminals.
 
 pub mod capture;
 pub mod documents;

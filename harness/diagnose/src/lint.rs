@@ -1,6 +1,6 @@
-//! Objects that can never help, or that hardly mean what their writer intended.
+//! Finds objects that can never help, or that probably do not mean what their author intended.
 //!
-//! A scheduler ignores such objects without a word. The lint names them; it changes nothing and judges no program.
+//! A scheduler silently ignores such objects. The lint changes nothing, and does not check programs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use serde::Serialize;
 use capacity_scheduler::objects::{Capacity, Class, Node, ObjectKey};
 use capacity_scheduler::snapshot::Snapshot;
 
-/// One thing that is wrong.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// Which kind of mistake, for programs.
+    /// The kind of finding, for programs.
     pub code: &'static str,
     /// The object, as `kind namespace/name`.
     pub object: String,
-    /// The class that it is about.
+    /// The StorageClass concerned.
     pub class: String,
-    /// What is wrong, and what follows from it.
+    /// The problem and its consequence.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub advice: &'static str,
-    /// The claim that it is about, where it is about one.
+    /// The PVC concerned, if any.
     #[serde(skip)]
     pub claim: Option<ObjectKey>,
 }
 
-/// Looks at one object and says what is wrong with it.
+/// Checks one object. Returns the problem, if any.
 type Check = fn(&Cluster<'_>, &Capacity) -> Option<String>;
 
-/// A snapshot, with its nodes by their labels: thousands of objects are held against thousands of nodes.
+/// A snapshot with nodes indexed by label: thousands of objects are matched against thousands of nodes.
 struct Cluster<'a> {
     snapshot: &'a Snapshot,
     by_label: HashMap<(&'a str, &'a str), Vec<&'a Node>>,
@@ -52,7 +52,7 @@ impl<'a> Cluster<'a> {
         Self { snapshot, by_label }
     }
 
-    /// The nodes that the topology admits.
+    /// The nodes that the topology matches.
     fn reached(&self, topology: &NodeTopology) -> Vec<&'a Node> {
         let NodeTopology::Matching(selector) = topology else {
             return Vec::new();
@@ -73,7 +73,7 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// The checks of single capacity objects: code, check, advice. An object may fail several.
+/// Checks of single capacity objects: code, check, advice. An object may fail several.
 const CHECKS: [(&str, Check, &str); 11] = [
     (
         "class-missing",
@@ -124,7 +124,7 @@ const CHECKS: [(&str, Check, &str); 11] = [
     ("overflow", overflow, "report at most 9223372036854775807 bytes"),
 ];
 
-/// Everything that is wrong, object by object.
+/// All findings, object by object.
 pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     let cluster = Cluster::of(snapshot);
@@ -214,7 +214,7 @@ fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 
 fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_evaluated = matches!(object.topology, NodeTopology::Matching(_));
-    // Without nodes there is nothing to compare with.
+    // Without nodes there is nothing to compare.
     let none =
         is_evaluated && !cluster.snapshot.nodes.is_empty() && cluster.reached(&object.topology).is_empty();
     none.then(|| format!("no node has labels that match {}", object.topology))
@@ -269,7 +269,7 @@ fn overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     ))
 }
 
-/// Of several objects for one class and the same nodes a scheduler takes any.
+/// If several objects apply to one class and node, the scheduler may use any of them.
 fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     let mut same: BTreeMap<(&str, Vec<String>), Vec<&Arc<Capacity>>> = BTreeMap::new();
     for object in snapshot.capacities.iter() {
@@ -301,7 +301,7 @@ fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A driver that tracks capacity, and has no object for a class, keeps all pods of that class waiting.
+/// A class of a driver that tracks capacity, but without any object: all its pods stay pending.
 fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter() {
         let tracked = snapshot
@@ -324,7 +324,7 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// `allowedTopologies` admits no node, mostly because of a mistake in writing.
+/// `allowedTopologies` matches no node, usually because of a typo.
 fn classes_without_nodes(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter().filter(|class| class.delayed) {
         let mut nodes = snapshot.nodes.iter();
@@ -342,7 +342,7 @@ fn classes_without_nodes(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A selected node stays selected until the provisioner removes the annotation.
+/// A selected node remains until the provisioner removes the annotation.
 fn claims_stuck(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for claim in snapshot.claims.iter() {
         let Some(selected) = claim.selected_node.as_ref().filter(|_| claim.volume.is_none()) else {

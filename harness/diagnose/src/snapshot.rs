@@ -1,6 +1,6 @@
-//! One moment of a cluster, from wherever it can be read: a cluster that runs, or what `kubectl get -o yaml` printed. Only reads.
+//! One moment of a cluster, read from a running cluster or from the output of `kubectl get -o yaml`. Read-only.
 //!
-//! Tells what a dump seems to lack, since nobody sees that of an object which is not there. Judges nothing about pods.
+//! Reports probable gaps of a dump, because a missing object is not visible in it. Does not evaluate pods.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,29 +15,29 @@ use serde_json::Value;
 use crate::documents::each_object;
 use crate::inventory::{self, Inventory, InventoryError};
 
-/// Why a cluster cannot be read: an [`InventoryError`], or a file that cannot be read.
+/// Why a cluster cannot be read: an [`InventoryError`], or an unreadable file.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Prints everything that decides about volumes, of all namespaces.
+/// The command that prints all relevant objects of all namespaces.
 pub const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml";
 
-/// What there was at that moment.
+/// The objects of that moment.
 #[derive(Default)]
 pub struct Snapshot {
-    /// Every object besides pods, as it is.
+    /// All objects except pods, unmodified.
     others: Vec<Value>,
     /// The pods, as JSON text: parsed `Value`s would take ten times the memory.
     pods: Vec<Box<str>>,
-    /// The same as the scheduler's rules take it.
+    /// The same objects as the scheduler uses them.
     pub inventory: Inventory,
-    /// Where names are looked for that have no namespace; none: nothing says so.
+    /// The default namespace. `None`: unknown.
     pub namespace: Option<String>,
-    /// It comes from files, in which objects may be missing that the cluster has.
+    /// Whether it was read from files, which may lack objects of the cluster.
     pub is_dump: bool,
 }
 
 impl Snapshot {
-    /// Reads these files, which together are one cluster.
+    /// Reads these files as one cluster.
     pub fn of_files(files: &[PathBuf]) -> Result<Self, Error> {
         let mut snapshot = Self {
             is_dump: true,
@@ -59,14 +59,14 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// A cluster that has these objects.
+    /// Builds a cluster from these objects.
     pub fn of_objects(objects: Vec<Value>) -> Result<Self, Error> {
         let mut snapshot = Self::default();
         snapshot.take(objects)?;
         Ok(snapshot)
     }
 
-    /// Asks a cluster for everything of the kinds that decide about volumes, and for its CSINodes.
+    /// Lists the kinds that the scheduler uses, and the CSINodes, from a cluster.
     pub async fn of_cluster(client: &Client) -> Result<Self, Error> {
         let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
         Ok(Self {
@@ -75,19 +75,19 @@ impl Snapshot {
         })
     }
 
-    /// Every object besides pods, and the pods as JSON.
+    /// All objects except pods, and the pods as JSON.
     pub fn parts(&self) -> (&[Value], &[Box<str>]) {
         (&self.others, &self.pods)
     }
 
-    /// Every object, without the fields that `shorten` removes.
+    /// All objects without the fields that `shorten` removes.
     pub fn objects(&self) -> Vec<Value> {
-        // The text was serialized from a `Value`, so it parses.
+        // The text was serialized from a `Value`, so parsing cannot fail.
         let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
         self.others.iter().cloned().chain(pods).collect()
     }
 
-    /// Whether a driver tracks capacity and there is no CSIStorageCapacity object at all.
+    /// Whether a driver tracks capacity but there is no CSIStorageCapacity object.
     pub fn lacks_capacities(&self) -> bool {
         let snapshot = &self.inventory.snapshot;
         let tracked = |class: &Arc<Class>| {
@@ -97,7 +97,7 @@ impl Snapshot {
         self.is_dump && snapshot.capacities.is_empty() && snapshot.classes.iter().any(tracked)
     }
 
-    /// What a dump seems to lack, a sentence each.
+    /// Probable gaps of a dump, one sentence each.
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         if !self.is_dump {
@@ -138,9 +138,9 @@ impl Snapshot {
         gaps
     }
 
-    /// The nodes without a CSINode, in a sentence: every kubelet makes one, and it says which drivers its node has.
+    /// A sentence about nodes without a CSINode. Every kubelet creates one, which lists the node's drivers.
     fn without_csi_node(&self) -> Option<String> {
-        /// Nodes that are named at most.
+        /// Maximum number of listed nodes.
         const NAMED: usize = 3;
         let names = |kind: &'static str| {
             let of_kind = self.others.iter().filter(move |object| object["kind"] == kind);
@@ -162,12 +162,12 @@ impl Snapshot {
         }
     }
 
-    /// The namespace that is meant: one that was given, else the context's, else `default`.
+    /// The namespace to use: `given`, else that of the context, else `default`.
     pub fn namespace<'n>(&'n self, given: Option<&'n str>) -> &'n str {
         given.or(self.namespace.as_deref()).unwrap_or("default")
     }
 
-    /// What may be behind a pod that is not there.
+    /// A hint why a pod was not found.
     pub fn hint_at(&self, namespace: &str) -> String {
         let is_there = |object: &Value| object["metadata"]["namespace"] == namespace;
         let has_pod = self.inventory.pods.keys().any(|pod| pod.namespace == namespace);
@@ -250,8 +250,8 @@ const VOLUMES: [&str; 8] = [
     "rbd",
 ];
 
-/// Removes what affects no answer and is most of a large dump: managed fields, images and capacities of nodes, and every field of a pod
-/// that is not listed above.
+/// Removes the bulk of a large dump that affects no result: managed fields, node images and capacities, and every pod field that is not
+/// listed above.
 fn shorten(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

@@ -1,4 +1,4 @@
-//! The content of the case file, as data: every object of the situation, reduced to what decides about volumes. Does not know the text.
+//! The content of the case file as data: every relevant object, reduced to the fields that affect scheduling. Does not know the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,19 +16,19 @@ use super::situation::{Situation, name_of, namespace_of, source_claim};
 use capacity_types::ephemeral_volume;
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// What a pod is expected to come to.
+/// The expected result for a pod.
 pub(super) enum Fate {
-    /// It is on that node.
+    /// It is placed on this node.
     On(String),
-    /// It goes to some node.
+    /// It is placed on some node.
     Placed,
-    /// The scheduler refuses it.
+    /// The scheduler reports it as unschedulable.
     Refused,
-    /// No scheduler that runs tries it.
+    /// No running scheduler attempts it.
     Untried,
 }
 
-/// All that the file says.
+/// The content of the file.
 pub(super) struct Content {
     pub(super) driver: Value,
     pub(super) nodes: Vec<Value>,
@@ -36,17 +36,17 @@ pub(super) struct Content {
     pub(super) capacities: Vec<Value>,
     pub(super) backend: BTreeMap<String, Value>,
     pub(super) answers: Vec<Value>,
-    /// What a publisher has to make of the storage; null: none runs.
+    /// The objects that a publisher must publish. Null if no publisher runs.
     pub(super) published: Value,
     pub(super) objects: Vec<Value>,
-    /// Pods, each with what is expected of it, and why.
+    /// Pods with their expected result and its reason.
     pub(super) fates: Vec<(String, (Fate, &'static str))>,
-    /// What may affect scheduling and cannot be written, one sentence each.
+    /// Facts that may affect scheduling but cannot be captured, one sentence each.
     pub(super) left_out: Vec<String>,
 }
 
 impl Content {
-    /// `fits`: whether a pod fits a node, both by name.
+    /// `fits`: whether a pod, given by namespace and name, fits a node.
     pub(super) fn of(
         situation: &Situation<'_>,
         fits: &dyn Fn(&str, &str) -> bool,
@@ -56,13 +56,13 @@ impl Content {
     }
 }
 
-/// What is known before any object is reduced.
+/// Facts collected before objects are reduced.
 struct Found {
-    /// The driver's topology keys.
+    /// The driver's usual topology keys.
     keys: Vec<String>,
-    /// The keys with which it is registered, by node.
+    /// The driver's registered topology keys by node.
     registered: BTreeMap<String, Vec<String>>,
-    /// Label keys that something selects by.
+    /// Label keys that selectors use.
     needed: BTreeSet<String>,
     names: Names,
 }
@@ -118,7 +118,7 @@ impl Found {
         let (mut nodes, mut classes, mut objects) = (Vec::new(), Vec::new(), Vec::new());
         let requested = situation.pods.iter().flat_map(|pod| requests(pod).into_keys());
         let resources: BTreeSet<String> = requested.chain(["cpu".to_owned(), "memory".to_owned()]).collect();
-        // The captured ones come first where names are numbers.
+        // Name captured pods first, so that they get the lowest numbers.
         for pod in &situation.pods {
             let namespace = namespace_of(pod);
             let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
@@ -224,7 +224,7 @@ impl Found {
         }
     }
 
-    /// The segments of the nodes where the driver is registered, as the file writes them.
+    /// Segments of the nodes on which the driver is registered, in the notation of the file.
     fn segments(&mut self, situation: &Situation<'_>) -> BTreeSet<String> {
         let (keys, names) = (&self.keys, &mut self.names);
         let of_node = |(node, registered): (&String, &Vec<String>)| {
@@ -247,8 +247,7 @@ impl Found {
     }
 }
 
-/// The keys with which the driver is registered, by node. Without CSINodes, nodes with the labels that capacity objects
-/// select by are taken for registered.
+/// The driver's registered topology keys by node. Without CSINodes, nodes with the labels that capacity objects select count as registered.
 fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
     let strings = |list: &Value| -> Vec<String> {
         let list = list.as_array().into_iter().flatten();
@@ -277,7 +276,7 @@ fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// The keys that most nodes have.
+/// The topology keys of most nodes.
 fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     for keys in registered.values() {
@@ -287,8 +286,8 @@ fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     most.map(|(keys, _)| keys.clone()).unwrap_or_default()
 }
 
-/// What a pod is expected to come to, and why. `waits_for_volume`: whether it could not be scheduled before a claim or a volume was made,
-/// which happens at once in a scenario.
+/// The expected result for a pod, and its reason. `waits_for_volume`: whether it must wait for a PVC or a volume to be created, which a
+/// scenario does at once.
 fn fate(
     pod: &Value,
     waits_for_volume: bool,
@@ -335,8 +334,7 @@ fn fate(
     }
 }
 
-/// Storage by segment that makes a driver report what the objects say, and the answers for classes that get to hear something else
-/// than the storage.
+/// Storage by segment with which a driver reports the values of the objects, and scripted responses for classes with other values.
 fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let bytes = |value: &Value| {
         let quantity: Option<Quantity> = value.as_str().and_then(|text| text.parse().ok());
@@ -344,7 +342,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     };
     let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
     let values = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));
-    // No volume is larger than its pool: where the maximum exceeds the capacity, a GetCapacity script returns both.
+    // A pool allows no volume above its capacity: if the maximum exceeds the capacity, a GetCapacity script returns both.
     let of_pool = |object: &Value| match values(object) {
         (capacity, maximum) if maximum > capacity => (capacity, 0),
         both => both,
@@ -380,7 +378,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     (pools.into_iter().map(pool).collect(), answers)
 }
 
-/// What a publisher makes of the storage: rows by class and segment.
+/// The expected published objects for that storage: rows by class and segment.
 fn published(capacities: &[Value]) -> Value {
     let mut rows = json!({});
     for object in capacities {

@@ -1,4 +1,4 @@
-//! What a pod says besides its volumes that decides where it and others go, read from the API object.
+//! Pod fields other than volumes that affect scheduling, read from the API object.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use serde_json::{Map, Value, json};
 use super::names::Names;
 use super::reduce;
 
-/// The part of a pod's affinity that must be met.
+/// The field of required affinity terms.
 pub(super) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const NANOS_PER_MILLI: i128 = 1_000_000;
 const PRIORITY_MAX: i64 = 1_000_000_000;
 const NANOS: i128 = 1_000_000_000;
 
-/// The required terms of a pod's affinity or anti-affinity to pods.
+/// The required terms of a pod's inter-pod affinity or anti-affinity.
 pub(super) fn terms<'a>(pod: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     let terms = pod["spec"]["affinity"][kind][REQUIRED].as_array();
     terms.into_iter().flatten()
 }
 
-/// The ports of its node that a pod takes.
+/// The host ports of a pod.
 pub(super) fn host_ports(pod: &Value) -> impl Iterator<Item = &Value> {
     let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
     let ports = containers.flat_map(|container| container["ports"].as_array().into_iter().flatten());
     ports.filter(|port| port["hostPort"].as_i64().is_some_and(|port| port > 0))
 }
 
-/// What a pod requests, in billionths of each resource's unit.
+/// The requests of a pod, in billionths of each resource's unit.
 pub(super) fn requests(pod: &Value) -> BTreeMap<String, i128> {
     let spec = &pod["spec"];
     let list = |field: &str| spec[field].as_array().into_iter().flatten();
@@ -50,7 +50,7 @@ pub(super) fn requests(pod: &Value) -> BTreeMap<String, i128> {
     running
 }
 
-/// Whether what a pod requests is more than its containers say.
+/// Whether the pod's requests exceed those of its containers (overhead or pod-level requests).
 pub(super) fn requests_as_a_whole(pod: &Value) -> bool {
     !pod["spec"]["overhead"].is_null() || !pod["spec"]["resources"]["requests"].is_null()
 }
@@ -81,7 +81,7 @@ fn raise(to: &mut BTreeMap<String, i128>, other: BTreeMap<String, i128>) {
     }
 }
 
-/// What a container requests, given amounts in billionths of each resource's unit.
+/// Container resources from amounts in billionths of each resource's unit.
 pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) -> Value {
     let written = amounts.iter().map(|(name, nanos)| {
         let amount = match name.as_str() {
@@ -93,7 +93,7 @@ pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) 
     container_resources(written, names)
 }
 
-/// Requests as a container has them, with the limits that extended resources must have.
+/// Container resources from requests, with the limits that extended resources require.
 pub(super) fn container_resources<'a>(
     requested: impl Iterator<Item = (&'a str, String)>,
     names: &mut Names,
@@ -113,15 +113,15 @@ pub(super) fn container_resources<'a>(
     resources
 }
 
-/// A pod's priority, and whether it evicts no others.
+/// A pod's priority, and whether its preemptionPolicy is Never.
 pub(super) fn priority(pod: &Value) -> (i64, bool) {
     let value = pod["spec"]["priority"].as_i64().unwrap_or(0);
-    // Classes of people end at a billion.
+    // User-defined priority classes end at a billion.
     let value = value.clamp(-PRIORITY_MAX, PRIORITY_MAX);
     (value, pod["spec"]["preemptionPolicy"] == "Never")
 }
 
-/// The name of the class for a priority; the usual one has none.
+/// The PriorityClass name for a priority. `None` for the default.
 pub(super) fn priority_class((value, never): (i64, bool)) -> Option<String> {
     let sign = if value < 0 { "below" } else { "priority" };
     let never = match (value, never) {
@@ -132,7 +132,7 @@ pub(super) fn priority_class((value, never): (i64, bool)) -> Option<String> {
     Some(format!("{sign}-{}{never}", value.abs()))
 }
 
-/// The class for a priority.
+/// The PriorityClass for a priority.
 pub(super) fn priority_object(priority: (i64, bool)) -> Option<Value> {
     let name = priority_class(priority)?;
     let policy = if priority.1 {

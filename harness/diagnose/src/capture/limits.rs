@@ -60,7 +60,7 @@ impl Limits {
         limits
     }
 
-    /// Whether a VolumeAttachment is on a node, and of a driver, with a limit.
+    /// Whether a VolumeAttachment is on a node with a limit for its driver.
     pub(super) fn count(&self, attachment: &Value) -> bool {
         let spec = &attachment["spec"];
         let of_node = spec["nodeName"].as_str().and_then(|node| self.left.get(node));

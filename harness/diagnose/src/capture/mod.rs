@@ -1,7 +1,7 @@
-//! From the objects of a cluster to a scenario that reproduces the situation: the text of a case file.
+//! Converts the objects of a cluster to the text of a case file that reproduces a pod's situation.
 //!
-//! Pure. Reads objects as the API has them, and keeps what decides where pods go: no secrets, images or environment.
-//! Does not know where the objects come from, and decides nothing about pods.
+//! Pure. Reads API objects and retains only what affects scheduling: no secrets, images or environment.
+//! Does not know the source of the objects, and makes no scheduling decisions.
 
 mod content;
 mod decides;
@@ -25,7 +25,7 @@ use content::Content;
 use serde_json::Value;
 use situation::{name_of, namespace_of};
 
-/// The namespace in which the case format has pods and claims.
+/// The namespace of pods and PVCs in cases.
 const NAMESPACE: &str = "default";
 
 /// A captured case file.
@@ -33,18 +33,18 @@ const NAMESPACE: &str = "default";
 pub struct Captured {
     /// The text of the case file.
     pub text: String,
-    /// The captured pods: namespace and name in the cluster, and the name in the file.
+    /// The captured pods: namespace and name in the cluster, and name in the file.
     pub pods: Vec<((String, String), String)>,
-    /// The nodes: their names in the cluster, and in the file.
+    /// The nodes: name in the cluster → name in the file.
     pub nodes: BTreeMap<String, String>,
-    /// What may affect scheduling and is not in the file, one sentence each.
+    /// Facts that may affect scheduling but are not in the file, one sentence each.
     pub left_out: Vec<String>,
 }
 
-/// Writes the scenario of what these objects say.
+/// Writes the scenario for these objects.
 ///
-/// `fits`: whether a pod of that namespace and name would fit a node, for pods of which the cluster itself says nothing yet.
-/// Pods and claims move to the namespace `default`, and capacity objects to the publisher's, where scenarios have them.
+/// `fits`: whether a pod, given by namespace and name, fits a node; used for pods without a condition. Pods and PVCs move to the namespace
+/// `default`, and capacity objects to the publisher's, as in all scenarios.
 pub fn capture(
     objects: &[Value],
     fits: &dyn Fn(&str, &str) -> bool,

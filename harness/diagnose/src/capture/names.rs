@@ -1,12 +1,12 @@
-//! What everything is called in the captured scenario: as it was, or by neutral names, and always unique.
+//! Names in the captured scenario: original or neutral, and always unique.
 //!
-//! The same text gets the same name everywhere, so that selectors go on selecting what they have selected.
+//! The same text always gets the same name, so that selectors still match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// What is called so.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Node,
@@ -20,20 +20,20 @@ pub(super) enum Kind {
     Value,
 }
 
-/// Names that were given so far.
+/// The names assigned so far.
 pub(super) struct Names {
     scrub: bool,
     given: BTreeMap<(Kind, String), String>,
     taken: BTreeSet<(Kind, String)>,
-    /// Label keys whose values are compared as numbers, and stay.
+    /// Label keys whose values are compared as numbers, and therefore retained.
     numeric: BTreeSet<String>,
 }
 
-/// Domains whose label keys and names are public.
+/// Domains whose label keys and names are not confidential.
 const PUBLIC: [&str; 2] = ["kubernetes.io", "k8s.io"];
 
 impl Names {
-    /// `nodes` come first, because label values often repeat their names.
+    /// Assigns names to `nodes` first, because label values often repeat them.
     pub(super) fn new(scrub: bool, nodes: &[&str], numeric: BTreeSet<String>) -> Self {
         let mut names = Names {
             scrub,
@@ -65,7 +65,7 @@ impl Names {
         self.given.get(&(kind, text.to_owned())).cloned()
     }
 
-    /// The name of something without a namespace.
+    /// The name for something without a namespace.
     pub(super) fn of(&mut self, kind: Kind, text: &str) -> String {
         if let Some(name) = self.known(kind, text) {
             return name;
@@ -78,7 +78,7 @@ impl Names {
         self.give(kind, text, name)
     }
 
-    /// The name of something whose namespace is given up: two of one name get their namespaces in front.
+    /// The name for something that loses its namespace. If names collide, the namespace is prepended.
     pub(super) fn in_namespace(&mut self, kind: Kind, namespace: &str, name: &str) -> String {
         let text = format!("{namespace}/{name}");
         if let Some(name) = self.known(kind, &text) {
@@ -100,7 +100,7 @@ impl Names {
         self.give(kind, &text, free)
     }
 
-    /// Sets the name of an object whose name in the file is fixed, such as the claim of an ephemeral volume.
+    /// Sets a required name, such as that of an ephemeral volume's PVC.
     pub(super) fn force(&mut self, kind: Kind, namespace: &str, name: &str, forced: String) {
         self.give(kind, &format!("{namespace}/{name}"), forced);
     }
@@ -120,7 +120,7 @@ impl Names {
         }
     }
 
-    /// A driver or another provisioner.
+    /// The name for a driver or another provisioner.
     pub(super) fn driver(&mut self, name: &str) -> String {
         if name.starts_with("kubernetes.io/") {
             return name.to_owned();
@@ -128,7 +128,7 @@ impl Names {
         self.of(Kind::Driver, name)
     }
 
-    /// The key of a label or taint.
+    /// The name for the key of a label or taint.
     pub(super) fn key(&mut self, key: &str) -> String {
         let domain = key.split_once('/').map_or("", |(domain, _)| domain);
         let is_public = |public: &str| domain == public || domain.ends_with(&format!(".{public}"));
@@ -138,7 +138,7 @@ impl Names {
         self.of(Kind::Key, key)
     }
 
-    /// The value of a label with that key: that of a node where it is its name.
+    /// The name for the value of a label. Equals the node's name if the value does.
     pub(super) fn value(&mut self, key: &str, value: &str) -> String {
         if self.numeric.contains(key) {
             return value.to_owned();
@@ -146,7 +146,7 @@ impl Names {
         self.text(value)
     }
 
-    /// A text of no known meaning.
+    /// The name for a text of unknown meaning.
     pub(super) fn text(&mut self, value: &str) -> String {
         if value.is_empty() || matches!(value, "true" | "false") {
             return value.to_owned();
@@ -157,7 +157,7 @@ impl Names {
         }
     }
 
-    /// A selector of any kind: labels, expressions and field names, wherever they stand in it.
+    /// Renames labels, expressions and field names anywhere in a selector.
     pub(super) fn selector(&mut self, value: &Value) -> Value {
         match value {
             Value::Object(fields) if fields.contains_key("key") => self.expression(fields),
@@ -173,7 +173,7 @@ impl Names {
         }
     }
 
-    /// Labels that are wanted.
+    /// Renames required labels.
     pub(super) fn labels(&mut self, labels: &Map<String, Value>) -> Value {
         let label = |(key, value): (&String, &Value)| {
             let value = self.value(key, value.as_str().unwrap_or_default());
@@ -182,10 +182,10 @@ impl Names {
         labels.iter().map(label).collect()
     }
 
-    /// `key`, with `values` or `value`, and whatever else stands beside them.
+    /// Renames `key`, and `values` or `value`. Other fields are unchanged.
     pub(super) fn expression(&mut self, fields: &Map<String, Value>) -> Value {
         let key = fields["key"].as_str().unwrap_or_default().to_owned();
-        // Fields of nodes are not labels: the key is the API's.
+        // Node fields are not labels: the key belongs to the API.
         let is_field = key == "metadata.name";
         let field = |(name, value): (&String, &Value)| {
             let value = match (name.as_str(), value) {
@@ -204,7 +204,7 @@ impl Names {
     }
 }
 
-/// The label keys that a selector looks at, and those of them whose values it compares as numbers.
+/// The label keys that a selector uses, and those whose values it compares as numbers.
 pub(super) fn keys_of(value: &Value, keys: &mut BTreeSet<String>, numeric: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selector_goes_on_selecting_what_it_has_selected() {
+    fn a_renamed_selector_still_matches_the_renamed_labels() {
         let mut names = Names::new(true, &["db-a", "db-b"], BTreeSet::from(["rank".to_owned()]));
         let selector = json!({"matchLabels": {"corp.example/host": "db-b"}, "matchExpressions": [
             {"key": "corp.example/host", "operator": "In", "values": ["db-b", "other"]},
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_several_namespaces_stay_apart() {
+    fn equal_names_of_several_namespaces_stay_distinct() {
         let mut names = Names::new(false, &[], BTreeSet::new());
         let mut named = |namespace| names.in_namespace(Kind::Claim, namespace, "data");
         assert_eq!([named("a"), named("b"), named("a")], ["data", "b-data", "data"]);

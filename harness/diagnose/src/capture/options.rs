@@ -1,16 +1,16 @@
-//! What to capture, and how. Knows no objects.
+//! Options of a capture. Does not know objects.
 
-/// What to capture, and how.
+/// Options of a capture.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureOptions {
-    /// Namespace and name of the pod that it is about; none: every pod that waits for a volume of the driver.
+    /// Namespace and name of the pod to capture. `None`: all pods that wait for a volume of the driver.
     pub pod: Option<(String, String)>,
-    /// The driver; none: that of the pod's claims, or the only one that tracks capacity.
+    /// The driver. `None`: that of the pod's PVCs, or the only one that tracks capacity.
     pub driver: Option<String>,
-    /// A publisher is to run: what the capacity objects say becomes the storage behind the driver.
+    /// Whether a publisher runs: the values of the capacity objects become the storage behind the driver.
     pub publisher: bool,
-    /// How the user calls the program that runs the file, such as `csi-capacity`.
+    /// The command with which the user runs the file, such as `csi-capacity`.
     pub program: &'static str,
-    /// Replace names, label values and keys by neutral ones, the same one for the same text everywhere.
+    /// Replace names, label values and keys by neutral ones, consistently.
     pub scrub: bool,
 }

@@ -1,7 +1,7 @@
-//! The pods that are on nodes already, as far as they decide where the captured pods go.
+//! Pods that are already on nodes, as far as they affect the captured pods.
 //!
-//! Those that share a port or a claim with a captured pod, or that affinity or spreading is about, are kept one by one. Of the others only
-//! what they request matters: one pod stands for all of a node with the same priority.
+//! Pods that share a port or a PVC with a captured pod, or that affinity or topology spread concerns, are captured individually. Of the
+//! others only the requests matter: one pod replaces all pods of a node with the same priority.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,12 +16,12 @@ use super::pod::pod as reduced;
 use super::situation::{Situation, name_of, namespace_of};
 use capacity_types::pod::{claim_of, claims_of};
 
-/// What other pods come to in the scenario.
+/// The other pods in the scenario.
 #[derive(Default)]
 pub(super) struct Others {
     /// The pods.
     pub(super) pods: Vec<Value>,
-    /// So many pods of a node have no counterpart.
+    /// Number of pods by node that have no counterpart.
     pub(super) missing: BTreeMap<String, i64>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, na
     let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
     for pod in &situation.others {
         if decides_alone(situation, pod) {
-            // Claims of its own decide nothing.
+            // Its own PVCs have no effect.
             let mut with_shared = (*pod).clone();
             let is_shared = |volume: &Value| {
                 let claim = claim_of(pod, volume);
@@ -71,7 +71,7 @@ pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, na
     all
 }
 
-/// Whether a pod decides by more than what it requests.
+/// Whether a pod affects scheduling by more than its requests.
 fn decides_alone(situation: &Situation<'_>, other: &Value) -> bool {
     let claims = claims_of(other);
     situation.pods.iter().any(|pod| {
@@ -100,7 +100,7 @@ fn decides_alone(situation: &Situation<'_>, other: &Value) -> bool {
     })
 }
 
-/// Whether a term of `pod` is about `other`.
+/// Whether a term of `pod` matches `other`.
 fn is_about(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value) -> bool {
     let listed: Vec<&str> = term["namespaces"]
         .as_array()
@@ -120,7 +120,7 @@ fn is_about(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value)
     (own || named || selects(by_label, namespace)) && selects(&term["labelSelector"], other)
 }
 
-/// Whether a label selector is about an object; none is about nothing.
+/// Whether a label selector matches an object. Null matches none.
 fn selects(selector: &Value, object: &Value) -> bool {
     let Ok(Some(selector)) = serde_json::from_value::<Option<ApiLabelSelector>>(selector.clone()) else {
         return false;

@@ -1,4 +1,4 @@
-//! A pod without what does not decide where it goes. An allow-list, like `reduce`.
+//! Reduces a pod to the fields that affect scheduling. An allow-list, like `reduce`.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::situation::{name_of, namespace_of};
 use capacity_types::ephemeral_volume;
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// A pod: its volumes, its say about nodes and other pods, and what it requests of these resources. `claims`: those of the situation.
+/// The reduced pod: volumes, constraints on nodes and other pods, and requests of these resources. `claims`: the captured PVCs.
 pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, names: &mut Names) -> Value {
     let source = &pod["spec"];
     let mut spec = Map::new();
@@ -37,7 +37,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         }
     }
     if requests_as_a_whole(pod) {
-        // It takes a RuntimeClass or a field of newer releases to say that; together it is the same.
+        // Overhead needs a RuntimeClass, and pod-level requests a newer release. Container requests have the same effect.
         let mut amounts = requests(pod);
         amounts.retain(|name, _| resources.contains(name));
         spec.remove("initContainers");
@@ -142,7 +142,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 }
 
-/// Whether the pod does not control the claim that has the name of its ephemeral volume's claim.
+/// Whether a PVC has the name of the pod's ephemeral PVC but is not owned by the pod.
 pub(super) fn is_foreign(pod: &Value, volume: &Value, claim: &Value) -> bool {
     let owners = claim["metadata"]["ownerReferences"].as_array();
     let controller = owners
@@ -153,8 +153,8 @@ pub(super) fn is_foreign(pod: &Value, volume: &Value, claim: &Value) -> bool {
     !volume["ephemeral"].is_null() && !is_own
 }
 
-/// A selector of pods and the label of the nodes that are one domain. Namespaces are left out: all pods are in one here, and of those that
-/// are no part of the situation only what they request is left.
+/// A pod selector with its topology key. Namespaces are omitted: the file has only one, and of unrelated pods it contains only the
+/// requests.
 fn near(term: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     if !term["labelSelector"].is_null() {
@@ -165,13 +165,13 @@ fn near(term: &Value, names: &mut Names) -> Value {
     Value::Object(fields)
 }
 
-/// Whether a pod names a scheduler other than the one that pods are for which name none.
+/// Whether a pod has another scheduler than the default one.
 pub(super) fn is_for_another(pod: &Value) -> bool {
     let name = pod["spec"]["schedulerName"].as_str();
     !matches!(name, None | Some("" | "default-scheduler"))
 }
 
-/// Whether it is one of the two that the API server gives to every pod.
+/// Whether it is one of the two tolerations that the API server adds to every pod.
 fn is_given(toleration: &Value) -> bool {
     const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     KEYS.iter().any(|key| toleration["key"] == *key)
@@ -196,7 +196,7 @@ fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut
     container
 }
 
-/// A volume that a driver has to do with; others decide nothing.
+/// A volume that involves a driver. Others have no effect.
 fn pod_volume(
     pod: &Value,
     index: usize,
@@ -217,8 +217,8 @@ fn pod_volume(
     if exists || template.is_null() {
         let name = names.in_namespace(Kind::Claim, namespace, &claim);
         let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
-        // A claim that was made for the pod is one like others: it could not be owned by the pod of the scenario. One of another owner,
-        // which keeps the pod from its volume, has a name that says so.
+        // A PVC created for the pod is captured as a normal one, because the scenario's pod could not own it. A PVC of another owner, which
+        // blocks the pod, keeps the name of the ephemeral PVC.
         if name != ephemeral_claim_name(&own, &scratch) {
             return Some(
                 json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": name}}),

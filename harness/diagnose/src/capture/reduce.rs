@@ -1,6 +1,6 @@
-//! Each object without what does not decide where pods go: no secrets, environment, images, owners or statuses of others.
+//! Reduces each object to the fields that affect scheduling: no secrets, environment, images, owners or unrelated status.
 //!
-//! Allow-lists throughout: a field that is not named here does not get into a scenario.
+//! Allow-lists throughout: a field that is not listed here is not captured.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,22 +16,22 @@ use capacity_types::pod::class_of;
 use capacity_types::segment::as_label;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
-/// Annotations of claims that decisions look at; the value of the first is a node.
+/// The annotation with a PVC's selected node.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const KEPT_ANNOTATIONS: [&str; 2] = [
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
 ];
-/// Stands for all other annotations: whether there is any changes the words of a refusal.
+/// Represents all other annotations: the wording of a failure depends on whether there is one.
 const ANNOTATED: &str = "example.com/annotated";
-/// Finalizer of objects that are being deleted; it replaces the finalizers that they have in the cluster.
+/// Finalizer of objects that are being deleted; it replaces their finalizers in the cluster.
 const FINALIZER: &str = "example.com/captured";
 /// Driver of volumes that have no CSI source in the cluster.
 const NO_DRIVER: &str = "static.example.com";
-/// The UID of a claim that is gone, whose name another one has now.
+/// The UID of a deleted PVC whose name another one has now.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
-/// A field where it is set, under its own name.
+/// Copies the listed fields that are set.
 pub(super) fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
@@ -49,7 +49,7 @@ pub(super) fn mark_deleted(from: &Value, metadata: &mut Value) {
     }
 }
 
-/// Access modes, and the volume mode where it is not the usual one.
+/// Copies access modes, and the volume mode unless it is the default.
 fn keep_modes(from: &Value, to: &mut Map<String, Value>) {
     keep(from, to, &["accessModes", "volumeMode"]);
     to.entry("accessModes")
@@ -59,7 +59,7 @@ fn keep_modes(from: &Value, to: &mut Map<String, Value>) {
     }
 }
 
-/// A quantity as a text: people write numbers too.
+/// A quantity as text. Hand-written files may contain numbers.
 pub(super) fn quantity(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -68,20 +68,20 @@ pub(super) fn quantity(value: &Value) -> Option<String> {
     }
 }
 
-/// The driver on a node: the keys with which it is registered; none: it is not.
+/// The topology keys of the driver on a node. `None`: it is not registered.
 pub(super) type Registration<'a> = Option<&'a [String]>;
 
-/// What decides about the room of a node.
+/// What affects a node's free resources.
 pub(super) struct Room<'a> {
     /// The resources that pods request.
     pub(super) resources: &'a BTreeSet<String>,
-    /// So many pods that are there have no counterpart.
+    /// Number of the node's pods without a counterpart in the file.
     pub(super) missing: i64,
     /// Remaining volume limit by driver.
     pub(super) volume_limits: Option<&'a BTreeMap<String, i64>>,
 }
 
-/// A node as scenarios write it. `usual`: the driver's topology keys. `needed`: keys that something selects by.
+/// A node in the format of scenarios. `usual`: the driver's topology keys. `needed`: label keys that selectors use.
 pub(super) fn node(
     node: &Value,
     room: &Room<'_>,
@@ -131,7 +131,7 @@ pub(super) fn node(
     spec
 }
 
-/// Where a node does not say what it has, that is no limit.
+/// Allocatable resources. If the node has none, which means no limit, writes very large amounts.
 fn allocatable(told: &Value, room: &Room<'_>, names: &mut Names) -> Value {
     if told.is_null() {
         let plenty = |name: &String| (resource(name, names), Value::from("1Ei"));
@@ -164,7 +164,7 @@ fn allocatable(told: &Value, room: &Room<'_>, names: &mut Names) -> Value {
     Value::Object(all)
 }
 
-/// The name of a resource: extended ones have a domain, which is replaced with the others.
+/// The name of a resource. Domains of extended resources are replaced when scrubbing.
 pub(super) fn resource(name: &str, names: &mut Names) -> String {
     match name.split_once('/') {
         Some(_) if names.scrubs() => format!("example.com/{}", names.of(Kind::Value, name)),
@@ -172,7 +172,7 @@ pub(super) fn resource(name: &str, names: &mut Names) -> String {
     }
 }
 
-/// A taint or toleration.
+/// Renames a taint or toleration.
 pub(super) fn matching(value: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     keep(
@@ -186,7 +186,7 @@ pub(super) fn matching(value: &Value, names: &mut Names) -> Value {
     }
 }
 
-/// A class as scenarios write it, or as the API has it where its topologies are more than scenarios say.
+/// A StorageClass in the format of scenarios. `Err`: the API object, if scenarios cannot express its topologies.
 pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     let name = names.of(Kind::Class, name_of(class));
     let provisioner = names.driver(class["provisioner"].as_str().unwrap_or_default());
@@ -225,7 +225,7 @@ pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     Ok(spec)
 }
 
-/// Values by key, where there is one term at most, with one expression for each key.
+/// Values by key. `None` unless there is at most one term, with one expression per key.
 fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
     let [term] = terms else {
         return terms.is_empty().then(Map::new);
@@ -239,7 +239,7 @@ fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
     (!allowed.is_empty() && allowed.len() == expressions.len()).then_some(allowed)
 }
 
-/// A CSIDriver beside that of the scenario.
+/// A CSIDriver other than the scenario's.
 pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     let mut spec = Map::from_iter([("attachRequired".to_owned(), false.into())]);
     keep(&driver["spec"], &mut spec, &["storageCapacity"]);
@@ -249,7 +249,7 @@ pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     })
 }
 
-/// A capacity object as scenarios write it. `keys`: the driver's topology keys.
+/// A capacity object in the format of scenarios. `keys`: the driver's topology keys.
 pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Value {
     let mut spec = json!({
         "name": names.in_namespace(Kind::Capacity, namespace_of(object), name_of(object)),
@@ -281,7 +281,7 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     spec
 }
 
-/// In distributed mode the name of the node follows.
+/// Renames a managed-by value. In distributed mode it ends with the node name.
 fn managed_by(manager: &str, names: &mut Names) -> String {
     const SIDECAR: &str = "external-provisioner";
     match manager.strip_prefix(SIDECAR).map(|rest| rest.strip_prefix('-')) {
@@ -291,7 +291,7 @@ fn managed_by(manager: &str, names: &mut Names) -> String {
     }
 }
 
-/// The labels of a `nodeTopology` that consists of nothing but equality terms.
+/// The labels of a `nodeTopology` that requires exactly one value per label.
 fn labels_of(topology: &Value) -> Option<Segment> {
     let labels = topology["matchLabels"].as_object().into_iter().flatten();
     let labels = labels.map(|(key, value)| Some((key.as_str(), value.as_str()?)));
@@ -341,7 +341,7 @@ pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Nam
     }))
 }
 
-/// A claim, with what binding and provisioning look at.
+/// A PVC with the fields that binding and provisioning use.
 pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     let mut annotations = Map::new();
     let all = &claim["metadata"]["annotations"];
@@ -371,7 +371,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     object
 }
 
-/// The spec of a claim in that namespace, or of the template of one.
+/// The spec of a PVC in that namespace, or of a PVC template.
 pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> Map<String, Value> {
     let mut spec = Map::new();
     keep_modes(&claim["spec"], &mut spec);
@@ -409,7 +409,7 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
     spec
 }
 
-/// `volumeAttributesClassName`, which must be equal in a claim and its volume.
+/// Copies `volumeAttributesClassName`, which must be equal in PVC and volume.
 fn keep_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
     const FIELD: &str = "volumeAttributesClassName";
     if let Some(class) = from[FIELD].as_str().filter(|class| !class.is_empty()) {
@@ -425,7 +425,7 @@ fn of_class(class: &str, names: &mut Names) -> String {
     }
 }
 
-/// A volume, with what static binding and the affinity of bound volumes look at. `claims`: those of the situation.
+/// A PersistentVolume with the fields that static binding and node affinity use. `claims`: the captured PVCs.
 pub(super) fn volume(
     volume: &Value,
     claims: &[&Value],
@@ -437,7 +437,7 @@ pub(super) fn volume(
     keep_modes(&volume["spec"], &mut spec);
     let size = quantity(&volume["spec"]["capacity"]["storage"]).unwrap_or_else(|| "1".to_owned());
     spec.insert("capacity".to_owned(), json!({"storage": size}));
-    // Nothing of it is to be deleted when a claim goes.
+    // The volume must not be deleted together with its PVC.
     spec.insert("persistentVolumeReclaimPolicy".to_owned(), "Retain".into());
     let driver = volume["spec"]["csi"]["driver"].as_str();
     let driver = driver.map_or_else(|| NO_DRIVER.to_owned(), |driver| names.driver(driver));
@@ -473,7 +473,7 @@ pub(super) fn volume(
     object
 }
 
-/// UIDs do not survive: one that fits is left out, and one that does not fit stays one that does not.
+/// The file has no UIDs: a matching UID is omitted, a mismatching one is replaced by one that never matches.
 fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> Option<Value> {
     let name = reference["name"].as_str()?;
     let namespace = reference["namespace"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which objects of a cluster belong to the situation: the pods, what they claim, and everything that decides about those.
+//! Selects the objects to capture: the pods, their PVCs, and everything that affects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::options::CaptureOptions;
 use capacity_types::pod::{claim_of, claims_of, class_of, volumes_of};
 
-/// The objects do not say what to capture.
+/// Why the objects do not determine what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
-    /// The pod is not there.
+    /// The pod does not exist.
     #[error("no pod is named {0}/{1}; name one that exists")]
     NoPod(String, String),
-    /// The driver is not there.
+    /// The driver does not exist.
     #[error("no StorageClass has the provisioner {0}, and no CSIDriver is named so; name another --driver")]
     NoDriver(String),
-    /// It could be about any of several drivers.
+    /// Several drivers are possible.
     #[error("there are several drivers; choose one with --driver, or a pod with --pod: {0}")]
     Several(String),
-    /// There is nothing of a driver.
+    /// No StorageClass of a CSI driver exists.
     #[error("there is no StorageClass of a CSI driver; give classes, drivers and capacity objects too")]
     Nothing,
 }
@@ -27,13 +27,13 @@ pub enum CaptureError {
 /// Objects by name.
 type Named<'a> = BTreeMap<&'a str, &'a Value>;
 
-/// What belongs to the situation.
+/// The objects to capture.
 pub(super) struct Situation<'a> {
-    /// Name of the driver that it is about.
+    /// Name of the driver.
     pub(super) driver: String,
-    /// Every node.
+    /// All nodes.
     pub(super) nodes: Named<'a>,
-    /// Their CSINodes.
+    /// All CSINodes.
     pub(super) csi_nodes: Named<'a>,
     /// The CSIDrivers of the provisioners.
     pub(super) drivers: Named<'a>,
@@ -42,7 +42,7 @@ pub(super) struct Situation<'a> {
     pub(super) claims: Vec<&'a Value>,
     pub(super) volumes: Vec<&'a Value>,
     pub(super) pods: Vec<&'a Value>,
-    /// The pods that are on nodes and not captured.
+    /// The pods on nodes that are not captured themselves.
     pub(super) others: Vec<&'a Value>,
     pub(super) namespaces: Named<'a>,
     /// The VolumeAttachments of all volumes.
@@ -116,8 +116,7 @@ impl<'a> Situation<'a> {
 }
 
 impl<'a> Situation<'a> {
-    /// Whether a pod has an ephemeral volume without a claim, or a claim without a volume, of a class whose volumes are made before pods
-    /// are scheduled.
+    /// Whether the pod must wait before scheduling for an ephemeral PVC to be created, or for a PVC with Immediate binding to be bound.
     pub(super) fn waits_for_volume(&self, pod: &Value) -> bool {
         let names = claims_of(pod);
         let lacks_claim = |volume: &Value| {
@@ -144,14 +143,14 @@ impl<'a> Situation<'a> {
         })
     }
 
-    /// The claim of that name.
+    /// The PVC with this name.
     pub(super) fn claim(&self, namespace: &str, name: &str) -> Option<&'a Value> {
         let mut claims = self.claims.iter().copied();
         claims.find(|claim| is(claim, namespace, name))
     }
 }
 
-/// All objects, as they are.
+/// All objects, unmodified.
 struct Cluster<'a>(&'a [Value]);
 
 impl<'a> Cluster<'a> {
@@ -174,7 +173,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// The driver that it is about: that of the pod's claims, one that tracks capacity before others; else the only one.
+    /// The driver to capture: that of the pod's PVCs, preferably one that tracks capacity; else the only one.
     fn driver(&self, pods: &[&Value], is_one_pod: bool, classes: &Named<'_>) -> Result<String, CaptureError> {
         let of_classes = |names: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
             let provisioners = names.filter_map(|name| classes.get(name)?["provisioner"].as_str());
@@ -194,7 +193,7 @@ impl<'a> Cluster<'a> {
             (_, 0) => Err(CaptureError::Nothing),
             ([only], _) => Ok((*only).clone()),
             ([], 1) => Ok(found.first().cloned().unwrap_or_default()),
-            // Whichever it is, everything that decides about the pod is captured.
+            // The choice does not matter: everything that affects the pod is captured.
             ([first, ..], _) if is_one_pod => Ok((*first).clone()),
             _ => Err(CaptureError::Several(
                 found.into_iter().collect::<Vec<_>>().join(", "),
@@ -210,7 +209,7 @@ impl<'a> Cluster<'a> {
         self.of("CSIStorageCapacity").filter(is_of).collect()
     }
 
-    /// The claims of these pods, as far as they exist.
+    /// The existing PVCs of these pods.
     fn claims_of(&self, pods: &[&Value]) -> Vec<&'a Value> {
         let names: BTreeSet<(String, String)> = pods
             .iter()
@@ -228,7 +227,7 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
-    /// These claims and, transitively, the claims that are their data sources.
+    /// These PVCs and, transitively, the PVCs that are their data sources.
     fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {
@@ -243,7 +242,7 @@ impl<'a> Cluster<'a> {
         claims
     }
 
-    /// The classes of a pod's claims, and of the claims that are to be made for it.
+    /// The StorageClasses of a pod's PVCs, including those not created yet.
     fn class_names(&self, pod: &Value) -> Vec<String> {
         let of_claims = self.claims_of(&[pod]);
         let of_claims = of_claims.iter().filter_map(|claim| class_of(claim));
@@ -257,7 +256,7 @@ impl<'a> Cluster<'a> {
             .collect()
     }
 
-    /// The volumes that the claims are bound to, or could be.
+    /// The volumes to which the PVCs are or could be bound.
     fn volumes_for(&self, claims: &[&Value], classes: &BTreeSet<String>) -> Vec<&'a Value> {
         let is_bound = |volume: &Value| {
             claims.iter().any(|claim| {
@@ -277,27 +276,27 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// The name of the claim that is a claim's data source.
+/// The name of the PVC that is a PVC's data source.
 pub(super) fn source_claim(claim: &Value) -> Option<&str> {
     let source = data_source(claim)?.1;
     let is_claim = source["kind"] == "PersistentVolumeClaim";
     source["name"].as_str().filter(|_| is_claim)
 }
 
-/// The data source of a claim: the field (`dataSource` or `dataSourceRef`) and its value.
+/// The data source of a PVC: the field (`dataSource` or `dataSourceRef`) and its value.
 pub(super) fn data_source(claim: &Value) -> Option<(&'static str, &Value)> {
     let fields = ["dataSource", "dataSourceRef"].into_iter();
     let mut set = fields.map(|field| (field, &claim["spec"][field]));
     set.find(|(_, source)| source.is_object())
 }
 
-/// Whether it has no node yet.
+/// Whether the pod is pending.
 fn waits(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or("Pending");
     pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
 }
 
-/// Whether it takes something of a node.
+/// Whether the pod uses resources of a node.
 fn is_there(pod: &Value) -> bool {
     let has_ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
     !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended
@@ -318,7 +317,7 @@ pub(super) fn namespace_of(object: &Value) -> &str {
 /// A volume as volume limits count it: driver name and volume handle.
 pub(super) type CsiVolume = (String, String);
 
-/// All claims, volumes and classes of a cluster, by name.
+/// All PVCs, volumes and classes of a cluster, by name.
 pub(super) struct Volumes<'a> {
     claims: BTreeMap<(&'a str, &'a str), &'a Value>,
     pub(super) volumes: BTreeMap<&'a str, &'a Value>,
@@ -337,7 +336,7 @@ impl<'a> Volumes<'a> {
         }
     }
 
-    /// The CSI volumes of a pod, also those that are not provisioned yet.
+    /// The CSI volumes of a pod, including those not provisioned yet.
     pub(super) fn of_pod(&self, pod: &'a Value) -> impl Iterator<Item = CsiVolume> {
         let namespace = namespace_of(pod);
         claims_of(pod).into_iter().filter_map(move |name| {

@@ -1,4 +1,4 @@
-//! The text of the case file: one line for each object, and at its head what it is and what was left out.
+//! The text of the case file: a header with its origin and what was left out, then one line per object.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use super::content::{Content, Fate};
 use super::options::CaptureOptions;
 use capacity_types::flow::{flow, scalar};
 
-/// How long a pod must stay without a node: time enough for every event that could still place it.
+/// How long a pod must stay pending: enough for every event that could still place it.
 const UNPLACED_FOR: &str = "1s";
-/// How long the published objects must stay as they are.
+/// How long the published objects must stay unchanged.
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
@@ -83,7 +83,7 @@ impl Content {
                 ),
             };
             let _ = writeln!(out, "      - {expected}");
-            // A pod that has no node now may be placed a moment later; one that is placed stays where it is.
+            // A pending pod may be placed a moment later; a placed one remains where it is.
             if let Fate::Refused | Fate::Untried = fate {
                 let _ = writeln!(out, "        stays: {UNPLACED_FOR}");
             }
@@ -115,7 +115,7 @@ fn list(out: &mut String, name: &str, items: &[Value]) {
     }
 }
 
-/// A name as a word of an id.
+/// Converts a name to a word of a case id.
 fn id_word(name: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | '0'..='9' => c,

@@ -1,4 +1,4 @@
-//! What the scheduler's rules say of the captured pods, in the cluster and in the file.
+//! The scheduler's verdicts about the captured pods, in the cluster and in the file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::explain::{self, Detail, NodeView};
 use crate::inventory::Inventory;
 use crate::snapshot::{Error, Snapshot};
 
-/// Captures the situation of a cluster. Errors as [`capture`] does, with what a dump seems to lack.
+/// Captures a pod's situation. Errors are those of [`capture`], with probable gaps of a dump.
 pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<Captured, Error> {
     let rules = Options::default().rules()?;
     let objects = cluster.objects();
@@ -27,8 +27,8 @@ pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<C
     })
 }
 
-/// Differences between the scheduler's verdicts about the captured file, whose case has these objects, and about the cluster: for each pod
-/// the first node whose verdict differs, in a sentence.
+/// Differences between the scheduler's verdicts for the cluster and for the captured file with these objects: for each pod a sentence about
+/// the first node whose verdict differs.
 pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>) -> Vec<String> {
     let Ok(file) = Snapshot::of_objects(with_priorities(objects)) else {
         return Vec::new();
@@ -56,7 +56,7 @@ pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>)
     captured.pods.iter().filter_map(differing).collect()
 }
 
-/// The verdict about each node, sorted by node name; none: the pod cannot be explained.
+/// The verdict for each node, sorted by node name. `None`: the pod cannot be explained.
 fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     let rules = Options::default().rules().ok()?;
     let detail = Detail {
@@ -67,7 +67,7 @@ fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     Some(explained.ok()?.nodes)
 }
 
-/// The objects, with the priority and preemption policy that the admission plugin Priority sets in pods.
+/// The objects, after setting pod priorities and preemption policies as the admission plugin Priority does.
 fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     let is_class = |object: &&Value| object["kind"] == "PriorityClass";
     let classes: Vec<Value> = objects.iter().filter(is_class).cloned().collect();
@@ -81,7 +81,7 @@ fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// The claims that the ephemeral volume controller has not created for a pod yet.
+/// The PVCs that the ephemeral volume controller has not created for a pod yet.
 fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let metadata = &pod["metadata"];
@@ -100,7 +100,7 @@ fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     volumes.filter_map(claim).collect()
 }
 
-/// Whether a node fits a pod, with preemption if needed, once its ephemeral claims and its volumes of immediate classes exist.
+/// Whether a node fits a pod, with preemption if needed, once its ephemeral PVCs and its volumes with Immediate binding exist.
 fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;
@@ -134,7 +134,7 @@ fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: 
         node: None,
         objects: 0,
     };
-    // What can't even be explained, such as a claim that is missing, is no place for a pod.
+    // A pod that cannot be explained, for example because a PVC is missing, fits no node.
     explain::pod(snapshot, rules, &pod, &detail)
         .is_ok_and(|told| told.preemption.is_some() || told.nodes.iter().any(|node| node.fits))
 }

@@ -1,6 +1,6 @@
-//! Causes beside the scheduler: why no decision of it can help a pod, or why the pod waits although it has a node.
+//! Causes outside the scheduler: why no scheduling decision can help a pod, or why it waits although it has a node.
 //!
-//! Each is one sentence about one object, with the remedy. Decides nothing.
+//! Each is one sentence about one object, with the remedy. Makes no decisions.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use capacity_scheduler::Options;
 use capacity_scheduler::objects::{Claim, Class, Lease, Node, ObjectKey, Pod, PodVolume, driver_of};
 use capacity_scheduler::snapshot::Snapshot;
 
-/// Provisioner of classes whose volumes only people make.
+/// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
-/// Nodes that are named at most.
+/// Maximum number of listed nodes.
 const NAMED: usize = 3;
 
 /// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
 const SYSTEM: &str = "kube-system";
-/// A running leader renews its Lease several times per `leaseDurationSeconds`. After this many durations without a renewal it does not run.
+/// A running leader renews its Lease several times per `leaseDurationSeconds`. After this many durations without a renewal it has stopped.
 const DURATIONS: i64 = 4;
 
-/// The causes that the pod's claims show, in the order of its volumes, then why no scheduler has tried the pod.
+/// The causes from the pod's PVCs, in volume order, then why no scheduler has tried the pod.
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
     let volumes = pod.volumes.iter();
     let mut causes: Vec<String> = volumes
@@ -117,8 +117,7 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     causes
 }
 
-/// The sign that the driver's controller does not run (an expired Lease, or no external-provisioner pod that is ready), as the end of a
-/// sentence; empty: there is none.
+/// Sentence ending if the driver's controller seems not to run (an expired Lease, or no ready external-provisioner pod). Empty otherwise.
 fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
     // csi-lib-utils derives the name of external-provisioner's Lease from the driver's name.
     let is_plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -144,12 +143,12 @@ fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
     )
 }
 
-/// The end of a sentence that says when the Lease of that name was last renewed, if it has expired. The latest `renewTime` of all Leases
-/// stands for the time at which the objects were listed.
+/// Sentence ending with the last renewal of the Lease, if it has expired. The latest `renewTime` of all Leases is used as the time at which
+/// the objects were listed.
 fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -> Option<String> {
     let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
     times.sort_unstable();
-    // Of several the last but one: the clock of one node may be ahead.
+    // Of several, use the second latest: the clock of one node may be ahead.
     let now = *times.iter().rev().nth(usize::from(times.len() > 2))?;
     let meant = snapshot
         .leases
@@ -168,7 +167,7 @@ fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -
     })
 }
 
-/// That the pod's scheduler does not run, if Leases or younger pods show it.
+/// A sentence if Leases or younger pods show that the pod's scheduler is not running.
 fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     if pod.node.is_some() || pod.gated || pod.deleting || pod.scheduled_condition().is_some() {
         return None;
@@ -197,7 +196,7 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     ))
 }
 
-/// Why a volume cannot be created from the claim's `dataSource`, which the scheduler does not check.
+/// Why a volume cannot be created from the PVC's `dataSource`, which the scheduler does not check.
 fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let key = &claim.key;
     let (kind, name, namespace) = claim.source.as_ref()?;
@@ -234,10 +233,10 @@ fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     })
 }
 
-/// What a driver that is to make a volume lacks.
+/// What a driver lacks for provisioning.
 fn of_driver(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
     let driver = driver_of(&class.provisioner);
-    // A dump without any CSINode says nothing of them.
+    // A dump without any CSINode has no information about them.
     if snapshot.csi_nodes.is_empty() {
         return Vec::new();
     }
@@ -246,7 +245,7 @@ fn of_driver(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
         .iter()
         .filter_map(|csi_node| Some((csi_node, csi_node.driver(driver)?)))
         .collect();
-    // Drivers of network storage may have no part on nodes, but those that track capacity by node have.
+    // Drivers of network storage may have no node plugin, but drivers that track capacity by node do.
     let is_csi = snapshot.driver(driver).is_some();
     if registered.is_empty() {
         return match is_csi {

@@ -1,8 +1,8 @@
-//! Why a pod, or a claim that does not exist yet, fits which nodes.
+//! Explains which nodes a pod, or a hypothetical PVC, fits, and why not the others.
 //!
-//! Pure: from a snapshot to every node's verdict, with the capacity objects that were considered and why each does not
-//! suffice. Upstream leaves this as an open question (KEP-1472 asks only for the reason text). It decides nothing of its own:
-//! verdicts come from [`capacity_scheduler::cycle`] and [`capacity_scheduler::capacity_check`].
+//! Pure: returns every node's verdict, with the considered capacity objects and why each does not suffice. Upstream leaves this open
+//! (KEP-1472 only defines the reason text). Makes no decisions: verdicts come from [`capacity_scheduler::cycle`] and
+//! [`capacity_scheduler::capacity_check`].
 
 mod causes;
 mod objects;
@@ -33,12 +33,12 @@ use capacity_scheduler::store::Collection;
 
 pub use self::objects::{ObjectView, Seen};
 
-/// How much an explanation contains.
+/// The extent of an explanation.
 #[derive(Clone, Debug)]
 pub struct Detail {
-    /// Only this node.
+    /// Only this node. `None`: all nodes.
     pub node: Option<String>,
-    /// So many objects of each node and claim, those that came closest.
+    /// Maximum number of objects per node and PVC, closest first.
     pub objects: usize,
 }
 
@@ -55,38 +55,38 @@ impl Default for Detail {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// The pod or claim that is explained.
+    /// The explained pod or PVC.
     pub subject: String,
-    /// The decision, in the scheduler's words where it has any.
+    /// The decision, in kube-scheduler's wording if it has any.
     pub verdict: String,
-    /// Which pods would be evicted for it.
+    /// The pods that would be evicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
-    /// Causes beside the scheduler, each with its remedy.
+    /// Causes outside the scheduler, each with its remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
-    /// What the pod's condition says of the scheduler's last attempt, where that is something else.
+    /// The message of the pod's condition from the last attempt, if it differs from the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// The claims, in the order in which they are decided.
+    /// The PVCs, in the order in which they are checked.
     pub claims: Vec<ClaimView>,
-    /// The nodes, by name.
+    /// The nodes, sorted by name.
     pub nodes: Vec<NodeView>,
-    /// What is wrong with the objects of the classes concerned.
+    /// Findings about objects of the classes concerned.
     pub findings: Vec<Finding>,
 }
 
-/// A claim, on any node.
+/// A PVC, independent of the node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimView {
     /// Namespace and name.
     pub claim: String,
-    /// Its class.
+    /// Its StorageClass.
     pub class: String,
     /// Requested bytes.
     pub request: Option<String>,
-    /// Bound, or whether and why capacity is checked.
+    /// Whether it is bound, and whether and why capacity is checked.
     pub state: String,
 }
 
@@ -98,48 +98,48 @@ pub struct NodeView {
     pub node: String,
     /// Whether the pod fits.
     pub fits: bool,
-    /// 0 to 100, where several nodes fit and scoring is on.
+    /// The score, 0 to 100. `None` unless several nodes fit and scoring is on.
     pub score: Option<i64>,
-    /// Why it does not fit, in the scheduler's words.
+    /// Why it does not fit, in kube-scheduler's wording.
     pub reasons: Vec<String>,
-    /// What exactly stands in the way, apart from capacity: the taint, the label, the resource.
+    /// The exact obstacles other than capacity: the taint, the label, the resource.
     pub obstacles: Vec<String>,
-    /// Each claim that is not bound yet.
+    /// The unbound PVCs.
     pub claims: Vec<NodeClaim>,
 }
 
-/// A claim on a node.
+/// A PVC on a node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeClaim {
     /// Namespace and name.
     pub claim: String,
-    /// What it gets there, or why it gets nothing.
+    /// How it gets a volume there, or why not.
     pub outcome: String,
-    /// The capacity objects that were considered, the closest first.
+    /// The considered capacity objects, closest first.
     pub objects: Vec<ObjectView>,
-    /// How many more there are of the class.
+    /// Number of further objects of the class.
     pub more: usize,
 }
 
 /// Why there is no explanation.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
-    /// The node that was named does not exist.
+    /// The given node does not exist.
     #[error("no node is named {0:?}; name one of the cluster's")]
     NoNode(String),
-    /// The class that was named does not exist.
+    /// The given class does not exist.
     #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; name one of {}", known.join(", "))]
     NoClass {
-        /// The class that was named.
+        /// The given class.
         class: String,
-        /// Those that exist.
+        /// The existing classes.
         known: Vec<String>,
     },
-    /// The size is none.
+    /// The size is invalid.
     #[error(transparent)]
     Size(#[from] ReadError),
-    /// Our own example objects do not parse.
+    /// The hypothetical objects are invalid: an error of this program.
     #[error("the example claim cannot be made: {0}; please report this")]
     Example(#[from] serde_json::Error),
 }
@@ -182,7 +182,7 @@ pub fn pod(
     Ok(explained)
 }
 
-/// The reasons of a condition, without what releases add to them.
+/// The reasons of a condition without release-specific suffixes.
 fn in_short(message: &str) -> String {
     let reasons = message.split(" preemption:").next().unwrap_or_default();
     let reasons = reasons
@@ -190,7 +190,7 @@ fn in_short(message: &str) -> String {
         .unwrap_or(reasons);
     let mut text = String::new();
     let mut rest = reasons;
-    // Older releases name the taint.
+    // Some releases add the taint's key and value.
     while let Some((before, after)) = rest.split_once("untolerated taint {") {
         text += before;
         text += "untolerated taint(s)";
@@ -199,7 +199,7 @@ fn in_short(message: &str) -> String {
     text + rest
 }
 
-/// Why this scheduler does not try a pod at all.
+/// Why the default scheduler does not attempt the pod.
 fn untried(pod: &Pod) -> Option<String> {
     let ours = Options::default().scheduler_name;
     match &pod.node {
@@ -218,7 +218,7 @@ fn untried(pod: &Pod) -> Option<String> {
     }
 }
 
-/// Explains a claim of that class and size that does not exist.
+/// Explains a hypothetical PVC of this class and size.
 pub fn claim(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -356,9 +356,9 @@ fn explain(
     })
 }
 
-/// Which nodes the pod fits. What else orders them is not looked at, so which of several it gets is open.
+/// Lists the feasible nodes. Other scores are unknown, so the choice among them is open.
 fn fits(rules: &Rules, assessment: &Assessment) -> String {
-    /// Nodes that are named at most.
+    /// Maximum number of listed nodes.
     const NAMED: usize = 4;
     let feasible = &assessment.feasible;
     let names: Vec<_> = feasible.iter().map(|feasible| feasible.node.name()).collect();
@@ -411,7 +411,7 @@ fn claim_view(rules: &Rules, claim: &Claim, state: String) -> ClaimView {
     }
 }
 
-/// The claims of a pod that waits for some of them before any node is looked at.
+/// The PVCs of a pod that is rejected before any node is filtered.
 fn unready_views(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Vec<ClaimView> {
     let claims = pod
         .volumes
@@ -489,7 +489,7 @@ fn node_claims(
     claims.iter().map(view).collect()
 }
 
-/// What a feasible node's plan has for a claim.
+/// What the plan of a feasible node contains for a PVC.
 fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     let binding = feasible.plan.bindings.iter().find(|it| it.claim.key == *claim);
     if let Some(binding) = binding {
@@ -515,7 +515,7 @@ fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// The refusal of a node that is about a claim.
+/// The reason of a node that concerns a PVC.
 fn refusal_of(refused: &Refused, claim: &ObjectKey) -> Option<String> {
     let Cause::Volumes(refusals) = &refused.cause else {
         return None;
@@ -529,7 +529,7 @@ fn refusal_of(refused: &Refused, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// The node was judged by something that comes first, so the claim is looked at by itself.
+/// Checks the PVC by itself if an earlier filter rejected the node.
 fn alone(considered: &Considered<'_>, node: &Node) -> String {
     let Delayed { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {
@@ -543,8 +543,7 @@ fn alone(considered: &Considered<'_>, node: &Node) -> String {
     }
 }
 
-/// What is wrong with the objects of these classes, and with the own claims. Findings about other classes and claims are
-/// left out.
+/// Findings about objects of these classes and about the pod's own PVCs.
 fn findings<'a>(
     snapshot: &Snapshot,
     classes: impl IntoIterator<Item = &'a str>,

@@ -1,7 +1,6 @@
-//! The capacity objects that are considered for a claim on a node, each with why it does not suffice.
+//! The capacity objects considered for a PVC on a node, each with why it does not suffice.
 //!
-//! There may be thousands, of which a node can access a few. Those come first, then the largest of the others, so that
-//! readers see which would have sufficed.
+//! Of possibly thousands a node can access only a few. Those come first, then the largest of the others, to show which would have sufficed.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -17,13 +16,13 @@ use capacity_scheduler::objects::{Capacity, Node};
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::snapshot::Snapshot;
 
-/// An object as seen from a node.
+/// A capacity object evaluated for a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectView {
     /// Namespace and name.
     pub object: String,
-    /// The class that it is for.
+    /// Its StorageClass.
     pub class: String,
     /// The nodes that can access it.
     pub topology: String,
@@ -31,13 +30,13 @@ pub struct ObjectView {
     pub capacity: Option<String>,
     /// `maximumVolumeSize`.
     pub maximum_volume_size: Option<String>,
-    /// Whether it suffices, for programs.
+    /// Whether it suffices, or why not, for programs.
     pub seen: Seen,
-    /// The same in words.
+    /// The same as text.
     pub why: String,
 }
 
-/// How an object stands to a claim on a node.
+/// The result for an object, a PVC and a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
@@ -45,26 +44,26 @@ pub enum Seen {
     Suffices,
     /// Neither capacity nor maximumVolumeSize is set.
     NoLimit,
-    /// Its limit is lower than the request.
+    /// `maximumVolumeSize`, or `capacity` if that is unset, is below the request.
     TooSmall,
-    /// It has no topology.
+    /// `nodeTopology` is unset.
     NoTopology,
-    /// Its topology cannot be evaluated.
+    /// `nodeTopology` is invalid.
     InvalidTopology,
-    /// The node's labels do not match its topology.
+    /// `nodeTopology` does not match the node's labels.
     OtherTopology,
-    /// It is for another class, and would suffice otherwise.
+    /// It is for another class but would suffice otherwise.
     OtherClass,
-    /// Capacity is not checked for the claim, so it is not read.
+    /// Capacity is not checked for the PVC, so the object is ignored.
     NotRead,
 }
 
-/// What is considered for a claim, prepared once for all nodes.
+/// The objects considered for a PVC, prepared once for all nodes.
 pub(super) struct Considered<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) rules: &'a Rules,
     pub(super) delayed: &'a Delayed,
-    /// The objects of the class, the largest first.
+    /// The objects of the class by descending size.
     ranked: Vec<&'a Arc<Capacity>>,
     most: usize,
 }
@@ -84,7 +83,7 @@ impl<'a> Considered<'a> {
         }
     }
 
-    /// The objects that came closest, and how many more of the class there are.
+    /// The closest objects, and the number of further ones of the class.
     pub(super) fn on(&self, node: &Node) -> (Vec<ObjectView>, usize) {
         let accessible = self.accessible(node);
         let is_accessible = |object: &&&Arc<Capacity>| accessible.iter().any(|it| it.key == object.key);
@@ -101,7 +100,7 @@ impl<'a> Considered<'a> {
         (views, more)
     }
 
-    /// The objects of the class that the node can access, the largest first.
+    /// The objects of the class that the node can access, by descending size.
     fn accessible<'n>(&self, node: &'n Node) -> Vec<&'n Arc<Capacity>>
     where
         'a: 'n,
@@ -117,7 +116,7 @@ impl<'a> Considered<'a> {
         accessible
     }
 
-    /// The largest object of each other class, where it would suffice if it were of this class.
+    /// The largest object of each other class, if it would suffice.
     fn of_other_classes(&self, node: &Node) -> Vec<ObjectView> {
         let Demand::Request(request) = &self.delayed.demand else {
             return Vec::new();
@@ -178,7 +177,7 @@ impl<'a> Considered<'a> {
         }
     }
 
-    /// The field that limits volumes.
+    /// The name of the field that is compared with requests.
     fn limit_field(&self, object: &Capacity) -> &'static str {
         match (object.maximum, object.capacity) {
             (Some(_), _) if !self.rules.without_maximum => "maximumVolumeSize",
@@ -204,7 +203,7 @@ impl<'a> Considered<'a> {
     }
 }
 
-/// The label by which a node is outside a topology.
+/// The label that excludes a node from a topology.
 fn miss(object: &Capacity, node: &Node) -> String {
     let NodeTopology::Matching(selector) = &object.topology else {
         return String::new();

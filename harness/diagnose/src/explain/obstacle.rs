@@ -1,7 +1,6 @@
-//! What exactly keeps a pod off a node: the taint, the label, the resource.
+//! The exact obstacle that excludes a pod from a node: the taint, the label, the resource.
 //!
-//! kube-scheduler's reasons name none of these, since they are counted over nodes. Decides nothing: it describes a refusal that was
-//! decided elsewhere.
+//! kube-scheduler's reasons are counted over nodes and do not contain it. Makes no decisions: describes a rejection by the scheduler.
 
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Labels, NodeSelector};
@@ -12,7 +11,7 @@ use capacity_scheduler::filters::{Short, Skew, Unfit};
 use capacity_scheduler::objects::{Node, Pod};
 use capacity_scheduler::snapshot::Snapshot;
 
-/// Each obstacle as a sentence; none where the reason says it all.
+/// Each obstacle as a sentence. Empty if the reason is already complete.
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
@@ -82,7 +81,7 @@ fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
     vec![sentence]
 }
 
-/// Every taint that the pod does not tolerate: the reason stands for the first alone.
+/// Every taint that the pod does not tolerate. The reason only covers the first one.
 fn tolerance(pod: &Pod, node: &Node) -> Vec<String> {
     let repelling = node
         .taints
@@ -131,10 +130,10 @@ fn of_volume(snapshot: &Snapshot, node: &Node, refusal: &Refusal) -> Option<Vec<
     Some(unmet(affinity, "", &node.labels, &who))
 }
 
-/// What a selector requires and the node has not, a sentence for each of its terms, of which one would do.
+/// The unmet requirements of a selector: one sentence per term, of which one must match.
 fn unmet(selector: &NodeSelector, name: &str, labels: &Labels, who: &str) -> Vec<String> {
     let terms = selector.unmet(name, labels);
-    // A term that is met is no obstacle, nor is any other then.
+    // If one term matches, the selector matches.
     if terms.iter().any(Vec::is_empty) {
         return Vec::new();
     }

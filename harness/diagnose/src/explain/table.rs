@@ -1,4 +1,4 @@
-//! An explanation as text for people: short lines, one table for each node.
+//! Formats an explanation as text: short lines, and one table per node.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::fmt;
 use super::{Explanation, NodeClaim, NodeView, ObjectView};
 use crate::lint::Finding;
 
-/// Unset figures.
+/// Text for unset values.
 const UNSET: &str = "-";
-/// The columns of objects.
+/// Column titles of the object table.
 const COLUMNS: [&str; 6] = ["object", "class", "nodes", "capacity", "maximum", "why"];
 
 impl fmt::Display for Explanation {
@@ -58,10 +58,10 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// So many nodes or findings alike are shown one by one.
+/// Maximum number of similar nodes or findings that are listed individually.
 const ALIKE: usize = 4;
 
-/// The items of each key together, in the order of the first of each.
+/// Groups items by key, in the order of each key's first item.
 fn alike<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Vec<&T>> = Vec::new();
@@ -75,7 +75,7 @@ fn alike<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     groups
 }
 
-/// Many nodes with the same verdict, and what stands in the way on the first.
+/// Writes a group of nodes with the same verdict, and the obstacles of the first.
 fn group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> fmt::Result {
     writeln!(f, "\n{} nodes  {}", nodes.len(), first.verdict())?;
     writeln!(
@@ -134,9 +134,9 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A text cut to what a column takes, unless the whole was asked for.
+/// Truncates a text to the column width unless `is_wide`.
 fn cut(text: &str, is_wide: bool) -> String {
-    /// Characters of a column.
+    /// Column width in characters.
     const WIDTH: usize = 44;
     match is_wide || text.chars().count() <= WIDTH {
         true => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Whether drivers track capacity, and whether they and their publishers do their part.
+//! Whether drivers track capacity, and whether drivers and publishers work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use super::{Indicator, Observed, Question, State, good_unless};
 use crate::lint::{Finding, lint};
 use capacity_scheduler::objects::{Class, Driver, Node};
 
-/// So many failures of all calls of GetCapacity are taken for bad luck.
+/// Tolerated fraction of failed GetCapacity calls.
 const FAILURES: f64 = 0.1;
 
-/// So many names are told.
+/// Maximum number of listed names.
 const NAMES: usize = 5;
 
-/// What is to be said of every driver that tracks capacity, or for which there are objects.
+/// The indicators of every driver that tracks capacity or has objects.
 pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let views = observed.inventory.snapshot.drivers.iter();
     let mut all = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
 struct View<'a> {
     observed: &'a Observed<'a>,
     driver: &'a Driver,
-    /// Its classes for which capacity is looked at.
+    /// Its classes for which capacity is checked.
     classes: Vec<&'a Arc<Class>>,
     /// CSIStorageCapacity objects of its classes.
     objects: usize,
@@ -118,7 +118,7 @@ impl<'a> View<'a> {
         self.indicator(Question::Health, state, told)
     }
 
-    /// The pods of driver and publisher. Those on nodes that come or go are left out.
+    /// The state of the driver's and publisher's pods. Ignores those on nodes that are not ready or being deleted.
     fn pods(&self) -> Indicator {
         let nodes = self.observed.of_kind("Node");
         let nodes: BTreeMap<&str, &Value> = nodes
@@ -181,8 +181,8 @@ impl<'a> View<'a> {
         owners.collect()
     }
 
-    /// Whether a pod belongs to driver or publisher: it, or what controls it, is one of the owners of the driver's objects; or it mounts the
-    /// folder that the kubelet has for the driver.
+    /// Whether a pod belongs to driver or publisher: it or its controlling owner owns objects of the driver, or it mounts the driver's
+    /// kubelet directory.
     fn is_own(&self, pod: &Value, owners: &BTreeMap<(&str, &str), &Value>) -> bool {
         let metadata = &pod["metadata"];
         let controllers = metadata["ownerReferences"].as_array().into_iter().flatten();
@@ -211,7 +211,7 @@ impl<'a> View<'a> {
         volumes.any(mounts_folder) || own.any(|(_, owner)| owns(owner))
     }
 
-    /// Whether the nodes that the driver is on and the class allows have objects. Where a driver leaves out what is zero, some have none.
+    /// Whether the nodes with the driver that the class allows have objects. Some have none if the publisher omits zero capacity.
     fn class(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
         let is_reached = |node: &Node| objects.reaching(&class.key.name, &node.labels).next().is_some();
@@ -245,7 +245,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The worst first.
+/// Most severe first.
 const SEVERITIES: [State; 3] = [State::Bad, State::Risk, State::Untidy];
 
 /// Whether a node is Ready and not being deleted.
@@ -255,7 +255,7 @@ fn is_settled(node: &Value) -> bool {
     node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
 }
 
-/// How bad a finding of the lint is: objects that nobody uses keep no pod waiting.
+/// The severity of a lint finding: unused objects keep no pod pending.
 fn severity(code: &str) -> State {
     match code {
         "class-without-objects" | "class-allows-no-node" | "selected-node-gone" => State::Bad,
@@ -269,7 +269,7 @@ fn severity(code: &str) -> State {
     }
 }
 
-/// What publishers tell of themselves.
+/// Indicators from metrics of publishers.
 fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
     let count = observed.inventory.snapshot.capacities.len();
     let indicator = |question, (state, told)| Indicator::new(question, "publisher", state, told);
@@ -312,7 +312,7 @@ fn is_ready(pod: &Value) -> bool {
     })
 }
 
-/// The first names, and how many more there are.
+/// The first names, and the number of further ones.
 fn names(all: Vec<&str>) -> String {
     let more = all.len().saturating_sub(NAMES);
     let first = all.into_iter().take(NAMES).collect::<Vec<_>>().join(", ");

@@ -1,19 +1,19 @@
-//! Whether CSIStorageCapacity objects keep the API server busy beyond what polling explains.
+//! Whether CSIStorageCapacity objects load the API server more than polling explains.
 
 use super::{Indicator, Observed, Question, Requests, State, good_unless};
 
-/// Changes of each object in a minute. external-provisioner polls once a minute, so that polling alone changes an object once at most; the
-/// other one is for volumes that come and go.
+/// Tolerated changes per object and minute. external-provisioner polls once a minute, so polling causes at most one; the rest is for
+/// created and deleted volumes.
 const CHANGES: f64 = 2.0;
 
-/// Creations of objects in a minute, for each that exists, beyond its own: polling changes objects and replaces none. Some are for nodes
-/// that come and go.
+/// Tolerated creations per object and minute, not counting the first one. Polling updates objects and does not recreate them; the rest is
+/// for added and removed nodes.
 const REPLACEMENTS: f64 = 0.2;
 
-/// So many failures of all requests are taken for bad luck.
+/// Tolerated fraction of failed requests.
 const FAILURES: f64 = 0.05;
 
-/// How many changes there are for each object, how many objects are replaced, and how many requests fail.
+/// Indicators for changes per object, recreated objects and failed requests.
 pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let indicator = |(state, told)| Indicator::new(Question::Load, "API server", state, told);
     let Some(requests) = observed.told.requests else {
@@ -21,7 +21,7 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
         return vec![indicator((State::Unknown, told))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
-    // Each object that exists was created once. Of deleted objects the requests are left, so one is counted where none exists.
+    // Each existing object was created once. Requests of deleted objects remain counted, so use at least one object.
     let replaced = (requests.creations - f64::from(u32::try_from(objects).unwrap_or(u32::MAX))).max(0.0);
     let of_each = |number: f64| {
         let minutes = requests.over.filter(|over| !over.is_zero())?.as_secs_f64() / 60.0;

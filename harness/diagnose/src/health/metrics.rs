@@ -1,5 +1,4 @@
-//! The figures of an operator from the metrics of programs: external-provisioner, the CSI sidecars and the API server. Owns the names of
-//! those metrics.
+//! Reads operator values from the metrics of external-provisioner, the CSI sidecars and the API server. Owns the metric names.
 
 use std::time::Duration;
 
@@ -8,17 +7,17 @@ use capacity_types::exposition::{Sample, Series, samples};
 
 use super::{Calls, Requests, Told};
 
-/// A metric of external-provisioner: how many objects it wants.
+/// external-provisioner: number of desired objects.
 const GOAL: &str = "csistoragecapacities_desired_goal";
-/// A metric of the CSI sidecars: how their calls end.
+/// CSI sidecars: calls by result.
 const CALLS: &str = "csi_sidecar_operations_seconds_count";
-/// A metric of the API server: how requests are answered.
+/// API server: requests by status code.
 const REQUESTS: &str = "apiserver_request_total";
-/// A metric of every program that is written in Go: when it started, in seconds since 1970.
+/// Every Go program: start time in seconds since 1970.
 const STARTED: &str = "process_start_time_seconds";
 
 impl Told {
-    /// The figures in these exposition texts, of one program each. `now`: since the Unix epoch.
+    /// Values from exposition texts of one program each. `now`: since the Unix epoch.
     pub fn of_metrics(texts: &[String], now: Duration) -> Self {
         let mut told = Told::default();
         let read: Vec<Sample> = texts.iter().flat_map(|text| samples(text)).collect();
@@ -50,7 +49,7 @@ impl Told {
 }
 
 impl Requests {
-    /// The counter of writes with this verb, as the journal or the metrics of an API server spell it; None for verbs that read.
+    /// The counter for a write verb, as the journal or API server metrics spell it. `None` for read verbs.
     pub fn writes(&mut self, verb: &str) -> Option<&mut f64> {
         match verb {
             "create" | "post" => Some(&mut self.creations),
@@ -66,7 +65,7 @@ pub fn is_failure(code: u16) -> bool {
     code == 429 || code >= 500
 }
 
-/// Requests by the server's counters.
+/// Sums the server's request counters.
 fn counted(requests: &[&Sample]) -> Requests {
     let own = |series: &Series| {
         has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")
@@ -93,7 +92,7 @@ fn counted(requests: &[&Sample]) -> Requests {
     counted
 }
 
-/// How long the API server runs whose counters these are.
+/// How long the API server with these metrics has been running.
 fn uptime(text: &str, now: Duration) -> Option<Duration> {
     let read: Vec<Sample> = samples(text).collect();
     read.iter().find(|it| it.series.name == REQUESTS)?;

@@ -1,8 +1,8 @@
-//! What an operator asks of storage capacity tracking in a cluster: is it in use, is it healthy, is a pod refused for storage although there
-//! is some, and does it overload the API server (KEP-1472, Production Readiness Review).
+//! An operator's questions about storage capacity tracking: is it in use, is it healthy, are pods rejected although there is capacity, and
+//! does it overload the API server (KEP-1472, Production Readiness Review).
 //!
-//! Pure: from objects, and from what programs tell of themselves, to indicators. Knows no metric by its name, and not where anything was
-//! read; what nobody told is unknown, and never taken for good.
+//! Pure: computes indicators from objects and metric values. Does not know metric names or where data was read. Missing data is reported as
+//! unknown, never as good.
 
 mod drivers;
 mod load;
@@ -21,115 +21,115 @@ use serde_json::Value;
 use crate::inventory::Inventory;
 use capacity_scheduler::rules::Rules;
 
-/// What is known of a cluster at one moment.
+/// The known state of a cluster at one moment.
 pub struct Observed<'a> {
-    /// Every object, as it is.
+    /// Every object, unmodified.
     pub objects: &'a [Value],
     /// Pods that are not among the objects, as JSON text: parsed `Value`s would take ten times the memory.
     pub pods: &'a [Box<str>],
-    /// The same as the scheduler's rules take it.
+    /// The same objects as the scheduler uses them.
     pub inventory: &'a Inventory,
-    /// What programs tell.
+    /// Values reported by programs.
     pub told: &'a Told,
 }
 
-/// What programs tell of themselves. None: nobody told.
+/// Values reported by programs. `None`: not reported.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// The last figures of the drivers.
+    /// The drivers' last GetCapacity values.
     pub answers: Option<Vec<Answer>>,
-    /// Calls of GetCapacity.
+    /// Statistics of GetCapacity calls.
     pub calls: Option<Calls>,
-    /// The number of objects that publishers want.
+    /// Number of objects that publishers desire.
     pub goal: Option<f64>,
-    /// Requests for CSIStorageCapacity objects that the API server counted.
+    /// Requests for CSIStorageCapacity objects, from the API server's counters.
     pub requests: Option<Requests>,
 }
 
-/// The last figure that a driver gave for a segment and parameters.
+/// The last value that a driver returned for a segment and parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The driver.
     pub driver: String,
-    /// The segment; empty: the whole cluster.
+    /// The segment. Empty: the whole cluster.
     pub segment: Segment,
     /// The class's parameters without those of the sidecars.
     pub parameters: Labels,
-    /// The largest volume in bytes: maximum_volume_size, and available_capacity where there is none.
+    /// The largest volume in bytes: maximum_volume_size, else available_capacity.
     pub bytes: i64,
 }
 
-/// Calls of GetCapacity.
+/// Statistics of GetCapacity calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calls {
-    /// All.
+    /// Number of calls.
     pub all: f64,
-    /// Those that were not answered with OK.
+    /// Calls with a result other than OK.
     pub failed: f64,
 }
 
 /// Requests for CSIStorageCapacity objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Requests {
-    /// All, watches excepted.
+    /// All requests except watches.
     pub all: f64,
-    /// Creations that succeeded.
+    /// Successful creations.
     pub creations: f64,
-    /// Updates and patches that succeeded.
+    /// Successful updates and patches.
     pub updates: f64,
-    /// Deletions that succeeded.
+    /// Successful deletions.
     pub deletions: f64,
-    /// Those that were answered 429, or 500 and more.
+    /// Responses with status 429, or 500 and above.
     pub failed: f64,
-    /// The time in which these were counted.
+    /// The period in which these were counted. `None`: unknown.
     pub over: Option<Duration>,
 }
 
-/// What is asked.
+/// The question that an indicator answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Question {
-    /// Whether the feature is in use: by objects and metrics, and not by workloads.
+    /// Whether the feature is in use, from objects and metrics, not from workloads.
     InUse,
-    /// Whether drivers and publishers do their part.
+    /// Whether drivers and publishers work.
     Health,
-    /// Whether pods are refused for storage that there is.
+    /// Whether pods are rejected although there is capacity.
     Refusals,
-    /// Whether the objects are too much for the API server.
+    /// Whether the objects overload the API server.
     Load,
 }
 
-/// How an indicator stands.
+/// The state of an indicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
     /// As it should be.
     Good,
-    /// Pods wait because of it now.
+    /// Pods are pending because of it now.
     Bad,
-    /// Pods will wait because of it.
+    /// Pods will be pending because of it.
     Risk,
-    /// It should be tidied up, and keeps no pod waiting.
+    /// It should be cleaned up, but keeps no pod pending.
     Untidy,
-    /// Nobody told.
+    /// No data.
     Unknown,
 }
 
 /// One indicator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Indicator {
-    /// The question that it helps to answer.
+    /// The question that it answers.
     pub question: Question,
-    /// What it is about.
+    /// The object concerned.
     pub subject: String,
-    /// How it stands.
+    /// The state.
     pub state: State,
-    /// What was seen, and what follows from it.
+    /// The observation and its consequence.
     pub told: String,
 }
 
 impl<'a> Observed<'a> {
-    /// Every indicator, by question. `rules`: those by which pods are placed.
+    /// All indicators, by question. `rules`: the scheduler's settings.
     pub fn indicators(&self, rules: &Rules) -> Vec<Indicator> {
         let mut all = drivers::indicators(self);
         all.extend(refusals::indicators(self, rules));
@@ -165,7 +165,7 @@ impl Indicator {
 }
 
 impl Question {
-    /// The question as a person asks it.
+    /// The question as text.
     pub fn words(self) -> &'static str {
         match self {
             Question::InUse => "Is storage capacity tracking in use?",
@@ -188,7 +188,7 @@ impl fmt::Display for State {
     }
 }
 
-/// Good, or bad where something is wrong.
+/// Good, or bad if `is_wrong`.
 fn good_unless(is_wrong: bool) -> State {
     if is_wrong { State::Bad } else { State::Good }
 }

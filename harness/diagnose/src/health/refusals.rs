@@ -1,4 +1,4 @@
-//! Pods that are refused for storage, and whether there is some: what an operator looks at before rolling the feature back.
+//! Pods rejected for lack of storage although there may be some: what an operator checks before rolling the feature back.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
 use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
 
-/// One for each refused pod, or one that says that there is none.
+/// One indicator for each rejected pod, or one that reports that there is none.
 pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {
     let pods = observed.inventory.pods.values();
     let refused = pods.filter(|pod| is_refused(pod));
@@ -54,7 +54,7 @@ fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
     Indicator::new(Question::Refusals, &format!("pod {}", pod.key), state, told)
 }
 
-/// A node that takes the pod by the objects that there are.
+/// A node that fits the pod according to the existing objects.
 fn fitting(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
     let snapshot = &observed.inventory.snapshot;
     let explained = explain::pod(snapshot, rules, pod, &Detail::default()).ok()?;
@@ -62,7 +62,7 @@ fn fitting(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> 
     nodes.find(|node| node.fits).map(|node| node.node)
 }
 
-/// Room that a driver has for a claim of the pod and that is not published. None outside: nobody knows what drivers answer.
+/// Unpublished capacity of a driver for a PVC of the pod. Outer `None`: driver responses are unknown.
 fn hidden(observed: &Observed<'_>, pod: &Pod) -> Option<Option<String>> {
     let answers = observed.told.answers.as_ref()?;
     let claims = pod.volumes.iter();
@@ -96,7 +96,7 @@ fn of_claim(observed: &Observed<'_>, claim: &Claim, answers: &[Answer]) -> Optio
     ))
 }
 
-/// The largest volume that any object offers a node; -1 where none does.
+/// The largest volume that objects offer on a node. -1 if there is no object.
 fn published(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
     let objects = &observed.inventory.snapshot.capacities;
     let reaching = objects.reaching(class, &node.labels);
@@ -107,7 +107,7 @@ fn published(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
         .unwrap_or(-1)
 }
 
-/// A class's parameters as a driver gets them.
+/// The parameters of a class as the driver receives them.
 fn parameters(observed: &Observed<'_>, class: &ObjectKey) -> Labels {
     let mut classes = observed.of_kind("StorageClass");
     let object = classes.find(|object| object["metadata"]["name"] == class.name.as_str());

@@ -1,11 +1,11 @@
-//! PodDisruptionBudgets: which node's pods are evicted, and which of them.
+//! Tests of preemption with PodDisruptionBudgets: the chosen node and its victims.
 
 use capacity_diagnose::explain::{self, Detail};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 
-/// Two nodes with room for two pods each: on n1 two pods of priority 1, on n2 two of priority 2. Pod `ns/app` has priority 9.
+/// Two nodes that each fit two pods: on n1 two pods of priority 1, on n2 two of priority 2. Pod `ns/app` has priority 9.
 const FULL: &str = "
 - {kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '2', memory: 9Gi, pods: '9'}}}
 - {kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: '2', memory: 9Gi, pods: '9'}}}
@@ -35,7 +35,7 @@ fn budget(selector: &str, status: &str) -> String {
 }
 
 #[test]
-fn the_node_with_fewest_violations_is_chosen_before_the_one_with_the_lowest_priority() {
+fn fewest_budget_violations_win_over_lowest_priority() {
     let n1 = "n1: it evicts ns/b (priority 1)";
     assert_eq!(evicted(""), format!("{n1}; no PodDisruptionBudget is known"));
     let low = "selector: {matchLabels: {app: low}}";
@@ -44,7 +44,7 @@ fn the_node_with_fewest_violations_is_chosen_before_the_one_with_the_lowest_prio
         evicted(&budget(low, "disruptionsAllowed: 0")),
         "n2: it evicts ns/d (priority 2)"
     );
-    // Of the two pods only the second exceeds the budget, and is spared.
+    // Only the second of the two pods exceeds the budget, so it is reprieved.
     assert_eq!(
         evicted(&budget(low, "disruptionsAllowed: 1")),
         "n1: it evicts ns/a (priority 1)"
@@ -52,10 +52,10 @@ fn the_node_with_fewest_violations_is_chosen_before_the_one_with_the_lowest_prio
 }
 
 #[test]
-fn a_budget_counts_the_pods_that_it_selects_and_that_were_not_evicted_already() {
+fn a_budget_counts_selected_pods_that_were_not_already_evicted() {
     let n1 = "n1: it evicts ns/b (priority 1)";
     let a = "selector: {matchLabels: {which: a}}";
-    // Pod a comes back first, so that b has to go.
+    // Pod a is reprieved first, so b is evicted.
     assert_eq!(evicted(&budget(a, "disruptionsAllowed: 0")), n1);
     let b = "selector: {matchLabels: {which: b}}";
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_budget_counts_the_pods_that_it_selects_and_that_were_not_evicted_already() 
         )),
         n1
     );
-    // kube-scheduler takes an empty selector for one that selects nothing.
+    // kube-scheduler treats an empty selector as selecting nothing.
     for selector in [
         "selector: {}",
         "minAvailable: 1",
@@ -84,12 +84,12 @@ fn a_budget_counts_the_pods_that_it_selects_and_that_were_not_evicted_already() 
 }
 
 #[test]
-fn where_every_node_has_protected_pods_the_violations_are_counted() {
+fn with_protected_pods_on_every_node_violations_are_counted() {
     let all = budget(
         "selector: {matchExpressions: [{key: none, operator: DoesNotExist}]}",
         "disruptionsAllowed: 0",
     );
-    // Pod d has no labels, so that no budget selects it.
+    // Pod d has no labels, so no budget selects it.
     assert_eq!(evicted(&all), "n2: it evicts ns/d (priority 2)");
     let labelled = all
         + "- {kind: Pod, metadata: {name: d, namespace: ns, labels: {app: high}}, spec: {nodeName: n2, priority: 2, containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}\n";

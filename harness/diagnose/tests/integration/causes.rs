@@ -1,11 +1,11 @@
-//! Causes beside the scheduler: each is told in one sentence about the object, and only where it is there.
+//! Tests of causes outside the scheduler: each is reported once, and only if it applies.
 
 use capacity_diagnose::explain::{self, Detail, Explanation};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 
-/// A cluster of one node in which everything is as it should be: pod `ns/app` waits for its first decision.
+/// A healthy cluster of one node: pod `ns/app` waits for its first attempt.
 const HEALTHY: &str = r#"
 - {kind: Node, metadata: {name: n1, labels: {disk/node: n1}}}
 - {kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: disk, nodeID: n1, topologyKeys: [disk/node]}]}}
@@ -34,7 +34,7 @@ fn a_healthy_cluster_has_no_causes() {
 }
 
 #[test]
-fn each_cause_is_told() {
+fn each_cause_is_reported() {
     for (old, new, expected) in [
         (
             "drivers: [{name: disk, nodeID: n1, topologyKeys: [disk/node]}]",
@@ -112,7 +112,7 @@ fn each_cause_is_told() {
 }
 
 #[test]
-fn a_copy_of_a_volume_elsewhere_is_named() {
+fn a_clone_of_an_inaccessible_volume_is_reported() {
     let copy = "spec: {dataSource: {kind: PersistentVolumeClaim, name: old}, storageClassName: fast, ";
     let text = HEALTHY.replacen("spec: {storageClassName: fast, ", copy, 1);
     let more = "\
@@ -129,7 +129,7 @@ fn a_copy_of_a_volume_elsewhere_is_named() {
     );
 }
 
-/// The pod of [`HEALTHY`] with a claim that waits for its driver, and what else the cluster has.
+/// The causes for the pod of [`HEALTHY`], with a PVC that waits for its driver, after a replacement and with more objects.
 fn causes_with(replaced: (&str, &str), more: &str) -> String {
     let handed_over =
         "name: data, namespace: ns, annotations: {volume.kubernetes.io/storage-provisioner: disk}}";
@@ -141,7 +141,7 @@ fn causes_with(replaced: (&str, &str), more: &str) -> String {
 }
 
 #[test]
-fn a_controller_that_does_not_run_is_named_where_its_lease_or_its_pods_show_it() {
+fn a_stopped_controller_is_detected_by_its_lease_or_its_pods() {
     let lease = |namespace: &str, name: &str, time: &str| {
         format!(
             "- {{kind: Lease, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{leaseDurationSeconds: 15, renewTime: '2026-01-01T{time}.000000Z'}}}}\n"
@@ -194,7 +194,7 @@ fn a_controller_that_does_not_run_is_named_where_its_lease_or_its_pods_show_it()
 }
 
 #[test]
-fn a_scheduler_that_does_not_run_is_named_where_its_lease_or_younger_pods_show_it() {
+fn a_stopped_scheduler_is_detected_by_its_lease_or_by_younger_pods() {
     let leases = "- {kind: Lease, metadata: {name: n1, namespace: kube-node-lease}, spec: {leaseDurationSeconds: 40, renewTime: '2026-01-01T00:10:00.000000Z'}}\n\
                   - {kind: Lease, metadata: {name: kube-scheduler, namespace: kube-system}, spec: {leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z'}}\n";
     let found = explained(&format!("{HEALTHY}{leases}")).causes;
@@ -225,7 +225,7 @@ fn a_scheduler_that_does_not_run_is_named_where_its_lease_or_younger_pods_show_i
 }
 
 #[test]
-fn what_is_not_looked_at_is_in_the_first_line() {
+fn ignored_pod_fields_are_listed_in_the_first_line() {
     let text = HEALTHY.replacen(
         "containers: [], ",
         "containers: [], resourceClaims: [{name: gpu}], ",
@@ -241,7 +241,7 @@ fn what_is_not_looked_at_is_in_the_first_line() {
 }
 
 #[test]
-fn the_last_attempt_is_told_where_it_said_something_else() {
+fn a_differing_condition_of_the_last_attempt_is_shown() {
     let condition = |message: &str| {
         let conditions = format!(
             "status: {{conditions: [{{type: PodScheduled, status: 'False', message: '{message}'}}]}}"
@@ -259,7 +259,7 @@ fn the_last_attempt_is_told_where_it_said_something_else() {
 }
 
 #[test]
-fn many_nodes_with_one_verdict_are_one_row_unless_all_are_wanted() {
+fn many_nodes_with_equal_verdicts_are_grouped_unless_all_are_requested() {
     use std::fmt::Write as _;
     let mut text = HEALTHY.replacen("capacity: 10Gi", "capacity: 1Mi", 1);
     for number in 2..=300 {

@@ -1,4 +1,4 @@
-//! Explanations and the lint, as the owner of a pending pod reads them.
+//! Tests of explanations and of the lint.
 
 use capacity_diagnose::explain::{self, Detail, ExplainError, Explanation, Seen};
 use capacity_diagnose::inventory::Inventory;
@@ -20,7 +20,7 @@ fn pod(world: &World) -> Explanation {
     .unwrap()
 }
 
-/// What each object is to the first claim on a node: `name: seen`.
+/// The result of each object for the first PVC on a node: `name: seen`.
 fn seen(explanation: &Explanation, node: &str) -> Vec<String> {
     let found = explanation.nodes.iter().find(|view| view.node == node).unwrap();
     let objects = found.claims[0].objects.iter();
@@ -41,7 +41,7 @@ fn codes(world: &World) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn every_object_is_told_with_what_is_wrong_with_it() {
+fn every_object_is_listed_with_its_problem() {
     let mut world = World::new(&["n1", "n2"]);
     let null = Value::Null;
     let (one, nine) = (json!("1Gi"), json!("9Gi"));
@@ -93,7 +93,7 @@ fn every_object_is_told_with_what_is_wrong_with_it() {
 }
 
 #[test]
-fn claims_say_why_capacity_is_not_checked() {
+fn pvcs_contain_why_capacity_is_not_checked() {
     for (tracks, expected) in [
         (
             json!(false),
@@ -117,7 +117,7 @@ fn claims_say_why_capacity_is_not_checked() {
 }
 
 #[test]
-fn only_so_many_objects_are_told_and_the_rest_counted() {
+fn the_number_of_listed_objects_is_limited_and_the_rest_is_counted() {
     let mut world = World::new(&["n1"]);
     for number in 0..20 {
         world.capacity(
@@ -146,7 +146,7 @@ fn only_so_many_objects_are_told_and_the_rest_counted() {
 }
 
 #[test]
-fn a_claim_that_does_not_exist_is_explained_too() {
+fn a_hypothetical_pvc_is_explained() {
     let mut world = World::new(&["n1", "n2"]);
     world.capacity_on("n1", "100Gi");
     world.capacity_on("n2", "20Gi");
@@ -188,7 +188,7 @@ fn a_claim_that_does_not_exist_is_explained_too() {
 }
 
 #[test]
-fn objects_that_never_help_are_found() {
+fn useless_objects_are_found() {
     let null = Value::Null;
     let (one, negative, huge) = (json!("1Gi"), json!("-1Gi"), json!("100E"));
     let gone = on("gone");
@@ -226,7 +226,7 @@ fn objects_that_never_help_are_found() {
 }
 
 #[test]
-fn duplicates_lost_selectors_silent_classes_and_stuck_claims_are_found() {
+fn duplicates_dropped_selectors_classes_without_objects_and_stuck_pvcs_are_found() {
     let mut world = World::new(&["n1"]);
     world.capacity_on("n1", "1Gi");
     world.capacity_on("n1", "2Gi");
@@ -249,7 +249,7 @@ fn duplicates_lost_selectors_silent_classes_and_stuck_claims_are_found() {
 }
 
 #[test]
-fn a_cluster_is_read_from_what_kubectl_prints() {
+fn a_cluster_is_parsed_from_kubectl_output() {
     let text = "
 apiVersion: v1
 kind: List
@@ -310,7 +310,7 @@ nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In,
 }
 
 #[test]
-fn terms_that_the_server_dropped_show_in_what_was_applied() {
+fn dropped_node_selector_terms_are_found_in_the_last_applied_annotation() {
     let mut inventory = Inventory::default();
     let applied = json!({"nodeTopology": {"nodeSelectorTerms": []}}).to_string();
     let object = json!({
@@ -325,7 +325,7 @@ fn terms_that_the_server_dropped_show_in_what_was_applied() {
     assert!(codes.contains(&"topology-node-selector-terms"), "{codes:?}");
 }
 
-/// A pod's claim of 1Gi in a cluster of so many nodes alike.
+/// A world with a pod whose PVC requests 1Gi, and these equal nodes.
 fn among(nodes: &[&str]) -> World {
     let mut world = World::new(nodes);
     nodes.iter().for_each(|node| world.capacity_on(node, "9Gi"));
@@ -334,7 +334,7 @@ fn among(nodes: &[&str]) -> World {
 }
 
 #[test]
-fn the_verdict_names_the_nodes_that_fit_while_they_are_few() {
+fn the_verdict_lists_a_few_feasible_nodes_by_name() {
     let names = ["n1", "n2", "n3", "n4", "n5"];
     let verdict = |count: usize| pod(&among(&names[..count])).verdict;
     assert_eq!(verdict(1), "fits 1 of 1 nodes: n1");
@@ -346,7 +346,7 @@ fn the_verdict_names_the_nodes_that_fit_while_they_are_few() {
 }
 
 #[test]
-fn one_node_that_fits_has_no_score() {
+fn a_single_feasible_node_has_no_score() {
     let rules = Rules {
         shape: Some(Shape::most_free()),
         ..Rules::default()
@@ -361,7 +361,7 @@ fn one_node_that_fits_has_no_score() {
 }
 
 #[test]
-fn each_claim_is_told_its_own_fate() {
+fn each_pvc_has_its_own_outcome() {
     let mut world = World::new(&["n1"]);
     world.capacity_on("n1", "9Gi");
     world.volume("pv", "slow", "5Gi", "n1", json!({}));
@@ -403,7 +403,7 @@ fn each_claim_is_told_its_own_fate() {
 }
 
 #[test]
-fn an_object_for_every_node_is_only_odd_beside_others_of_its_class() {
+fn an_object_for_every_node_is_a_finding_only_beside_others_of_its_class() {
     let mut world = World::new(&["n1"]);
     let null = Value::Null;
     world.capacity("fast", &json!({}), &json!("0"), &null);
@@ -420,7 +420,7 @@ fn an_object_for_every_node_is_only_odd_beside_others_of_its_class() {
     );
 }
 
-/// What stands in the way on a node, of the pod `p` in these objects.
+/// The obstacles of pod `p` on a node, given these objects.
 fn obstacles(text: &str, node: &str) -> Vec<String> {
     let mut inventory = Inventory::default();
     inventory.add_text(text.as_bytes()).unwrap();
@@ -434,7 +434,7 @@ fn obstacles(text: &str, node: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_refuses_a_pod_on_a_node_is_named() {
+fn the_obstacle_on_a_node_is_named() {
     let node = "{kind: Node, metadata: {name: n1, labels: {zone: a, disk: hdd}}";
     let terms = "[{matchExpressions: [{key: disk, operator: In, values: [ssd]}, {key: gpu, operator: Exists}]}, \
                  {matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}]";
@@ -486,7 +486,7 @@ fn what_refuses_a_pod_on_a_node_is_named() {
 }
 
 #[test]
-fn what_other_pods_take_of_a_node_counts() {
+fn resources_used_by_other_pods_count() {
     let text = "{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '2', memory: 4Gi, pods: 110}}}
 ---
 {kind: Pod, metadata: {name: other, namespace: ns, uid: u1}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1500m}}}]}}
@@ -500,7 +500,7 @@ fn what_other_pods_take_of_a_node_counts() {
 }
 
 #[test]
-fn findings_about_claims_of_other_pods_are_left_out() {
+fn findings_about_pvcs_of_other_pods_are_omitted() {
     let claim = |name: &str| {
         format!(
             "{{kind: PersistentVolumeClaim, metadata: {{name: {name}, namespace: ns, annotations: {{volume.kubernetes.io/selected-node: gone}}}}, \

@@ -1,4 +1,4 @@
-//! The operator's questions: each indicator changes when what it speaks of does.
+//! Tests of the operator's questions: each indicator changes with the state that it describes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const DRIVER: &str = "disk.example.com";
 const GIB: i64 = 1 << 30;
 
-/// A cluster in which all is well.
+/// A healthy cluster.
 fn cluster() -> Vec<Value> {
     let key = format!("{DRIVER}/node");
     let node = |name: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {&key: name}}});
@@ -40,7 +40,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// A pod that was refused for storage, with a claim of that size.
+/// A pod rejected for lack of storage, with a PVC of this size.
 fn refused(size: &str) -> [Value; 2] {
     let message = "0/2 nodes are available: 2 node(s) did not have enough free storage.";
     let condition =
@@ -69,7 +69,7 @@ fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
     observed.indicators(&Options::default().rules().unwrap())
 }
 
-/// What is not as it should be, by question.
+/// Questions and subjects of the indicators that are not good.
 fn bad(objects: &[Value], told: &Told) -> Vec<(Question, String)> {
     let all = indicators(objects, told).into_iter();
     all.filter(|it| matches!(it.state, State::Bad | State::Risk))
@@ -77,7 +77,7 @@ fn bad(objects: &[Value], told: &Told) -> Vec<(Question, String)> {
         .collect()
 }
 
-/// The only thing that is wrong.
+/// The only indicator that is not good.
 fn only(objects: &[Value], told: &Told) -> (Question, String) {
     let mut all = bad(objects, told);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -94,13 +94,13 @@ fn changed(kind: &str, change: impl Fn(&mut Value)) -> Vec<Value> {
 }
 
 #[test]
-fn use_shows_in_objects_and_metrics_and_not_in_workloads() {
+fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
     let word = |objects: &[Value], told: &Told| {
         let all = indicators(objects, told);
         let of_driver = all
             .into_iter()
             .find(|it| it.subject == format!("driver {DRIVER}"));
-        of_driver.expect("it is spoken of").told
+        of_driver.expect("the driver has an indicator").told
     };
     let untold = Told::default();
     assert!(word(&cluster(), &untold).starts_with("in use: storageCapacity is true, 2 objects"));
@@ -124,12 +124,16 @@ fn use_shows_in_objects_and_metrics_and_not_in_workloads() {
     };
     let of_publisher = |it: &Indicator| it.question == Question::InUse && it.subject == "publisher";
     let all = indicators(&cluster(), &goal);
-    let told = &all.iter().find(|it| of_publisher(it)).expect("it tells").told;
+    let told = &all
+        .iter()
+        .find(|it| of_publisher(it))
+        .expect("the publisher has an indicator")
+        .told;
     assert_eq!(told, "2 objects are wanted, and 2 are there");
 }
 
 #[test]
-fn each_part_that_fails_shows() {
+fn each_failing_component_is_reported() {
     let untold = Told::default();
     assert_eq!(bad(&cluster(), &untold), []);
     let lame = changed("Pod", |it| {
@@ -165,7 +169,7 @@ fn each_part_that_fails_shows() {
 }
 
 #[test]
-fn a_refusal_is_wrong_where_there_is_room() {
+fn a_rejection_is_bad_if_there_is_capacity() {
     let mut objects = cluster();
     objects.extend(refused("20Gi"));
     let answered = |bytes: i64, raid: &str| Told {
@@ -177,7 +181,7 @@ fn a_refusal_is_wrong_where_there_is_room() {
         }]),
         ..Told::default()
     };
-    // A real shortage, and one of which nobody knows whether it is one.
+    // A real shortage, and one with unknown driver responses.
     assert_eq!(bad(&objects, &answered(20 * GIB - 1, "none")), []);
     assert_eq!(bad(&objects, &answered(20 * GIB, "mirror")), []);
     assert_eq!(bad(&objects, &Told::default()), []);
@@ -185,7 +189,7 @@ fn a_refusal_is_wrong_where_there_is_room() {
     let of_pod = unknown
         .iter()
         .find(|it| it.question == Question::Refusals)
-        .expect("a pod is refused");
+        .expect("a pod is rejected");
     assert_eq!(of_pod.state, State::Unknown);
     let (question, told) = only(&objects, &answered(20 * GIB, "none"));
     assert_eq!(question, Question::Refusals);
@@ -201,7 +205,7 @@ fn a_refusal_is_wrong_where_there_is_room() {
 }
 
 #[test]
-fn more_changes_than_polling_explains_and_failing_requests_show() {
+fn excessive_changes_and_failing_requests_are_reported() {
     let requests = |changes: f64, failed: f64, over: Option<u64>| Told {
         requests: Some(Requests {
             all: 100.0,
@@ -212,7 +216,7 @@ fn more_changes_than_polling_explains_and_failing_requests_show() {
         }),
         ..Told::default()
     };
-    // Two objects, a minute: four changes are usual.
+    // With two objects in one minute, four changes are tolerated.
     assert_eq!(bad(&cluster(), &requests(4.0, 5.0, Some(60))), []);
     assert_eq!(
         bad(&cluster(), &requests(50.0, 0.0, None)),
@@ -236,7 +240,7 @@ fn more_changes_than_polling_explains_and_failing_requests_show() {
 }
 
 #[test]
-fn objects_that_are_deleted_and_created_again_show() {
+fn recreated_objects_are_reported() {
     let told = |creations: f64, deletions: f64| Told {
         requests: Some(Requests {
             all: creations + deletions,
@@ -263,9 +267,9 @@ fn objects_that_are_deleted_and_created_again_show() {
     );
 }
 
-/// What stands beside a finding and is no reason to look: each change of the healthy cluster, and what it is called.
+/// Changes of the healthy cluster that must not be reported, each with its name.
 #[test]
-fn a_healthy_cluster_stays_green_whatever_else_it_has() {
+fn harmless_changes_leave_a_healthy_cluster_good() {
     let key = format!("{DRIVER}/node");
     let with = |more: Vec<Value>| {
         let mut objects = cluster();
@@ -315,7 +319,7 @@ fn a_healthy_cluster_stays_green_whatever_else_it_has() {
     ] {
         assert_eq!(bad(&objects, &Told::default()), [], "{what}");
     }
-    // Their twins.
+    // Similar changes that must be reported.
     let mistyped = changed("StorageClass", |it| {
         it["allowedTopologies"] = allowed(json!([format!("{key}=n1")]));
     });

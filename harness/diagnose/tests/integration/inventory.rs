@@ -1,4 +1,4 @@
-//! A cluster as an API server lists it: in pages, and in the versions that it has.
+//! Tests of listing a cluster from an API server: pages and API versions.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use kube::Client;
 use serde_json::{Value, json};
 
-/// A server that answers these paths (with `?…` for a page), and an error for all others.
+/// A server that serves these paths (with `?…` for a page), and returns an error for all others.
 fn serving(lists: &[(&str, Value)], otherwise: u16) -> Client {
     let lists: Arc<BTreeMap<String, Value>> = Arc::new(
         lists
@@ -46,7 +46,7 @@ fn named(name: &str) -> Value {
     json!({"metadata": {"name": name}})
 }
 
-/// Everything empty, but for two pages of nodes, and capacity in an old version.
+/// Empty lists, except for two pages of nodes, and capacity objects in an old version.
 fn cluster() -> Vec<(&'static str, Value)> {
     let capacity = json!({"metadata": {"name": "c", "namespace": "driver"}, "storageClassName": "fast", "capacity": "1Gi"});
     let pod = json!({"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": []}});
@@ -78,7 +78,7 @@ fn cluster() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn all_pages_are_read_and_capacity_in_the_version_that_there_is() {
+async fn all_pages_and_the_served_version_of_capacity_are_listed() {
     let objects = inventory::objects_in(&serving(&cluster(), 404), &[])
         .await
         .unwrap();
@@ -99,7 +99,7 @@ async fn all_pages_are_read_and_capacity_in_the_version_that_there_is() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_no_absence() {
+async fn a_rejected_list_request_is_an_error() {
     let error = inventory::objects_in(&serving(&cluster(), 403), &[])
         .await
         .unwrap_err();
@@ -112,7 +112,7 @@ async fn a_refusal_is_no_absence() {
 }
 
 #[tokio::test]
-async fn objects_are_handed_over_as_they_are_with_those_of_more_paths() {
+async fn objects_are_returned_unmodified_including_additional_paths() {
     let mut lists = cluster();
     lists.push(("/api/v1/events", list("Event", &[named("e")], "")));
     let objects = inventory::objects_in(&serving(&lists, 404), &["/api/v1/events"])
@@ -135,7 +135,7 @@ async fn objects_are_handed_over_as_they_are_with_those_of_more_paths() {
 }
 
 #[test]
-fn what_is_no_object_is_shown_shortened() {
+fn an_invalid_object_is_shown_truncated() {
     let error = Inventory::default()
         .add_text(format!("{{what: {}}}", "x".repeat(99)).as_bytes())
         .unwrap_err()

@@ -1,6 +1,6 @@
-//! Explanations, findings and indicators as a caller of the library sees them, for worlds made of a few objects.
+//! Tests of explanations, findings and indicators through the library's API, on small worlds.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 
 mod budgets;
 mod causes;
@@ -9,8 +9,8 @@ mod health;
 mod inventory;
 mod random;
 #[path = "../../../scheduler/tests/integration/decisions/reasons.rs"]
-#[allow(dead_code, reason = "the tests of the scheduler use the rest")]
+#[allow(dead_code, reason = "only the scheduler's tests use the rest")]
 mod reasons;
 #[path = "../../../scheduler/tests/integration/decisions/world.rs"]
-#[allow(dead_code, reason = "the tests of the scheduler use the rest")]
+#[allow(dead_code, reason = "only the scheduler's tests use the rest")]
 mod world;

@@ -1,4 +1,4 @@
-//! Random objects of every kind that the scheduler reads: nothing panics, and decision, score and explanation agree.
+//! Random objects of all kinds that the scheduler parses: no panics, and decision, score and explanation agree.
 
 use capacity_diagnose::explain::{self, Detail};
 use capacity_diagnose::inventory::Inventory;
@@ -20,7 +20,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     select(&["a", "b", "c", "d"][..])
 }
 
-/// Small, fractional, negative, enormous, and beyond what fits into 64 bits.
+/// Small, fractional, negative, huge, and beyond 64 bits.
 fn size() -> impl Strategy<Value = Value> {
     const SIZES: [&str; 12] = [
         "0",
@@ -233,7 +233,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1024) })]
 
     #[test]
-    fn nothing_panics_and_everyone_agrees(objects in vec(object(), 0..40), pod in pod(), rules in rules()) {
+    fn decision_score_and_explanation_agree_without_panics(objects in vec(object(), 0..40), pod in pod(), rules in rules()) {
         let mut inventory = Inventory::default();
         for object in objects.into_iter().chain([pod]) {
             inventory.add(object).unwrap();
