@@ -264,7 +264,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_leader_is_healthy_until_the_grace_period_after_lease_expiry() {
         let endpoint = endpoint();
-        assert_eq!(get(&endpoint, "/healthz").await.0, 200, "it holds no lease");
+        assert_eq!(get(&endpoint, "/healthz").await.0, 200, "no lease is held");
         endpoint.health.elects();
         assert_eq!(get(&endpoint, "/healthz/leader-election").await.0, 200);
         endpoint
@@ -292,7 +292,7 @@ mod tests {
         for which in [0, 1] {
             let any = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
             let options = [options(any, None), options(None, any)][which].clone();
-            let listener = bind(&options).await.unwrap().expect("it listens");
+            let listener = bind(&options).await.unwrap().expect("an address is configured");
             let address = listener.local_addr().unwrap();
             let served = tokio::spawn(async move { serve(Some(connections(listener)), endpoint()).await });
             let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();

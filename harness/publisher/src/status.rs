@@ -68,7 +68,7 @@ mod tests {
         }))
     }
 
-    /// [not found, type missing, conflict, already exists]
+    /// The results for: not found, type missing, conflict, already exists.
     fn meanings(error: &kube::Error) -> [bool; 4] {
         [is_not_found, is_type_missing, is_conflict, is_already_there].map(|is| is(error))
     }

@@ -245,7 +245,7 @@ mod tests {
         let both = Options { scoring: true, ..old };
         assert!(
             !both.rules().unwrap().static_only,
-            "the new gate replaces the old one"
+            "StorageCapacityScoring wins over VolumeCapacityPriority"
         );
     }
 

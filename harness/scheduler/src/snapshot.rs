@@ -36,8 +36,7 @@ pub struct Snapshot {
     pub attachments: Attachments,
     /// The namespaces.
     pub namespaces: Store<Namespace>,
-    /// The PodDisruptionBudgets. Only an inventory (a dump, or a cluster listed by `why`) has them: the scheduling loop does not watch
-    /// them.
+    /// The PodDisruptionBudgets. Only in an inventory (a dump, or a cluster listed by `why`): the scheduling loop does not watch them.
     pub budgets: Store<DisruptionBudget>,
     /// The Leases of controllers and nodes. Only an inventory contains them.
     pub leases: Store<Lease>,

@@ -251,7 +251,11 @@ fn a_differing_condition_of_the_last_attempt_is_shown() {
         explained(&format!("{text}, {conditions}}}\n")).condition
     };
     let old = "0/1 nodes are available: 1 node(s) did not have enough free storage. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
-    assert_eq!(condition(old), None, "the same, as an older release words it");
+    assert_eq!(
+        condition(old),
+        None,
+        "equal except for the wording of an older release"
+    );
     assert_eq!(
         condition("0/1 nodes are available: 1 Too many pods."),
         Some("0/1 nodes are available: 1 Too many pods.".to_owned())

@@ -298,7 +298,7 @@ nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In,
     assert_eq!(
         codes,
         ["topology-node-selector-terms"],
-        "the selector was no label selector"
+        "nodeSelectorTerms is not a label selector"
     );
 
     for wrong in ["a: [", "{metadata: {name: x}}", "{kind: Node, metadata: 7}"] {
@@ -356,7 +356,7 @@ fn a_single_feasible_node_has_no_score() {
             explain::pod(&world.snapshot, &rules, &world.pod(json!({})), &Detail::default()).unwrap();
         explained.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
     };
-    assert_eq!(scores(&among(&["n1"])), [None], "there was no choice");
+    assert_eq!(scores(&among(&["n1"])), [None], "only one node is feasible");
     assert!(scores(&among(&["n1", "n2"])).iter().all(Option::is_some));
 }
 
@@ -411,7 +411,7 @@ fn an_object_for_every_node_is_a_finding_only_beside_others_of_its_class() {
     assert_eq!(
         codes(&world),
         [],
-        "zero is no negative figure, and each class has one object"
+        "zero is not negative, and each class has one object"
     );
     world.capacity("fast", &on("n1"), &json!("1Gi"), &null);
     assert_eq!(

@@ -111,7 +111,7 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
     none.extend(refused("1Gi"));
     assert!(
         word(&none, &untold).starts_with("not in use"),
-        "pods do not count"
+        "pods are not evidence of use"
     );
     let mut unpublished = cluster();
     unpublished.retain(|object| object["kind"] != "CSIStorageCapacity");
@@ -151,7 +151,9 @@ fn each_failing_component_is_reported() {
             .any(|(_, told)| told == "registered on 0 of 2 nodes")
     );
     let wrong = changed("CSIStorageCapacity", |it| {
-        it.as_object_mut().expect("a map").remove("nodeTopology");
+        it.as_object_mut()
+            .expect("the object is a map")
+            .remove("nodeTopology");
     });
     let told: Vec<String> = bad(&wrong, &untold).into_iter().map(|(_, told)| told).collect();
     assert_eq!(told[0], "class fast: 0 of 2 nodes have an object; not n1, n2");
@@ -221,7 +223,7 @@ fn excessive_changes_and_failing_requests_are_reported() {
     assert_eq!(
         bad(&cluster(), &requests(50.0, 0.0, None)),
         [],
-        "nobody told in which time"
+        "the period is unknown"
     );
     let (question, told) = only(&cluster(), &requests(5.0, 0.0, Some(60)));
     assert_eq!(question, Question::Load);

@@ -107,7 +107,7 @@ async fn a_rejected_list_request_is_an_error() {
     let without = &cluster()[1..];
     assert!(
         inventory::objects_in(&serving(without, 404), &[]).await.is_err(),
-        "nodes are always there"
+        "the nodes API is always served"
     );
 }
 

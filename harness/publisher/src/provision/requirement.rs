@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             first("data-web-4"),
             first("logs-web-1"),
-            "the claims of one pod start at the same segment"
+            "the PVCs of one pod start at the same segment"
         );
     }
 

@@ -331,7 +331,7 @@ mod tests {
             };
             assert!(
                 !wakes(&sleepy, &change, &pod(), &[for_bytes(1)].into()),
-                "as upstream"
+                "with the flag deviation the driver requeues no pod"
             );
         }
     }

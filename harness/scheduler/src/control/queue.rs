@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(
             queue.next_deadline(),
             Some(now + 300 * SECOND),
-            "it waits for the flush"
+            "the pod waits for the flush"
         );
         queue.wake(now, against_volumes);
         assert_eq!(queue.next_deadline(), Some(now + SECOND));
@@ -352,7 +352,7 @@ mod tests {
         attempt(&mut queue);
         queue.wait("p", volumes(), now);
         queue.wake(now + 2 * SECOND, |_| Helped::Everybody);
-        assert!(queue.has_ready(), "its back-off is over");
+        assert!(queue.has_ready(), "the backoff is over");
     }
 
     #[test]

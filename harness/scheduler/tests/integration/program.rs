@@ -75,6 +75,6 @@ profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0,
     let error = refused(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
     assert!(
         !error.contains("shape"),
-        "with the gate it goes on to the cluster: {error}"
+        "with the gate the program tries to connect: {error}"
     );
 }

@@ -33,7 +33,7 @@ async fn a_pvc_is_provisioned_on_the_node_with_capacity_and_the_pod_is_bound_the
             .server
             .count("POST /api/v1/namespaces/default/pods/p/binding"),
         0,
-        "not before the claim is bound"
+        "the pod must not be bound before its PVC"
     );
     cluster.provision("p").await;
     assert_eq!(cluster.bound("p").await, "n2");
@@ -64,7 +64,7 @@ async fn an_unschedulable_pod_is_reported_and_new_capacity_requeues_it() {
     assert_eq!(
         clock.elapsed().as_secs(),
         1,
-        "woken at once, and attempted after its back-off"
+        "requeued at once, and attempted after its backoff"
     );
 }
 
@@ -146,7 +146,7 @@ async fn a_driver_that_stops_tracking_capacity_requeues_the_pod() {
     cluster.unscheduled("p", NO_SPACE).await;
     cluster.driver(false);
     cluster.selected("p").await;
-    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+    assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -200,19 +200,19 @@ async fn binding_times_out_and_leaves_the_selected_node() {
     assert_eq!(clock.elapsed().as_secs(), 600);
     assert!(
         cluster.server.all("pods")[0]["status"]["nominatedNodeName"].is_null(),
-        "taken back"
+        "the nomination was cleared"
     );
     assert_eq!(
         cluster.nominated("p").await,
         "n1",
-        "the second attempt is under way"
+        "the second attempt is in progress"
     );
     cluster.provision("p").await;
     assert_eq!(cluster.bound("p").await, "n1");
     assert_eq!(
         cluster.server.count(CLAIMS),
         1,
-        "the selection stood, so it was not written again"
+        "the selected node was unchanged and not written again"
     );
 }
 
@@ -279,7 +279,7 @@ async fn a_volume_whose_reservation_failed_is_immediately_free_for_another_pod()
         .server
         .until("a reserved volume", "persistentvolumes", reserved)
         .await;
-    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+    assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -297,7 +297,7 @@ async fn a_pvc_that_changed_during_the_attempt_is_not_overwritten_and_the_pod_is
     let text = "running PreBind plugin \"VolumeBinding\": the object has been modified";
     cluster.unscheduled("p", text).await;
     assert_eq!(cluster.selected("p").await, "n1");
-    assert_eq!(clock.elapsed().as_secs(), 1, "after its back-off");
+    assert_eq!(clock.elapsed().as_secs(), 1, "after its backoff");
 }
 
 #[tokio::test(start_paused = true)]
@@ -368,7 +368,11 @@ async fn capacity_without_accessible_nodes_requeues_no_pod_until_a_node_is_added
         json!({"metadata": {"name": "n2", "labels": {"node": "n2"}}}),
     );
     assert_eq!(cluster.selected("p").await, "n2");
-    assert!(clock.elapsed().as_secs() < 2, "woken after {:?}", clock.elapsed());
+    assert!(
+        clock.elapsed().as_secs() < 2,
+        "requeued after {:?}",
+        clock.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -385,7 +389,7 @@ async fn an_unreadable_object_is_an_error_and_does_not_count_as_missing() {
     assert_eq!(
         cluster.bound("plain").await,
         "n1",
-        "who needs no capacity is not concerned"
+        "pods without delayed PVCs are not affected"
     );
     cluster.capacity("n1", "10Gi");
     assert_eq!(cluster.selected("p").await, "n1");
@@ -412,7 +416,7 @@ async fn node_resources_are_counted_and_released() {
     let clock = Clock::start();
     cluster.server.delete("pods", "default", "first");
     assert_eq!(cluster.bound("second").await, "n1");
-    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+    assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -439,7 +443,7 @@ async fn a_pod_of_lower_priority_is_preempted() {
     assert_eq!(condition["message"], "0/1 nodes are available: 1 Too many pods.");
     assert_eq!(cluster.nominated("high").await, "n1");
     assert_eq!(cluster.bound("high").await, "n1");
-    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+    assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
     assert_eq!(
         cluster.server.count("DELETE /api/v1/namespaces/default/pods/low"),
         1
@@ -460,7 +464,7 @@ async fn a_driver_that_registers_on_a_node_requeues_the_pod() {
         json!({"metadata": {"name": "n1"}, "spec": {"drivers": []}}),
     );
     cluster.event("p", "FailedScheduling", 2).await;
-    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+    assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
 /// KEP-4049: the log contains node, PVC, class and size of every rejection.

@@ -303,5 +303,9 @@ fn a_pvc_without_a_request_is_not_checked() {
     let mut world = World::new(&["n1", "n2"]);
     world.claim("c", "fast", "1Gi", json!({}));
     let refused = [format!("n1: {SPACE}"), format!("n2: {SPACE}")];
-    assert_eq!(world.verdicts(&Rules::default()), refused, "with one it is");
+    assert_eq!(
+        world.verdicts(&Rules::default()),
+        refused,
+        "a PVC with a request is checked"
+    );
 }

@@ -200,7 +200,11 @@ fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
     pods.assume(&pod, "n1");
     assert_eq!(cpu(pods), 1000);
     pods.see(&pod);
-    assert_eq!(cpu(pods), 1000, "not seen on the node yet, and still on its way");
+    assert_eq!(
+        cpu(pods),
+        1000,
+        "the assumed pod still counts before its binding is observed"
+    );
     pods.forget(&pod.uid);
     assert_eq!(count(pods), 0);
     let there = Arc::new(Pod {
@@ -209,9 +213,13 @@ fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
     });
     pods.assume(&there, "n1");
     pods.see(&there);
-    assert_eq!(count(pods), 1, "counted once");
+    assert_eq!(count(pods), 1, "the bound pod counts once");
     pods.forget(&there.uid);
-    assert_eq!(count(pods), 1, "it is there, whatever became of the decision");
+    assert_eq!(
+        count(pods),
+        1,
+        "the bound pod counts after the assumption is forgotten"
+    );
 }
 
 #[test]
